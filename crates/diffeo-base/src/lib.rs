@@ -1,0 +1,15 @@
+//! What every crate of Diffeo shares: places in source text, names, typed arenas and diagnostics.
+//!
+//! Nothing here knows the language; nothing here does input or output.
+
+mod arena;
+mod diagnostic;
+mod name;
+mod source;
+mod suggest;
+
+pub use arena::{Arena, Idx};
+pub use diagnostic::{Diagnostic, Label, Severity};
+pub use name::Name;
+pub use source::{FileId, LineColumn, SourceMap, Span};
+pub use suggest::closest;
