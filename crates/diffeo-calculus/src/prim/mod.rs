@@ -1,0 +1,299 @@
+//! The primitive operations of Core: one table, read by every engine and every derivative.
+//!
+//! [`RealOp`] are the operations `op : ℝⁿ → ℝ` of the papers; their values, domains, kinks and
+//! derivatives stand in [`mod@real`]. Everything else moves data or works on leaf types: its derivative
+//! follows from the values it moves.
+
+use crate::ty::Ty;
+use diffeo_base::Name;
+use std::rc::Rc;
+
+/// Operations on real numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RealOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// `-a`
+    Neg,
+    /// `a % b`: the remainder of division truncated towards zero.
+    Rem,
+    /// `a ^ b`
+    Pow,
+    /// The exponential.
+    Exp,
+    /// The natural logarithm.
+    Log,
+    /// The square root.
+    Sqrt,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Tangent.
+    Tan,
+    /// Inverse sine.
+    Asin,
+    /// Inverse cosine.
+    Acos,
+    /// Inverse tangent.
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// `exp(a) - 1`
+    Expm1,
+    /// `log(1 + a)`
+    Log1p,
+    /// `1 / (1 + exp(-a))`
+    Sigmoid,
+    /// `log(1 + exp(a))`
+    Softplus,
+    /// The error function.
+    Erf,
+    /// `1 - erf(a)`
+    Erfc,
+    /// The logarithm of the absolute gamma function.
+    Lgamma,
+    /// The polygamma function of this order; order 0 is digamma.
+    Polygamma(u32),
+    /// `atan2(y, x)`
+    Atan2,
+    /// `sqrt(a^2 + b^2)`
+    Hypot,
+    /// The absolute value; derivative 0 at 0.
+    Abs,
+    /// -1, 0 or 1.
+    Sign,
+    /// The smaller; the first if equal.
+    Min,
+    /// The larger; the first if equal.
+    Max,
+}
+
+/// Operations on integers; the arithmetic ones stop the program on overflow and division by zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IntOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`, truncated towards zero.
+    Div,
+    /// `a % b`, with the sign of `a`.
+    Rem,
+    /// `-a`
+    Neg,
+    /// `a ^ b`, b not negative.
+    Pow,
+    /// The absolute value.
+    Abs,
+    /// -1, 0 or 1.
+    Sign,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Bitwise and.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+    /// `a` shifted left by 0 … 63, bits shifted out are lost.
+    ShiftLeft,
+    /// `a` shifted right logically (zeros come in) by 0 … 63.
+    ShiftRight,
+    /// Addition modulo 2^64.
+    WrappingAdd,
+    /// Multiplication modulo 2^64.
+    WrappingMul,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Comparison {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// Roundings `Real -> Int`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rounding {
+    /// Towards minus infinity.
+    Floor,
+    /// Towards infinity.
+    Ceil,
+    /// To the nearest, halves away from zero.
+    Round,
+    /// Towards zero.
+    Trunc,
+}
+
+/// A primitive operation. The types are those of the comment, with the type parameter as `T`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Prim {
+    /// `Real… -> Real`
+    Real(RealOp),
+    /// `(Real, Int) -> Real`: repeated multiplication.
+    PowInt,
+    /// `Int… -> Int`
+    Int(IntOp),
+    /// `(T, T) -> Bool`: order at Int, Real, String; equality at every first-order type.
+    Compare(Comparison, Ty),
+    /// `Bool -> Bool`
+    Not,
+    /// `Int -> Real`
+    ToReal,
+    /// `Real -> Int`
+    Round(Rounding),
+    /// `Real -> Bool`
+    IsNan,
+
+    /// `(T, T) -> T` at any first-order type: adds Real leaves; the others come from the first.
+    Add(Ty),
+    /// `(T, T) -> T` at vector types.
+    Sub(Ty),
+    /// `T -> T` at vector types.
+    Neg(Ty),
+    /// `(Real, T) -> T` at any first-order type: scales Real leaves.
+    Scale(Ty),
+    /// `(T, Real) -> T` at vector types.
+    Unscale(Ty),
+    /// `(T, T) -> T` elementwise at array types of Real.
+    MulElements(Ty),
+    /// `(T, T) -> T` elementwise at array types of Real.
+    DivElements(Ty),
+    /// `T -> T`: Real leaves become 0.
+    ZeroOf(Ty),
+    /// `(T, T) -> Real`: the sum of the products of Real leaves (⊙ of Krawiec et al.).
+    Inner(Ty),
+
+    /// `[]T -> Int`
+    Length(Ty),
+    /// `([]T, Int) -> T`
+    Index(Ty),
+    /// `([]T, Int, Int) -> []T`: half-open; a view.
+    Slice(Ty),
+    /// `(A, Int…, U) -> A`: a copy of the array with the element at these indices replaced (as many
+    /// indices as arguments less two). `A` is the type given. In place when nothing else refers to it.
+    Update(Ty),
+    /// `([]T, []T) -> []T`
+    Append(Ty),
+    /// `[]T -> T` at Int, Real and vector types, from the left; 0 for an empty array.
+    Sum(Ty),
+    /// `[]T -> []Int` at Int, Real and String: the stable sorting permutation; nan last.
+    ArgSort(Ty),
+    /// `(T, Int…) -> the tuple of Ints`: sizes in a value, bound and checked; see [`SizePattern`].
+    Sizes(Rc<SizePattern>, Ty),
+
+    /// `(String, String) -> String`
+    AppendStrings,
+    /// `T -> String` at first-order types, as Diffeo writes the value.
+    Show(Ty),
+    /// `String -> T`: stops the program with this message.
+    Fail(Ty),
+    /// `(String, T) -> T`: prints label and value on standard error.
+    Trace(Ty),
+}
+
+/// The sizes that a type annotation names, looked up in a value.
+///
+/// `Sizes` takes the value and the values of the first `given` names, walks the value along `shape`,
+/// binds each further name at its first determined occurrence, compares every other occurrence, and
+/// returns the newly bound sizes (names[given..]) as a tuple (an Int for one, `()` for none). A name
+/// that nothing determines (all its occurrences lie in empty data) is 0 and fits everything.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SizePattern {
+    /// The names of the sizes.
+    pub names: Vec<Name>,
+    /// How many of them are arguments.
+    pub given: usize,
+    /// Where they stand.
+    pub shape: Shape,
+}
+
+/// The part of a type that a [`SizePattern`] looks at.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shape {
+    /// Nothing of interest.
+    Any,
+    /// An array of this length, of rows of this shape.
+    Array(SizeRef, Box<Shape>),
+    /// A tuple or record.
+    Tuple(Vec<Shape>),
+    /// A variant: the shapes of the fields of each constructor (recursive occurrences are `Any`).
+    Data(Vec<Vec<Shape>>),
+}
+
+/// A size in a [`Shape`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SizeRef {
+    /// Any length.
+    Any,
+    /// This length.
+    Literal(u64),
+    /// The name at this position of [`SizePattern::names`].
+    Name(usize),
+}
+
+/// A derivative term, for a function `S → T` between first-order types.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diff {
+    /// Which.
+    pub op: DiffOp,
+    /// `S`
+    pub from: Ty,
+    /// `T`
+    pub to: Ty,
+}
+
+/// The derivative terms of Core.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DiffOp {
+    /// `(S → T, S, T) → S`: Abadi & Plotkin's `M.rd_L(x:T. N)`.
+    Rd,
+    /// `(S → T, S) → (T, T → S)`: value and pullback.
+    Vjp,
+    /// `(S → T, S, S) → (T, T)`: value and pushforward.
+    Jvp,
+    /// `(S → T, J(S)) → J(T)`: Huot et al.'s `D_(k,R)`; every Real is an array of the derivatives ∂^α.
+    Jet {
+        /// The number of variables.
+        k: u32,
+        /// The order.
+        r: u32,
+    },
+    /// `S → S` (`to` is `S`): identity with derivative zero.
+    StopGradient,
+    /// `(S → T, S) → T`: the backward pass recomputes the call.
+    Checkpoint,
+    /// `(S → T, (S, S) → (T, T), S) → T`: a function with a jvp rule of its own.
+    WithDerivative,
+}

@@ -1,0 +1,210 @@
+//! The terms of Core.
+//!
+//! Invariants (checked by `lint`): every binder has its type and an id that no other binder of the
+//! program has; no inference variables; `Case` arms have distinct tags in rising order and cover the
+//! type unless there is a default; the bound term of `LetRec` is a `Lam`.
+//! Evaluation is strict and left to right in the order in which the fields of a form are listed.
+
+use crate::prim::{Diff, Prim};
+use crate::ty::{DataDecl, DataId, Ty};
+use diffeo_base::{Name, Span};
+use std::rc::Rc;
+
+/// A whole program: what is reachable from its entry points.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The variant types.
+    pub datas: Vec<DataDecl>,
+    /// The definitions, in any order, mutually recursive.
+    pub globals: Vec<Global>,
+}
+
+/// The index of a definition in [`Program::globals`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct GlobalId(pub u32);
+
+/// A definition. One whose body is a [`Kind::Lam`] is a function; any other is a constant, evaluated
+/// once, when it is first needed.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// Its name: the source name, with the type arguments for an instance of a polymorphic definition.
+    pub name: Name,
+    /// Its type.
+    pub ty: Ty,
+    /// Its value.
+    pub body: Term,
+    /// Where its name is defined.
+    pub span: Span,
+}
+
+/// A variable: unique by `id`; the name is for people.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// The source name.
+    pub name: Name,
+    /// Unique in the program.
+    pub id: u32,
+}
+
+impl PartialEq for Var {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+impl Eq for Var {}
+impl std::hash::Hash for Var {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+/// A variable where it is bound.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Binder {
+    /// The variable.
+    pub var: Var,
+    /// Its type.
+    pub ty: Ty,
+}
+
+/// A term with its place in the source.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// What it is.
+    pub kind: Kind,
+    /// The expression it was made from.
+    pub span: Span,
+}
+
+/// A literal.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Lit {
+    /// A real number.
+    Real(f64),
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// A text.
+    String(Name),
+    /// `()`.
+    Unit,
+}
+
+/// What a term is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// A local variable.
+    Var(Var),
+    /// A definition.
+    Global(GlobalId),
+    /// A literal.
+    Lit(Lit),
+    /// `λx:T. M`
+    Lam(Binder, Box<Term>),
+    /// `M N`
+    App(Box<Term>, Box<Term>),
+    /// Bindings in order, each in scope of the following ones and of the body.
+    Let(Vec<(Binder, Term)>, Box<Term>),
+    /// `letrec f:S→T = λx:S. M in N`
+    LetRec(Binder, Box<Term>, Box<Term>),
+    /// A tuple or record (components in the order of the type), with its type.
+    Tuple(Ty, Vec<Term>),
+    /// A component of a tuple or record of this type.
+    Proj(Ty, usize, Box<Term>),
+    /// A constructor at its type arguments, applied to all its fields.
+    Con(DataId, Rc<[Ty]>, u32, Vec<Term>),
+    /// Case distinction over a variant type.
+    Case(Box<Case>),
+    /// `if M then N else L`
+    If(Box<Term>, Box<Term>, Box<Term>),
+    /// An array of elements of this type.
+    Array(Ty, Vec<Term>),
+    /// `build n (λi. M)`
+    Build(Box<Build>),
+    /// A counted or conditional loop.
+    Loop(Box<Loop>),
+    /// A primitive operation applied to all its arguments.
+    Prim(Prim, Vec<Term>),
+    /// A derivative term.
+    Diff(Diff, Vec<Term>),
+}
+
+/// A case distinction.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What is looked at.
+    pub scrutinee: Term,
+    /// The variant type and its arguments.
+    pub data: (DataId, Rc<[Ty]>),
+    /// The arms, by rising tag.
+    pub arms: Vec<Arm>,
+    /// For the tags without an arm.
+    pub default: Option<Term>,
+}
+
+/// An arm of a case distinction.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// The constructor.
+    pub tag: u32,
+    /// One binder for each of its fields.
+    pub binders: Vec<Binder>,
+    /// The result.
+    pub body: Term,
+}
+
+/// `build count (λindex. body)`: `index` runs from 0; a negative count is a run-time error.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// How many elements.
+    pub count: Term,
+    /// The index, an Int.
+    pub index: Binder,
+    /// The element.
+    pub body: Term,
+    /// The type of an element.
+    pub element: Ty,
+}
+
+/// `state = init; repeat state = body`; its value is the last state.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The state.
+    pub state: Binder,
+    /// Its first value.
+    pub init: Term,
+    /// How often.
+    pub control: Control,
+    /// Its next value.
+    pub body: Term,
+}
+
+/// What drives a loop.
+#[derive(Clone, Debug)]
+pub enum Control {
+    /// `index` from 0 to below `count`, which is evaluated once, after `init`. A count below 1 means no step.
+    Count {
+        /// The index, an Int.
+        index: Binder,
+        /// The number of steps.
+        count: Term,
+    },
+    /// As long as this holds of `state`.
+    While(Term),
+}
+
+impl Term {
+    /// A term at a place.
+    pub fn new(kind: Kind, span: Span) -> Term {
+        Term { kind, span }
+    }
+}
+
+impl Drop for Program {
+    /// Terms are boxed trees; a deep one is dropped on a stack that is large enough for it.
+    fn drop(&mut self) {
+        let globals = std::mem::take(&mut self.globals);
+        stacker::maybe_grow(64 << 20, 128 << 20, || drop(globals));
+    }
+}

@@ -1,0 +1,115 @@
+//! The types of Core: monomorphic, without sizes (sizes are checked at run time by [`crate::Prim::Sizes`]).
+
+use diffeo_base::Name;
+use std::rc::Rc;
+
+/// The index of a variant type in [`crate::Program::datas`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DataId(pub u32);
+
+/// A type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Ty {
+    /// `f64`.
+    Real,
+    /// `i64`.
+    Int,
+    /// Truth values.
+    Bool,
+    /// Text.
+    String,
+    /// The type of `()`.
+    Unit,
+    /// At least two components.
+    Tuple(Rc<[Ty]>),
+    /// Fields sorted by name; represented as the tuple of them.
+    Record(Rc<[(Name, Ty)]>),
+    /// An array.
+    Array(Rc<Ty>),
+    /// A variant type at its arguments.
+    Data(DataId, Rc<[Ty]>),
+    /// A function.
+    Fun(Rc<(Ty, Ty)>),
+    /// A parameter of a [`DataDecl`], by position; only within the declaration.
+    Param(u32),
+}
+
+/// A variant type, perhaps recursive.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DataDecl {
+    /// Its name, qualified by the module where that is needed.
+    pub name: Name,
+    /// How many parameters it takes.
+    pub params: usize,
+    /// Its constructors; the tag of a constructor is its position.
+    pub constructors: Vec<ConstructorDecl>,
+}
+
+/// A constructor of a variant type.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConstructorDecl {
+    /// Its name.
+    pub name: Name,
+    /// The types of its fields, over [`Ty::Param`].
+    pub fields: Vec<Ty>,
+}
+
+impl Ty {
+    /// `from -> to`.
+    pub fn fun(from: Ty, to: Ty) -> Ty {
+        Ty::Fun(Rc::new((from, to)))
+    }
+
+    /// `[]element`.
+    pub fn array(element: Ty) -> Ty {
+        Ty::Array(Rc::new(element))
+    }
+
+    /// The tuple of some types: `()` for none, the type itself for one.
+    pub fn tuple(components: Vec<Ty>) -> Ty {
+        match components.len() {
+            0 => Ty::Unit,
+            1 => components.into_iter().next().expect("one component"),
+            _ => Ty::Tuple(components.into()),
+        }
+    }
+
+    /// The component types of a tuple or record.
+    pub fn components(&self) -> Option<Vec<Ty>> {
+        match self {
+            Ty::Tuple(ts) => Some(ts.to_vec()),
+            Ty::Record(fs) => Some(fs.iter().map(|(_, t)| t.clone()).collect()),
+            Ty::Real
+            | Ty::Int
+            | Ty::Bool
+            | Ty::String
+            | Ty::Unit
+            | Ty::Array(_)
+            | Ty::Data(..)
+            | Ty::Fun(_)
+            | Ty::Param(_) => None,
+        }
+    }
+
+    /// The type with the parameters of a declaration replaced.
+    pub fn instantiate(&self, args: &[Ty]) -> Ty {
+        match self {
+            Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => self.clone(),
+            Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| t.instantiate(args)).collect()),
+            Ty::Record(fs) => {
+                Ty::Record(fs.iter().map(|(n, t)| (n.clone(), t.instantiate(args))).collect())
+            }
+            Ty::Array(t) => Ty::array(t.instantiate(args)),
+            Ty::Data(d, ts) => Ty::Data(*d, ts.iter().map(|t| t.instantiate(args)).collect()),
+            Ty::Fun(f) => Ty::fun(f.0.instantiate(args), f.1.instantiate(args)),
+            Ty::Param(i) => args[*i as usize].clone(),
+        }
+    }
+}
+
+impl DataDecl {
+    /// The field types of the constructor with this tag, at these type arguments.
+    pub fn fields(&self, tag: u32, args: &[Ty]) -> Vec<Ty> {
+        self.constructors[tag as usize].fields.iter().map(|t| t.instantiate(args)).collect()
+    }
+}
