@@ -1,1 +1,21 @@
-//! Diffeo.
+//! Diffeo, a differentiable programming language: load programs, check them, run them.
+//!
+//! The front page is [`Session`]: it loads files, checks them and runs entry points. The phases are
+//! `resolve` (names), `infer` (types), `exhaustive` (patterns) and `elaborate` (to Core).
+
+pub mod data;
+mod db;
+mod declare;
+mod display;
+mod elaborate;
+mod exhaustive;
+mod infer;
+pub mod library;
+mod resolve;
+mod session;
+mod types;
+
+pub use db::ModuleId;
+pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+pub use diffeo_calculus::eval::{Kinks, Options};
+pub use session::{Entry, LoadError, Run, Session};

@@ -1,0 +1,350 @@
+//! Run-time errors and warnings, as data, and their messages.
+
+use diffeo_base::{Diagnostic, Name, Span};
+
+/// What went wrong while a program ran.
+#[derive(Clone, Debug)]
+pub enum ErrorKind {
+    /// An Int result beyond 64 bits.
+    Overflow {
+        /// The operation as written, such as `+`.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<i64>,
+    },
+    /// Int division or remainder by zero.
+    DivisionByZero {
+        /// `/` or `%`
+        op: &'static str,
+        /// The left operand.
+        dividend: i64,
+    },
+    /// `a ^ b` of Ints with negative b.
+    NegativeExponent {
+        /// The exponent.
+        exponent: i64,
+    },
+    /// A shift by less than 0 or more than 63.
+    ShiftOutOfRange {
+        /// The amount.
+        amount: i64,
+    },
+    /// A Real that has no Int: nan or beyond 64 bits.
+    NotAnInt {
+        /// The rounding operation.
+        op: &'static str,
+        /// The operand.
+        operand: f64,
+    },
+    /// An index below 0 or not below the length.
+    IndexOutOfBounds {
+        /// The index.
+        index: i64,
+        /// The length.
+        length: usize,
+    },
+    /// A slice that does not lie in the array.
+    SliceOutOfBounds {
+        /// The first index.
+        lo: i64,
+        /// One past the last.
+        hi: i64,
+        /// The length.
+        length: usize,
+    },
+    /// The count of a comprehension is negative.
+    NegativeCount {
+        /// The count.
+        count: i64,
+    },
+    /// Two sizes that must be equal are not.
+    SizeMismatch {
+        /// What has the sizes: an operation, or the name of a size.
+        what: Name,
+        /// The size wanted.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// The rows of an array differ in length.
+    IrregularRows {
+        /// The length of the first row.
+        expected: usize,
+        /// The length of a later one.
+        found: usize,
+    },
+    /// A tangent or cotangent has not the shape of its point, or two operands of a polytypic operation
+    /// differ in shape.
+    ShapeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// What differs, in words.
+        difference: String,
+    },
+    /// `fail`.
+    Fail {
+        /// Its message.
+        message: String,
+    },
+    /// A constant needs its own value.
+    ConstantCycle {
+        /// The constants in the cycle.
+        names: Vec<Name>,
+    },
+    /// Calls nest deeper than the memory for them allows.
+    TooDeep {
+        /// How many calls are open.
+        depth: usize,
+        /// The innermost function.
+        function: Name,
+    },
+    /// Under `kinks = error`: an operation at a point where it is not differentiable.
+    Kink {
+        /// The operation.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<f64>,
+    },
+    /// Under `kinks = error`: an operation outside its domain.
+    OutsideDomain {
+        /// The operation.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<f64>,
+    },
+    /// A bug of the evaluator or of what made the program.
+    Internal {
+        /// What was found.
+        message: String,
+    },
+}
+
+/// An error with its place.
+#[derive(Clone, Debug)]
+pub struct RuntimeError {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// Where.
+    pub span: Span,
+    /// The open calls, innermost first: the function called and the place of the call; at most 64.
+    pub trace: Vec<(Name, Span)>,
+}
+
+/// What is reported while the program goes on.
+#[derive(Clone, Debug)]
+pub struct RuntimeWarning {
+    /// What is reported.
+    pub kind: WarningKind,
+    /// Where.
+    pub span: Span,
+    /// The open calls, as for [`RuntimeError::trace`].
+    pub trace: Vec<(Name, Span)>,
+}
+
+/// The kinds of warning.
+#[derive(Clone, Debug)]
+pub enum WarningKind {
+    /// Under `kinks = warn`: as [`ErrorKind::Kink`].
+    Kink {
+        /// The operation.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<f64>,
+    },
+    /// Under `kinks = warn`: as [`ErrorKind::OutsideDomain`].
+    OutsideDomain {
+        /// The operation.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<f64>,
+    },
+    /// A derivative is nan where the value is finite; this operation made it so.
+    NanDerivative {
+        /// The operation.
+        op: &'static str,
+        /// Its operands.
+        operands: Vec<f64>,
+    },
+}
+
+fn real(x: f64) -> String {
+    crate::show::real(x)
+}
+
+fn operands(op: &str, xs: &[f64]) -> String {
+    let xs: Vec<String> = xs.iter().map(|x| real(*x)).collect();
+    let infix = op.chars().all(|c| !c.is_alphabetic());
+    match (infix, xs.as_slice()) {
+        (true, [a, b]) => format!("{a} {op} {b}"),
+        (true, [a]) => format!("{op}{a}"),
+        _ => format!("{op}({})", xs.join(", ")),
+    }
+}
+
+impl ErrorKind {
+    /// A stable name of the kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ErrorKind::Overflow { .. } => "overflow",
+            ErrorKind::DivisionByZero { .. } => "division-by-zero",
+            ErrorKind::NegativeExponent { .. } => "negative-exponent",
+            ErrorKind::ShiftOutOfRange { .. } => "shift-out-of-range",
+            ErrorKind::NotAnInt { .. } => "not-an-int",
+            ErrorKind::IndexOutOfBounds { .. } => "index-out-of-bounds",
+            ErrorKind::SliceOutOfBounds { .. } => "slice-out-of-bounds",
+            ErrorKind::NegativeCount { .. } => "negative-count",
+            ErrorKind::SizeMismatch { .. } => "size-mismatch",
+            ErrorKind::IrregularRows { .. } => "irregular-rows",
+            ErrorKind::ShapeMismatch { .. } => "shape-mismatch",
+            ErrorKind::Fail { .. } => "fail",
+            ErrorKind::ConstantCycle { .. } => "constant-cycle",
+            ErrorKind::TooDeep { .. } => "too-deep",
+            ErrorKind::Kink { .. } => "kink",
+            ErrorKind::OutsideDomain { .. } => "outside-domain",
+            ErrorKind::Internal { .. } => "internal",
+        }
+    }
+
+    /// The message: what happened, with the values.
+    pub fn message(&self) -> String {
+        match self {
+            ErrorKind::Overflow { op, operands } => match operands.as_slice() {
+                [a, b] if op.chars().all(|c| !c.is_alphabetic()) => {
+                    format!("Int overflow: {a} {op} {b} has more than 64 bits")
+                }
+                xs => {
+                    let xs: Vec<String> = xs.iter().map(i64::to_string).collect();
+                    format!("Int overflow: {op}({}) has more than 64 bits", xs.join(", "))
+                }
+            },
+            ErrorKind::DivisionByZero { op, dividend } => {
+                format!("Int division by zero: {dividend} {op} 0")
+            }
+            ErrorKind::NegativeExponent { exponent } => {
+                format!("an Int to the power {exponent}: the exponent must not be negative")
+            }
+            ErrorKind::ShiftOutOfRange { amount } => {
+                format!("a shift by {amount} bits: it must be from 0 to 63")
+            }
+            ErrorKind::NotAnInt { op, operand } => {
+                format!("{op}({}) is not an Int", real(*operand))
+            }
+            ErrorKind::IndexOutOfBounds { index, length } => match length {
+                0 => format!("index {index} of an empty array"),
+                n => format!("index {index} is out of bounds: the array has length {n}, its indices are 0 to {}", n - 1),
+            },
+            ErrorKind::SliceOutOfBounds { lo, hi, length } => format!(
+                "the slice {lo}..{hi} does not lie in an array of length {length}"
+            ),
+            ErrorKind::NegativeCount { count } => format!("a negative count of elements: {count}"),
+            ErrorKind::SizeMismatch { what, expected, found } => {
+                format!("the sizes {expected} and {found} differ: {what}")
+            }
+            ErrorKind::IrregularRows { expected, found } => format!(
+                "the rows of an array must be of one length, but there are rows of {expected} and of {found}"
+            ),
+            ErrorKind::ShapeMismatch { op, difference } => format!("{op}: {difference}"),
+            ErrorKind::Fail { message } => message.clone(),
+            ErrorKind::ConstantCycle { names } => {
+                let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+                format!("the value of a constant depends on itself: {}", names.join(" needs "))
+            }
+            ErrorKind::TooDeep { depth, function } => {
+                format!("the recursion is too deep: {depth} calls are open, the last of `{function}`")
+            }
+            ErrorKind::Kink { op, operands: xs } => {
+                format!("{} has no derivative there", operands(op, xs))
+            }
+            ErrorKind::OutsideDomain { op, operands: xs } => {
+                format!("{} is outside the domain of the operation", operands(op, xs))
+            }
+            ErrorKind::Internal { message } => format!("a bug of Diffeo: {message}"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            ErrorKind::Overflow { .. } => {
+                Some("use Real, or `wrapping_add` and `wrapping_mul` for arithmetic modulo 2^64")
+            }
+            ErrorKind::IrregularRows { .. } => {
+                Some("use a List of arrays where the lengths differ")
+            }
+            ErrorKind::TooDeep { .. } => Some("check that the recursion ends; a call in tail position needs no memory"),
+            ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
+            ErrorKind::Internal { .. } => Some("please report it with the program"),
+            ErrorKind::DivisionByZero { .. }
+            | ErrorKind::NegativeExponent { .. }
+            | ErrorKind::ShiftOutOfRange { .. }
+            | ErrorKind::NotAnInt { .. }
+            | ErrorKind::IndexOutOfBounds { .. }
+            | ErrorKind::SliceOutOfBounds { .. }
+            | ErrorKind::NegativeCount { .. }
+            | ErrorKind::SizeMismatch { .. }
+            | ErrorKind::ShapeMismatch { .. }
+            | ErrorKind::Fail { .. }
+            | ErrorKind::Kink { .. }
+            | ErrorKind::OutsideDomain { .. } => None,
+        }
+    }
+}
+
+/// The place to blame: the innermost one that `in_library` does not hold of, and the library
+/// function that was called there.
+fn blame(
+    span: Span,
+    trace: &[(Name, Span)],
+    in_library: &dyn Fn(Span) -> bool,
+) -> (Span, Option<Name>) {
+    if !in_library(span) {
+        return (span, None);
+    }
+    trace
+        .iter()
+        .find(|(_, s)| !s.is_none() && !in_library(*s))
+        .map_or((span, None), |(name, s)| (*s, Some(name.clone())))
+}
+
+impl RuntimeError {
+    /// The message for the user; places in the standard library are replaced by the call that led there.
+    pub fn to_diagnostic(&self, in_library: &dyn Fn(Span) -> bool) -> Diagnostic {
+        let (span, function) = blame(self.span, &self.trace, in_library);
+        let mut d = Diagnostic::error(self.kind.code(), span, self.kind.message());
+        if let Some(name) = function {
+            d = d.primary_text(format!("in `{name}`, called here"));
+        }
+        if let Some(help) = self.kind.help() {
+            d = d.help(help);
+        }
+        d
+    }
+}
+
+impl RuntimeWarning {
+    /// The message for the user; places in the standard library are replaced by the call that led there.
+    pub fn to_diagnostic(&self, in_library: &dyn Fn(Span) -> bool) -> Diagnostic {
+        let (span, function) = blame(self.span, &self.trace, in_library);
+        let (code, message) = match &self.kind {
+            WarningKind::Kink { op, operands: xs } => {
+                ("kink", format!("{} has no derivative there", operands(op, xs)))
+            }
+            WarningKind::OutsideDomain { op, operands: xs } => (
+                "outside-domain",
+                format!("{} is outside the domain of the operation", operands(op, xs)),
+            ),
+            WarningKind::NanDerivative { op, operands: xs } => (
+                "nan-derivative",
+                format!("the derivative is nan because of {}", operands(op, xs)),
+            ),
+        };
+        let mut d = Diagnostic::warning(code, span, message);
+        if let Some(name) = function {
+            d = d.primary_text(format!("in `{name}`, called here"));
+        }
+        if code == "nan-derivative" {
+            d = d.note("the value is finite, but the derivative does not exist there");
+        }
+        d
+    }
+}

@@ -1,0 +1,192 @@
+//! The command line: what may be written after `diffeo`, and the texts of `--help`.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Runs and inspects programs in Diffeo, a differentiable programming language.
+#[derive(Parser, Debug)]
+#[command(name = "diffeo", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    /// Whether to colour messages; auto colours them on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  diffeo run train.deo --arg rate=0.1 --arg table=points.csv
+  diffeo eval 'grad(fn x -> x ^ 2)(3.0)'
+  diffeo check train.deo
+
+Exit status: 0 if all went well, 1 if the program was refused or stopped or an input could
+not be read, 2 if the command line is wrong.";
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Evaluate `main` of a program and print the result
+    Run(RunArgs),
+    /// Evaluate an expression and print the result
+    Eval(EvalArgs),
+    /// Check programs without running them
+    Check(CheckArgs),
+    /// Show what a program is turned into
+    Show(ShowArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  diffeo run hello.deo
+  diffeo run train.deo --arg rate=0.1 --arg 'start=[1, 2.5]' --arg table=points.csv
+  diffeo run train.deo --arg table=points.csv:skip=1 --arg weights=model.npz:w --json
+  diffeo run train.deo --arg x=data.npy --out result.npy
+  diffeo run model.deo --entry loss --arg w=0.5 --kinks warn
+
+Arguments are JSON, or the name of a .json, .npy, .npz or .csv file. `table.csv:skip=1` leaves out
+the first line of a CSV file, `file.npz:a` takes the array a of an NPZ file.";
+
+/// `diffeo run`
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// The program, a .deo file
+    pub file: PathBuf,
+
+    /// Give the parameter NAME (a field of the record that the entry takes) this value
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub args: Vec<(String, String)>,
+
+    /// The definition to evaluate
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub entry: String,
+
+    /// Write the result to this .json, .npy or .csv file instead of printing it
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// How to evaluate it.
+    #[command(flatten)]
+    pub evaluation: Evaluation,
+}
+
+const EVAL_EXAMPLES: &str = "\
+Examples:
+  diffeo eval '1 + 1'
+  diffeo eval 'derivatives(3, sin)(0.0)' --json
+  diffeo eval 'grad(loss)([0.5, 1.0])' --in model.deo";
+
+/// `diffeo eval`
+#[derive(Args, Debug)]
+#[command(after_help = EVAL_EXAMPLES)]
+pub struct EvalArgs {
+    /// The expression
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub expression: String,
+
+    /// Evaluate it in the scope of this .deo file
+    #[arg(long = "in", value_name = "FILE")]
+    pub context: Option<PathBuf>,
+
+    /// How to evaluate it.
+    #[command(flatten)]
+    pub evaluation: Evaluation,
+}
+
+/// How to evaluate a program and print its result.
+#[derive(Args, Debug)]
+pub struct Evaluation {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// What to do where a function that is being differentiated has no derivative, and outside
+    /// domains
+    #[arg(long, value_enum, default_value_t = Kinks::Ignore)]
+    pub kinks: Kinks,
+
+    /// What evaluates the program
+    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    pub engine: Engine,
+}
+
+/// `diffeo check`
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  diffeo check train.deo model.deo")]
+pub struct CheckArgs {
+    /// The programs, .deo files
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  diffeo show model.deo                   the type of each definition
+  diffeo show model.deo --as ast          the syntax tree
+  diffeo show model.deo loss --as core    the calculus that `loss` is translated to";
+
+/// `diffeo show`
+#[derive(Args, Debug)]
+#[command(after_help = SHOW_EXAMPLES)]
+pub struct ShowArgs {
+    /// The program, a .deo file
+    pub file: PathBuf,
+
+    /// The definition to show, with --as core
+    #[arg(value_name = "ENTRY")]
+    pub entry: Option<String>,
+
+    /// What to show
+    #[arg(long = "as", value_enum, default_value_t = Form::Types, value_name = "FORM")]
+    pub form: Form,
+}
+
+/// When to colour messages.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do at kinks.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kinks {
+    /// Go on.
+    Ignore,
+    /// Report them and go on.
+    Warn,
+    /// Stop.
+    Error,
+}
+
+/// What evaluates.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// The evaluator of the calculus.
+    Interp,
+}
+
+/// A form of a program.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// The syntax tree.
+    Ast,
+    /// The types of the definitions.
+    Types,
+    /// The calculus.
+    Core,
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
+        _ => Err("an argument is written NAME=VALUE".to_string()),
+    }
+}

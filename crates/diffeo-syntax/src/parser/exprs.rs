@@ -1,0 +1,421 @@
+//! Expressions: operators by precedence climbing, prefixes, application, and the smallest operands.
+//!
+//! `expr` reads a whole expression. Everything else reads an operand of some tightness; there the forms
+//! that extend as far right as they can (`let`, `fn`, `if`, `case`, `loop`, `with`) need parentheses.
+
+use super::recover::{is_lambda_word, CONTINUES};
+use super::{Continuation, Level, Parser};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Ident, Path, UnaryOp};
+use crate::lexer::unescape;
+use crate::token::Kind;
+use diffeo_base::{Diagnostic, Name, Span};
+
+/// How tightly operators bind, loosest first.
+mod level {
+    pub(super) const PIPE: u8 = 1;
+    pub(super) const OR: u8 = 2;
+    pub(super) const AND: u8 = 3;
+    pub(super) const NOT: u8 = 4;
+    pub(super) const COMPARE: u8 = 5;
+    pub(super) const CONS: u8 = 6;
+    pub(super) const APPEND: u8 = 7;
+    pub(super) const ADD: u8 = 8;
+    pub(super) const MULTIPLY: u8 = 9;
+    pub(super) const POWER: u8 = 11;
+}
+
+/// The operator of a token with its level. Signs other languages use for an operator count as it.
+fn infix(kind: Kind) -> Option<(BinaryOp, u8)> {
+    Some(match kind {
+        Kind::Pipe => (BinaryOp::Pipe, level::PIPE),
+        Kind::Or | Kind::BarBar => (BinaryOp::Or, level::OR),
+        Kind::And | Kind::AmpAmp => (BinaryOp::And, level::AND),
+        Kind::EqEq | Kind::Eq => (BinaryOp::Eq, level::COMPARE),
+        Kind::BangEq => (BinaryOp::Ne, level::COMPARE),
+        Kind::Lt => (BinaryOp::Lt, level::COMPARE),
+        Kind::Le => (BinaryOp::Le, level::COMPARE),
+        Kind::Gt => (BinaryOp::Gt, level::COMPARE),
+        Kind::Ge => (BinaryOp::Ge, level::COMPARE),
+        Kind::ColonColon => (BinaryOp::Cons, level::CONS),
+        Kind::PlusPlus => (BinaryOp::Append, level::APPEND),
+        Kind::Plus => (BinaryOp::Add, level::ADD),
+        Kind::Minus => (BinaryOp::Sub, level::ADD),
+        Kind::Star => (BinaryOp::Mul, level::MULTIPLY),
+        Kind::Slash => (BinaryOp::Div, level::MULTIPLY),
+        Kind::Percent => (BinaryOp::Rem, level::MULTIPLY),
+        Kind::Caret | Kind::StarStar => (BinaryOp::Pow, level::POWER),
+        _ => return None,
+    })
+}
+
+impl<'t> Parser<'t> {
+    /// A whole expression.
+    pub(super) fn expr(&mut self) -> ExprId {
+        self.deeper(Level::Expression, Self::expr_here, Self::error_expr)
+    }
+
+    fn expr_here(&mut self) -> ExprId {
+        match self.kind() {
+            Kind::Let | Kind::Fn | Kind::If | Kind::Case | Kind::Loop | Kind::Backslash => {
+                let start = self.start();
+                let is_case = self.at(Kind::Case);
+                let form = self.form();
+                // Only a `case` has an end of its own, after which an operator can come.
+                if is_case && infix(self.kind()).is_some() && !self.is_muted() {
+                    self.needs_parentheses("case", self.span_from(start));
+                    return self.operators(start, form, 0);
+                }
+                form
+            }
+            _ => self.binary(0, true),
+        }
+    }
+
+    /// An expression of operators at least as tight as `min`; `lead` if it starts a whole expression.
+    fn binary(&mut self, min: u8, lead: bool) -> ExprId {
+        let start = self.start();
+        let lhs = self.prefix(min, lead);
+        self.operators(start, lhs, min)
+    }
+
+    /// What follows the first operand `lhs`, which starts at `start`.
+    fn operators(&mut self, start: usize, mut lhs: ExprId, min: u8) -> ExprId {
+        let mut compared: Option<Span> = None;
+        while let Some((op, level)) = infix(self.kind()) {
+            if level < min || self.at(Kind::Eq) && self.is_muted() {
+                break;
+            }
+            let op_span = self.span();
+            self.foreign_operator(op);
+            if level == level::COMPARE {
+                if let Some(first) = compared {
+                    self.report(
+                        Diagnostic::error(
+                            "chained-comparison",
+                            op_span,
+                            "comparisons cannot be chained",
+                        )
+                        .primary_text("a second comparison")
+                        .label(first, "the first one")
+                        .help("join them with `and`, as in `a < b and b < c`, or use parentheses"),
+                    );
+                }
+                compared = Some(op_span);
+            }
+            self.bump();
+            let rhs = match op {
+                BinaryOp::Cons | BinaryOp::Pow => {
+                    self.deeper(Level::Expression, |p| p.binary(level, false), Self::error_expr)
+                }
+                _ => self.binary(level + 1, false),
+            };
+            lhs = self.expr_node(start, ExprKind::Binary { op, op_span, lhs, rhs });
+        }
+        lhs
+    }
+
+    /// Says what to write for an operator of another language.
+    fn foreign_operator(&mut self, op: BinaryOp) {
+        let kind = self.kind();
+        let symbol = op.symbol();
+        let message = match kind {
+            Kind::Eq => "`=` does not compare",
+            Kind::BarBar | Kind::AmpAmp => "there is no such operator",
+            Kind::StarStar => "there is no operator `**`",
+            _ => return,
+        };
+        let mut diagnostic = Diagnostic::error("syntax", self.span(), message)
+            .primary_text(format!("expected `{symbol}`"))
+            .help(format!("write `{symbol}`"));
+        if kind == Kind::Eq {
+            diagnostic = diagnostic.note("`=` binds names, as in `let x = e in …`");
+        }
+        self.report(diagnostic);
+    }
+
+    /// Says that a form that extends to the right stands as an operand.
+    fn needs_parentheses(&mut self, form: &str, span: Span) {
+        self.report(
+            Diagnostic::error(
+                "needs-parentheses",
+                span,
+                format!("`{form}` needs parentheses as an operand"),
+            )
+            .help(format!("put parentheses around the whole `{form}` expression")),
+        );
+    }
+
+    fn prefix(&mut self, min: u8, lead: bool) -> ExprId {
+        let start = self.start();
+        let (op, below) = match self.kind() {
+            Kind::Not => {
+                if min > level::NOT {
+                    self.needs_parentheses("not", self.span());
+                }
+                (UnaryOp::Not, level::NOT)
+            }
+            Kind::Bang => {
+                self.report(
+                    Diagnostic::error("syntax", self.span(), "there is no operator `!`")
+                        .primary_text("expected `not`")
+                        .help("write `not`"),
+                );
+                (UnaryOp::Not, level::POWER)
+            }
+            Kind::Minus => (UnaryOp::Neg, level::POWER),
+            Kind::Plus if self.next_kind().starts_expr() => {
+                self.report(
+                    Diagnostic::error("syntax", self.span(), "there is no prefix `+`")
+                        .help("leave out the `+`"),
+                );
+                self.bump();
+                return self.deeper(
+                    Level::Expression,
+                    |p| p.binary(level::POWER, false),
+                    Self::error_expr,
+                );
+            }
+            _ => return self.postfix(lead),
+        };
+        self.bump();
+        let operand = self.deeper(Level::Expression, |p| p.binary(below, false), Self::error_expr);
+        self.expr_node(start, ExprKind::Unary { op, operand })
+    }
+
+    /// An application-level expression, and a `with` after it.
+    fn postfix(&mut self, lead: bool) -> ExprId {
+        let start = self.start();
+        let base = self.application();
+        if !self.at(Kind::With) {
+            return base;
+        }
+        if !lead {
+            self.needs_parentheses("with", self.span());
+        }
+        self.update(start, base)
+    }
+
+    /// An operand with its calls, indices and fields.
+    pub(super) fn application(&mut self) -> ExprId {
+        let start = self.start();
+        let mut base = self.operand();
+        loop {
+            base = match self.kind() {
+                Kind::LParen => self.call(start, base),
+                Kind::LBracket => self.index(start, base),
+                Kind::Dot => self.dot(start, base),
+                _ => return base,
+            };
+        }
+    }
+
+    /// Notes a bracket that continues an expression from the line above.
+    pub(super) fn note_continuation(&mut self) -> bool {
+        let continues = self.on_new_line();
+        if continues {
+            let (token, span) = (self.pos, self.span());
+            let nesting = self.open.iter().sum();
+            self.continuations.push(Continuation { token, nesting, span });
+        }
+        continues
+    }
+
+    /// The last bracket since the token `from` that continues an expression from the line above.
+    pub(super) fn continuation_since(&self, from: usize) -> Option<(Span, &'static str)> {
+        let nesting = self.open.iter().sum();
+        let later = self.continuations.iter().rev().take_while(|c| c.token >= from);
+        later.filter(|c| c.nesting == nesting).map(|c| (c.span, CONTINUES)).next()
+    }
+
+    /// `.field`, `.0`, or `.Constructor` after a module's name.
+    fn dot(&mut self, start: usize, base: ExprId) -> ExprId {
+        let after_int = self.previous().is_some_and(|t| t.kind == Kind::Int);
+        self.bump();
+        match self.kind() {
+            Kind::Lower => {
+                let field = self.ident();
+                self.expr_node(start, ExprKind::Field { base, field })
+            }
+            Kind::Int => {
+                let digits = self.text_of(self.token(0));
+                let Ok(index) = digits.parse() else {
+                    self.literal_too_large("this component number is too large");
+                    self.bump();
+                    return self.error_expr_from(start);
+                };
+                self.bump();
+                self.expr_node(start, ExprKind::Component { base, index })
+            }
+            Kind::Upper => {
+                let name = self.ident();
+                let expr = &self.module.exprs[base];
+                // `(shapes).Circle` is no path: the name starts where the whole does.
+                if let (ExprKind::Var(module), true) =
+                    (&expr.kind, expr.span.start as usize == start)
+                {
+                    let module = Some(Ident { name: module.clone(), span: expr.span });
+                    return self.expr_node(start, ExprKind::Con(Path { module, name }));
+                }
+                self.report(
+                    Diagnostic::error(
+                        "syntax",
+                        name.span,
+                        format!("`{}` cannot be a field", name.name),
+                    )
+                    .primary_text("expected a field")
+                    .help(
+                        "fields start with a lower-case letter; only a module holds constructors",
+                    ),
+                );
+                self.error_expr_from(start)
+            }
+            kind if kind.is_keyword() && !self.on_new_line() => {
+                self.keyword_as_name("a field");
+                self.bump();
+                self.error_expr_from(start)
+            }
+            _ => {
+                self.unexpected_with("a field or the number of a component", |d| {
+                    if after_int {
+                        d.help("a Real literal has digits on both sides of the point: `3.0`")
+                    } else {
+                        d
+                    }
+                });
+                self.error_expr_from(start)
+            }
+        }
+    }
+
+    /// A name, a literal, or something in brackets.
+    fn operand(&mut self) -> ExprId {
+        let start = self.start();
+        let kind = match self.kind() {
+            Kind::Lower if self.at_foreign_function() => {
+                self.foreign_function();
+                return self.deeper(Level::Expression, |p| p.function_from(true), Self::error_expr);
+            }
+            Kind::Lower => ExprKind::Var(self.ident().name),
+            Kind::Upper => ExprKind::Con(Path { module: None, name: self.ident() }),
+            Kind::Int | Kind::Real => self.number(),
+            Kind::Str | Kind::BrokenStr => ExprKind::Str(self.string()),
+            Kind::True => self.constant(ExprKind::Bool(true)),
+            Kind::False => self.constant(ExprKind::Bool(false)),
+            Kind::LParen => return self.parenthesised(),
+            Kind::LBracket => return self.array(),
+            Kind::LBrace => return self.record(),
+            Kind::List => return self.list(),
+            Kind::Underscore => {
+                self.misplaced_hole("`_` can stand only for a whole argument of a call", |d| {
+                    d.help("`f(a, _)` is `fn x -> f(a, x)`; elsewhere write the `fn`")
+                });
+                self.constant(ExprKind::Error)
+            }
+            Kind::Let | Kind::Fn | Kind::If | Kind::Case | Kind::Loop => {
+                let span = self.span();
+                let word = self.kind().text().unwrap_or("");
+                self.needs_parentheses(word, span);
+                return self.deeper(Level::Expression, Self::form, Self::error_expr);
+            }
+            Kind::Backslash => return self.deeper(Level::Expression, Self::form, Self::error_expr),
+            Kind::Stray => {
+                self.bump();
+                self.muted = Some(self.pos);
+                ExprKind::Error
+            }
+            kind => {
+                let word = kind.is_item() || matches!(kind, Kind::Rec | Kind::With);
+                if word && !self.at_end() {
+                    self.keyword_as_name("an expression");
+                } else {
+                    self.unexpected("an expression");
+                }
+                self.skip();
+                ExprKind::Error
+            }
+        };
+        self.expr_node(start, kind)
+    }
+
+    fn constant(&mut self, kind: ExprKind) -> ExprKind {
+        self.bump();
+        kind
+    }
+
+    /// Whether a function of another language stands here: `lambda x`, `fun x`.
+    fn at_foreign_function(&self) -> bool {
+        let after = self.token(1);
+        matches!(after.kind, Kind::Lower | Kind::Underscore)
+            && is_lambda_word(self.text_of(self.token(0)))
+            && self
+                .text
+                .get(self.token(0).end as usize..after.start as usize)
+                .is_some_and(|gap| !gap.contains('\n'))
+    }
+
+    /// Says how a function is written.
+    pub(super) fn foreign_function(&mut self) {
+        let found = self.describe(self.token(0));
+        self.report(
+            Diagnostic::error("syntax", self.span(), format!("{found} does not start a function"))
+                .primary_text("expected `fn`")
+                .help("a function is written `fn x -> e`"),
+        );
+    }
+
+    pub(super) fn misplaced_hole(
+        &mut self,
+        message: &str,
+        more: impl FnOnce(Diagnostic) -> Diagnostic,
+    ) {
+        let diagnostic = more(Diagnostic::error("misplaced-hole", self.span(), message));
+        self.report(diagnostic);
+    }
+
+    pub(super) fn literal_too_large(&mut self, message: &str) {
+        self.report(Diagnostic::error("literal-too-large", self.span(), message));
+    }
+
+    fn number(&mut self) -> ExprKind {
+        let text = self.text_of(self.token(0));
+        let kind = if self.at(Kind::Int) {
+            match text.parse() {
+                Ok(n) => ExprKind::Int(n),
+                Err(_) => {
+                    self.literal_too_large("this literal is too large for an Int");
+                    ExprKind::Error
+                }
+            }
+        } else {
+            match self.real(text) {
+                Some(x) => ExprKind::Real(x),
+                None => ExprKind::Error,
+            }
+        };
+        self.bump();
+        kind
+    }
+
+    /// The value of a Real literal, reported if it is beyond all Reals.
+    pub(super) fn real(&mut self, text: &str) -> Option<f64> {
+        let value: Option<f64> = text.parse().ok().filter(|x: &f64| x.is_finite());
+        if value.is_none() {
+            self.literal_too_large("this literal is too large for a Real");
+        }
+        value
+    }
+
+    /// The value of the string that is here.
+    pub(super) fn string(&mut self) -> Name {
+        let broken = self.at(Kind::BrokenStr);
+        let text = self.text_of(self.token(0));
+        self.bump();
+        if broken {
+            // What is missing after it may have been meant as a part of it.
+            self.muted = Some(self.pos);
+        }
+        let body = text.strip_prefix('"').unwrap_or(text);
+        let body = if broken { body } else { body.strip_suffix('"').unwrap_or(body) };
+        Name::from(unescape(body, |_, _, _| {}))
+    }
+}

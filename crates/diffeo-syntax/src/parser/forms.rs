@@ -1,0 +1,365 @@
+//! The expressions that start with a keyword and extend as far right as they can: `let`, `fn`, `if`,
+//! `case`, `loop`.
+
+use super::{Level, Parser};
+use crate::ast::{Arm, Binding, Clause, Control, ExprId, ExprKind, PatId, PatKind, TypeId};
+use crate::token::Kind;
+use diffeo_base::{Diagnostic, Span};
+
+impl Parser<'_> {
+    /// The form whose keyword is here.
+    pub(super) fn form(&mut self) -> ExprId {
+        match self.kind() {
+            Kind::Let => self.let_(),
+            Kind::If => self.if_(),
+            Kind::Case => self.case(),
+            Kind::Loop => self.loop_(),
+            Kind::Backslash => {
+                self.foreign_function();
+                self.function_from(true)
+            }
+            _ => self.function(),
+        }
+    }
+
+    /// A chain of `let`s, read by a loop: it may be of any length.
+    fn let_(&mut self) -> ExprId {
+        let start = self.start();
+        let mut bindings = Vec::new();
+        let mut keyword = self.span();
+        self.bump();
+        let body = loop {
+            let value = self.pos;
+            bindings.push(self.binding());
+            let goes_on =
+                self.at(Kind::Let) || self.eat(Kind::In) || self.missing_in(keyword, value);
+            if self.at(Kind::Let) {
+                keyword = self.span();
+                self.bump();
+                continue;
+            }
+            // A binding whose `let` is missing, which has been said.
+            if goes_on && self.at(Kind::Lower) && self.next_kind() == Kind::Eq && self.is_muted() {
+                continue;
+            }
+            break if goes_on { self.expr() } else { self.error_expr() };
+        };
+        self.expr_node(start, ExprKind::Let { bindings, body })
+    }
+
+    /// Says that an `in` is missing after the binding that starts at the token `value`. Answers whether
+    /// there is something to go on with: a body, a `let`, or a binding whose `let` is missing.
+    fn missing_in(&mut self, keyword: Span, value: usize) -> bool {
+        let continued = self.continuation_since(value);
+        let ended = self.at_end();
+        let binds = self.at(Kind::Lower) && self.next_kind() == Kind::Eq;
+        let starts = self.kind().starts_expr();
+        self.missing("`in` after the value of this `let`", |mut d| {
+            if let Some((span, text)) = continued {
+                d = d.label(span, text);
+            }
+            d = d.label(keyword, "this `let`");
+            if ended && continued.is_none() {
+                d = d.help("an expression must follow: `let x = e in …`; a name for the whole file is given by `def`");
+            } else if binds {
+                d = d.help("is a `let` missing before this binding?");
+            } else if starts && d.help.is_none() {
+                d = d.help("`in` stands between the bindings and the expression they are for");
+            }
+            d
+        });
+        if self.eat(Kind::Semi) {
+            return true;
+        }
+        if !self.kind().starts_expr() {
+            self.skip();
+        }
+        self.eat(Kind::In) || self.kind().starts_expr()
+    }
+
+    /// A binding after `let`.
+    fn binding(&mut self) -> Binding {
+        let rec = self.at(Kind::Rec).then(|| self.span());
+        if rec.is_some() {
+            self.bump();
+        }
+        let start = self.start();
+        if self.next_kind() == Kind::LParen && (self.at(Kind::Lower) || self.at_keyword_name()) {
+            if self.kind().is_keyword() {
+                self.keyword_as_name("the name of a function");
+            }
+            let name = self.ident().name;
+            let name = self.pat_node(start, PatKind::Var(name));
+            let param = self.deeper(Level::Pattern, Self::params, Self::error_pat);
+            return self.function_binding(rec.is_some(), name, param);
+        }
+        let pat = self.pattern();
+        let is_name = matches!(self.module.pats[pat].kind, PatKind::Var(_));
+        if is_name && matches!(self.kind(), Kind::Lower | Kind::Underscore) && !self.on_new_line() {
+            let param = self.bare_params();
+            return self.function_binding(rec.is_some(), pat, param);
+        }
+        let pat = self.bare_annotation(start, pat, "let", Self::type_);
+        if let Some(rec) = rec {
+            self.report(Diagnostic::error("syntax", rec, "`let rec` defines only functions").help(
+                "write `let rec f(x) = …`; a value is defined by `let` and cannot refer to itself",
+            ));
+        }
+        self.equals("and the value of this `let`");
+        let value = self.let_value();
+        Binding::Value { pat, value }
+    }
+
+    fn function_binding(&mut self, recursive: bool, name: PatId, param: PatId) -> Binding {
+        let ret = self.result_type();
+        self.equals("and the body of this function");
+        let body = self.let_value();
+        Binding::Function { recursive, name, param, ret, body }
+    }
+
+    fn let_value(&mut self) -> ExprId {
+        self.let_values += 1;
+        let value = self.expr();
+        self.let_values -= 1;
+        value
+    }
+
+    /// `-> T` after parameters.
+    pub(super) fn result_type(&mut self) -> Option<TypeId> {
+        match self.kind() {
+            Kind::Arrow => {}
+            Kind::Colon | Kind::FatArrow => {
+                let found = self.describe(self.token(0));
+                self.report(
+                    Diagnostic::error(
+                        "syntax",
+                        self.span(),
+                        format!("the result type follows `->`, not {found}"),
+                    )
+                    .primary_text("expected `->`")
+                    .help("write `f(x: A) -> B = …`"),
+                );
+            }
+            _ => return None,
+        }
+        self.bump();
+        Some(self.type_())
+    }
+
+    /// Parameters without parentheses, after the name of a function.
+    pub(super) fn bare_params(&mut self) -> PatId {
+        let start = self.start();
+        let first = self.span();
+        let mut params = Vec::new();
+        while matches!(self.kind(), Kind::Lower | Kind::Underscore | Kind::LParen | Kind::LBrace) {
+            params.push(self.pattern_atom());
+        }
+        self.report(
+            Diagnostic::error("syntax", first, "parameters stand in parentheses")
+                .help("write `f(x, y)`: a function of several things takes a tuple"),
+        );
+        if let [param] = params[..] {
+            return param;
+        }
+        self.pat_node(start, PatKind::Tuple(params))
+    }
+
+    /// `: T` after a pattern that is not in parentheses: reported, and taken.
+    fn bare_annotation(
+        &mut self,
+        start: usize,
+        pat: PatId,
+        form: &str,
+        read: impl FnOnce(&mut Self) -> TypeId,
+    ) -> PatId {
+        if !self.at(Kind::Colon) {
+            return pat;
+        }
+        self.report(
+            Diagnostic::error("syntax", self.span(), "a pattern with a type needs parentheses")
+                .help(format!("write `{form} (x: T)`")),
+        );
+        self.bump();
+        let ty = read(self);
+        self.pat_node(start, PatKind::Annot(pat, ty))
+    }
+
+    fn function(&mut self) -> ExprId {
+        self.function_from(false)
+    }
+
+    /// `fn p -> e`, from its first word on; `foreign` if that is of another language.
+    pub(super) fn function_from(&mut self, foreign: bool) -> ExprId {
+        let start = self.start();
+        self.bump();
+        let pat_start = self.start();
+        let mut param = self.pattern();
+        if matches!(self.kind(), Kind::Lower | Kind::Underscore | Kind::Comma) && !self.is_muted() {
+            let mut params = vec![param];
+            self.report(
+                Diagnostic::error("syntax", self.span(), "`fn` takes one pattern")
+                    .help("a function of several things takes a tuple: `fn (x, y) -> e`"),
+            );
+            loop {
+                self.eat(Kind::Comma);
+                if !matches!(
+                    self.kind(),
+                    Kind::Lower | Kind::Underscore | Kind::LParen | Kind::LBrace
+                ) {
+                    break;
+                }
+                params.push(self.pattern_atom());
+            }
+            param = self.pat_node(pat_start, PatKind::Tuple(params));
+        }
+        if foreign {
+            // Whatever arrow follows, all has been said.
+            self.muted = Some(self.pos);
+        } else {
+            param = self.bare_annotation(pat_start, param, "fn", Self::type_atom);
+        }
+        self.arrow("after the parameter of `fn`");
+        let body = self.expr();
+        self.expr_node(start, ExprKind::Fn { param, body })
+    }
+
+    fn if_(&mut self) -> ExprId {
+        let start = self.start();
+        let keyword = self.span();
+        self.bump();
+        let cond = self.expr();
+        if !self.at(Kind::Then) && matches!(self.kind(), Kind::Colon) {
+            self.missing("`then` after the condition", |d| d.help("write `if c then a else b`"));
+            self.bump();
+        } else {
+            self.expect(Kind::Then, "after the condition", |d| d.label(keyword, "of this `if`"));
+        }
+        let then = self.expr();
+        if self.at(Kind::Lower)
+            && matches!(self.text_of(self.token(0)), "elif" | "elsif" | "elseif")
+        {
+            self.report(
+                Diagnostic::error("syntax", self.span(), "a further condition follows `else if`")
+                    .help("write `else if`"),
+            );
+            let otherwise = self.deeper(Level::Expression, Self::if_, Self::error_expr);
+            return self.expr_node(start, ExprKind::If { cond, then, otherwise });
+        }
+        self.expect(Kind::Else, "after the first branch", |d| {
+            d.label(keyword, "of this `if`")
+                .help("every `if` has an `else`: its value is that of one of the two branches")
+        });
+        let otherwise = self.expr();
+        self.expr_node(start, ExprKind::If { cond, then, otherwise })
+    }
+
+    fn case(&mut self) -> ExprId {
+        let start = self.start();
+        let keyword = self.span();
+        self.bump();
+        let scrutinee = self.expr();
+        self.expect(Kind::Of, "after what the `case` looks at", |d| {
+            d.label(keyword, "of this `case`")
+        });
+        if !self.at(Kind::LBrace) {
+            self.missing("`{` before the arms of the `case`", |d| {
+                d.label(keyword, "of this `case`").help("write `case e of { P -> e | P -> e }`")
+            });
+            let mut arms = Vec::new();
+            if self.at(Kind::Bar) || starts_pattern(self.kind()) {
+                self.eat(Kind::Bar);
+                loop {
+                    arms.push(self.arm());
+                    if !self.eat(Kind::Bar) {
+                        break;
+                    }
+                }
+            }
+            // A closing brace whose opening one is missing.
+            if self.open[2] == 0 {
+                self.eat(Kind::RBrace);
+            }
+            return self.expr_node(start, ExprKind::Case { scrutinee, arms });
+        }
+        let opener = self.open();
+        let mut arms = Vec::new();
+        self.eat(Kind::Bar);
+        if self.at(Kind::RBrace) {
+            self.unexpected_with("an arm `P -> e`", |d| d.label(keyword, "of this `case`"));
+        }
+        while !self.at(Kind::RBrace) && !self.at_end() {
+            arms.push(self.arm());
+            if self.eat(Kind::Bar) {
+                continue;
+            }
+            if self.at(Kind::Comma) && self.next_kind() == Kind::RBrace {
+                self.bump();
+                break;
+            }
+            if !self.at(Kind::RBrace) {
+                self.missing("`|` or `}`", |d| {
+                    let d = d.label(opener.span, "the arms start here");
+                    if d.help.is_none() {
+                        d.help("the arms of a `case` are separated by `|`")
+                    } else {
+                        d
+                    }
+                });
+                if matches!(self.kind(), Kind::Comma | Kind::Semi) {
+                    self.bump();
+                    continue;
+                }
+                self.skip();
+                if !self.eat(Kind::Bar) {
+                    break;
+                }
+            }
+        }
+        self.close(opener);
+        self.expr_node(start, ExprKind::Case { scrutinee, arms })
+    }
+
+    fn arm(&mut self) -> Arm {
+        let pat = self.pattern();
+        self.arrow("after the pattern of this arm");
+        let body = self.expr();
+        Arm { pat, body }
+    }
+
+    fn loop_(&mut self) -> ExprId {
+        let start = self.start();
+        let keyword = self.span();
+        self.bump();
+        let pat_start = self.start();
+        let pat = self.pattern();
+        let pat = self.bare_annotation(pat_start, pat, "loop", Self::type_);
+        self.equals("and the first value of the loop");
+        let init = self.expr();
+        if !matches!(self.kind(), Kind::For | Kind::While) {
+            self.missing("`for` or `while` after the first value of the loop", |d| {
+                d.label(keyword, "of this `loop`")
+                    .help("write `loop p = e for i < n do e` or `loop p = e while c do e`")
+            });
+            self.skip();
+        }
+        let control = if self.eat(Kind::For) {
+            match self.clause() {
+                Clause::Count { pat, bound } => Control::Count { pat, bound },
+                Clause::In { pat, source } => Control::In { pat, source },
+            }
+        } else {
+            self.eat(Kind::While);
+            Control::While(self.expr())
+        };
+        self.expect(Kind::Do, "before the body of the loop", |d| {
+            d.label(keyword, "of this `loop`")
+        });
+        let body = self.expr();
+        self.expr_node(start, ExprKind::Loop { pat, init, control: Box::new(control), body })
+    }
+}
+
+/// Whether a pattern can start with this.
+fn starts_pattern(kind: Kind) -> bool {
+    kind.starts_operand() && !matches!(kind, Kind::List | Kind::LBracket) || kind == Kind::Minus
+}

@@ -1,0 +1,246 @@
+//! The items of a file: `import`, `type`, `def`. After an error the next item starts afresh.
+
+use super::{Level, Parser};
+use crate::ast::{Constructor, Def, Ident, Import, Item, TypeBody, TypeDecl};
+use crate::token::Kind;
+use diffeo_base::{Diagnostic, Name};
+
+impl Parser<'_> {
+    /// A whole file.
+    pub(super) fn file(&mut self) {
+        while !self.at(Kind::Eof) {
+            // An item begins with all brackets closed, whatever came before.
+            self.depth = 0;
+            self.level = Level::Definition;
+            self.too_deep = false;
+            self.open = [0; 3];
+            self.let_values = 0;
+            self.continuations.clear();
+            match self.kind() {
+                Kind::Def => self.def(),
+                Kind::Type => self.type_decl(),
+                Kind::Import => self.import(),
+                _ => {
+                    self.no_item();
+                    self.bump();
+                    self.skip_to_item();
+                }
+            }
+            if !self.at_end() {
+                self.leftover("an operator or the next definition");
+                self.skip_to_item();
+            }
+        }
+    }
+
+    /// Says that a file does not start with an item.
+    fn no_item(&mut self) {
+        self.unexpected_with("`def`, `type` or `import`", |d| {
+            d.help("a definition is written `def name = e` or `def name(x) = e`")
+        });
+    }
+
+    /// Says that something is left after an item or an expression that is complete.
+    pub(super) fn leftover(&mut self, expected: &str) {
+        let what = match self.kind() {
+            Kind::RParen | Kind::RBracket | Kind::RBrace => "closes nothing",
+            Kind::In => "belongs to no `let`",
+            Kind::Then | Kind::Else => "belongs to no `if`",
+            Kind::Of | Kind::Bar => "belongs to no `case`",
+            Kind::Do | Kind::For | Kind::While => "belongs to no `loop`",
+            _ => {
+                let top_level =
+                    self.on_new_line() && matches!(self.kind(), Kind::Let | Kind::Lower);
+                return self.unexpected_with(expected, |d| match top_level && d.help.is_none() {
+                    true => d.help("definitions of the whole file start with `def`"),
+                    false => d,
+                });
+            }
+        };
+        if !self.is_muted() {
+            let message =
+                format!("this {} {what}", self.describe(self.token(0)).replace("the keyword ", ""));
+            self.report(Diagnostic::error("syntax", self.here(), message));
+        }
+        self.muted = Some(self.pos);
+    }
+
+    fn take_doc(&mut self) -> Vec<Name> {
+        self.docs.remove(&self.pos).unwrap_or_default()
+    }
+
+    /// `import m`, `import m (a, B)`.
+    fn import(&mut self) {
+        let start = self.start();
+        self.bump();
+        let Some(module) = self.eat_ident(Kind::Lower) else {
+            let upper = self.at(Kind::Upper);
+            self.unexpected_with("the name of a module", |d| match upper {
+                true => d.help("modules have lower-case names, those of their files"),
+                false => d.help("write `import linalg` or `import linalg (solve, cholesky)`"),
+            });
+            return self.skip_to_item();
+        };
+        let mut names = Vec::new();
+        if self.at(Kind::LParen) {
+            let opener = self.open();
+            self.elements(&opener, |p| match p.kind() {
+                Kind::Lower | Kind::Upper => names.push(p.ident()),
+                _ => {
+                    p.unexpected("a name to import");
+                    p.skip();
+                }
+            });
+            self.close(opener);
+        }
+        let span = self.span_from(start);
+        self.module.items.push(Item::Import(Import { module, names, span }));
+    }
+
+    /// `type Name[a] = …`.
+    fn type_decl(&mut self) {
+        let doc = self.take_doc();
+        let start = self.start();
+        self.bump();
+        let name = match self.kind() {
+            Kind::Upper => self.ident(),
+            Kind::Lower => {
+                self.unexpected_with("the name of a type", |d| {
+                    d.help("types start with an upper-case letter")
+                });
+                self.ident()
+            }
+            _ => {
+                self.unexpected("the name of a type");
+                return self.skip_to_item();
+            }
+        };
+        let mut params = Vec::new();
+        if self.at(Kind::LBracket) {
+            let opener = self.open();
+            self.elements(&opener, |p| match p.eat_ident(Kind::Lower) {
+                Some(param) => params.push(param),
+                None => {
+                    p.unexpected_with("a type variable", |d| {
+                        d.help("type variables start with a lower-case letter")
+                    });
+                    p.skip();
+                }
+            });
+            self.close(opener);
+        } else if self.at(Kind::LParen) || self.at(Kind::Lower) {
+            self.unexpected_with("`=`", |d| {
+                d.help("type parameters stand in brackets: `type Maybe[a] = …`")
+            });
+            while !self.at(Kind::Eq) && !self.at_end() {
+                self.bump();
+            }
+        }
+        self.equals("and the type");
+        let body = self.type_body();
+        let span = self.span_from(start);
+        self.module.items.push(Item::Type(TypeDecl { doc, name, params, body, span }));
+    }
+
+    /// Constructors, if there is a `|` or fields in parentheses; otherwise another type.
+    fn type_body(&mut self) -> TypeBody {
+        let variants = self.eat(Kind::Bar)
+            || self.at(Kind::Upper) && matches!(self.next_kind(), Kind::LParen | Kind::Bar);
+        if !variants {
+            return TypeBody::Alias(self.type_());
+        }
+        let mut constructors = Vec::new();
+        loop {
+            let Some(name) = self.eat_ident(Kind::Upper) else {
+                self.unexpected_with("a constructor", |d| {
+                    d.help("constructors start with an upper-case letter")
+                });
+                self.skip();
+                if self.eat(Kind::Bar) {
+                    continue;
+                }
+                break;
+            };
+            let fields = if self.at(Kind::LParen) {
+                self.deeper(Level::Type, |p| p.constructor_fields(&name), |_| Vec::new())
+            } else {
+                Vec::new()
+            };
+            constructors.push(Constructor { name, fields });
+            if !self.eat(Kind::Bar) {
+                break;
+            }
+        }
+        TypeBody::Variants(constructors)
+    }
+
+    fn constructor_fields(&mut self, name: &Ident) -> Vec<crate::ast::TypeId> {
+        let opener = self.open();
+        let mut fields = Vec::new();
+        self.elements(&opener, |p| {
+            let ty = p.type_();
+            if p.at(Kind::Colon) {
+                p.missing("`,` or `)`", |d| {
+                    d.help("the fields of a constructor have no names; a record has: `Point({x: Real, y: Real})`")
+                });
+                p.skip();
+            }
+            fields.push(ty);
+        });
+        if fields.is_empty() && self.at(Kind::RParen) {
+            let text = &name.name;
+            self.unexpected_with("a type", |d| {
+                d.help(format!("a constructor without fields is written `{text}`"))
+            });
+        }
+        self.close(opener);
+        fields
+    }
+
+    /// `def name(params) -> T = e`, `def name: T = e`.
+    fn def(&mut self) {
+        let doc = self.take_doc();
+        let start = self.start();
+        self.bump();
+        let name = match self.kind() {
+            Kind::Lower => self.ident(),
+            Kind::Upper => {
+                self.unexpected_with("the name of a definition", |d| {
+                    d.help("names of values and functions start with a lower-case letter")
+                });
+                self.ident()
+            }
+            _ if self.at_keyword_name() => {
+                self.keyword_as_name("the name of a definition");
+                self.ident()
+            }
+            _ => {
+                self.unexpected("the name of a definition");
+                return self.skip_to_item();
+            }
+        };
+        let param = match self.kind() {
+            Kind::LParen => Some(self.deeper(Level::Pattern, Self::params, Self::error_pat)),
+            Kind::Lower | Kind::Underscore if !self.on_new_line() => Some(self.bare_params()),
+            _ => None,
+        };
+        let ret = match (param, self.kind()) {
+            (None, Kind::Colon) => {
+                self.bump();
+                Some(self.type_())
+            }
+            (None, Kind::Arrow) => {
+                self.unexpected_with("`=` or `:`", |d| {
+                    d.help("the type of a constant is written `def a: T = e`")
+                });
+                self.bump();
+                Some(self.type_())
+            }
+            _ => self.result_type(),
+        };
+        self.equals("and the body of the definition");
+        let body = self.expr();
+        let span = self.span_from(start);
+        self.module.items.push(Item::Def(Def { doc, name, param, ret, body, span }));
+    }
+}

@@ -1,0 +1,415 @@
+//! Tokens to syntax tree, by recursive descent; operators by precedence climbing.
+//!
+//! Comes in: the text of a file. Goes out: a tree that covers all of it, with error nodes where it is
+//! wrong, and the messages. What always holds: no input panics or takes more than linear time, no tree
+//! is deeper than [`MAX_DEPTH`], one place has one message, a file at most [`MAX_ERRORS`].
+//!
+//! `items` are the definitions, `exprs` the operators and operands, `forms` the expressions that start
+//! with a keyword, `brackets` what stands in brackets, `patterns`, `types`; `recover` reports errors
+//! and finds the place to go on.
+
+mod brackets;
+mod exprs;
+mod forms;
+mod items;
+mod patterns;
+mod recover;
+mod types;
+
+use crate::ast::{
+    Binding, Clause, Control, Def, Expr, ExprId, ExprKind, Ident, Item, Module, Pat, PatId,
+    PatKind, TypeExpr, TypeId, TypeKind,
+};
+use crate::lexer::{lex, Lexed};
+use crate::token::{Kind, Token};
+use crate::{MAX_DEPTH, MAX_ERRORS};
+use diffeo_base::{Arena, Diagnostic, FileId, Name, Span};
+use std::collections::HashMap;
+
+/// Reads a file. Every text gives a tree; if there are errors among the diagnostics, what they are
+/// about is an error node in the tree or left out of it.
+pub fn parse(file: FileId, text: &str) -> (Module, Vec<Diagnostic>) {
+    run(file, text, |parser| parser.file())
+}
+
+/// Reads a single expression, as a module with the one definition `def it = …`. Anything after the
+/// expression is an error.
+pub fn parse_expression(file: FileId, text: &str) -> (Module, Vec<Diagnostic>) {
+    run(file, text, |parser| {
+        let body = parser.expr();
+        if !parser.at(Kind::Eof) {
+            parser.leftover("an operator or the end of the expression");
+        }
+        let name = Ident { name: Name::new("it"), span: Span::new(file, 0, 0) };
+        let span = parser.module.exprs[body].span;
+        parser.module.items.push(Item::Def(Def {
+            doc: Vec::new(),
+            name,
+            param: None,
+            ret: None,
+            body,
+            span,
+        }));
+    })
+}
+
+fn run(file: FileId, text: &str, start: impl FnOnce(&mut Parser<'_>)) -> (Module, Vec<Diagnostic>) {
+    let too_long = u32::try_from(text.len()).is_err();
+    let text = if too_long { "" } else { text };
+    let mut parser = Parser::new(file, text);
+    start(&mut parser);
+    let mut diagnostics = parser.diagnostics;
+    if too_long {
+        diagnostics.push(Diagnostic::error(
+            "syntax",
+            Span::new(file, 0, 0),
+            "a file may have at most 4 GiB",
+        ));
+    }
+    diagnostics.sort_by_key(|d| d.primary.span.start);
+    if diagnostics.len() > MAX_ERRORS {
+        diagnostics.truncate(MAX_ERRORS);
+        let last = diagnostics.last().map_or(Span::new(file, 0, 0), |d| d.primary.span);
+        diagnostics
+            .push(Diagnostic::error("syntax", last, "too many errors").primary_text(format!(
+                "only the first {MAX_ERRORS} errors of this file are shown"
+            )));
+    }
+    (parser.module, diagnostics)
+}
+
+/// How much stack must be left on entering a level, and how much is added when it is not.
+const RED_ZONE: usize = 128 << 10;
+const STACK_SEGMENT: usize = 4 << 20;
+
+struct Parser<'t> {
+    file: FileId,
+    text: &'t str,
+    tokens: Vec<Token>,
+    docs: HashMap<usize, Vec<Name>>,
+    /// The index of the next token; the last token, [`Kind::Eof`], is never passed.
+    pos: usize,
+    module: Module,
+    /// The height of every expression and every pattern.
+    heights: Vec<u16>,
+    pat_heights: Vec<u16>,
+    /// How many levels are open above what is being read.
+    depth: usize,
+    /// What the innermost of them is: an expression, a pattern, a type; or a definition outside all.
+    level: Level,
+    /// How many levels are open above the outermost of that sort in a row.
+    level_from: usize,
+    /// Whether this item was found to be too deep.
+    too_deep: bool,
+    /// How many `(`, `[`, `{` are open.
+    open: [usize; 3],
+    /// How many values of a `let` are open.
+    let_values: usize,
+    /// The brackets of calls and indices that stand on a later line than what they apply to.
+    continuations: Vec<Continuation>,
+    /// The token at which nothing more is to be reported, because something has been.
+    muted: Option<usize>,
+    diagnostics: Vec<Diagnostic>,
+    names: HashMap<&'t str, Name>,
+}
+
+/// What is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Definition,
+    Expression,
+    Pattern,
+    Type,
+}
+
+struct Continuation {
+    token: usize,
+    /// How many brackets were open around it.
+    nesting: usize,
+    span: Span,
+}
+
+// The cursor.
+impl<'t> Parser<'t> {
+    fn new(file: FileId, text: &'t str) -> Self {
+        let Lexed { tokens, docs, diagnostics } = lex(file, text);
+        Parser {
+            file,
+            text,
+            tokens,
+            docs: docs.into_iter().collect(),
+            pos: 0,
+            module: Module {
+                file,
+                items: Vec::new(),
+                exprs: Arena::default(),
+                pats: Arena::default(),
+                types: Arena::default(),
+            },
+            heights: Vec::new(),
+            pat_heights: Vec::new(),
+            depth: 0,
+            level: Level::Definition,
+            level_from: 0,
+            too_deep: false,
+            open: [0; 3],
+            let_values: 0,
+            continuations: Vec::new(),
+            muted: None,
+            diagnostics,
+            names: HashMap::new(),
+        }
+    }
+
+    /// The token `ahead` tokens further; [`Kind::Eof`] beyond the end.
+    fn token(&self, ahead: usize) -> Token {
+        let at = (self.pos + ahead).min(self.tokens.len() - 1);
+        self.tokens[at]
+    }
+
+    fn previous(&self) -> Option<Token> {
+        self.pos.checked_sub(1).map(|i| self.tokens[i])
+    }
+
+    fn kind(&self) -> Kind {
+        self.token(0).kind
+    }
+
+    fn next_kind(&self) -> Kind {
+        self.token(1).kind
+    }
+
+    fn at(&self, kind: Kind) -> bool {
+        self.kind() == kind
+    }
+
+    fn bump(&mut self) {
+        if !self.at(Kind::Eof) {
+            self.pos += 1;
+        }
+    }
+
+    fn eat(&mut self, kind: Kind) -> bool {
+        let there = self.at(kind);
+        if there {
+            self.bump();
+        }
+        there
+    }
+
+    fn span_of(&self, token: Token) -> Span {
+        Span::new(self.file, token.start as usize, token.end as usize)
+    }
+
+    fn span(&self) -> Span {
+        self.span_of(self.token(0))
+    }
+
+    fn text_of(&self, token: Token) -> &'t str {
+        self.text.get(token.range()).unwrap_or("")
+    }
+
+    /// Where the next token starts.
+    fn start(&self) -> usize {
+        self.token(0).start as usize
+    }
+
+    fn previous_end(&self) -> usize {
+        self.previous().map_or(0, |t| t.end as usize)
+    }
+
+    /// From `start` to the end of the last token read.
+    fn span_from(&self, start: usize) -> Span {
+        Span::new(self.file, start, self.previous_end().max(start))
+    }
+
+    /// Whether there is a line break before the next token.
+    fn on_new_line(&self) -> bool {
+        self.text.get(self.previous_end()..self.start()).is_some_and(|gap| gap.contains('\n'))
+            || self.pos == 0
+    }
+
+    /// The next token as a name; what it is has been looked at.
+    fn ident(&mut self) -> Ident {
+        let token = self.token(0);
+        let name = self.name(self.text_of(token));
+        self.bump();
+        Ident { name, span: self.span_of(token) }
+    }
+
+    fn name(&mut self, text: &'t str) -> Name {
+        self.names.entry(text).or_insert_with(|| Name::new(text)).clone()
+    }
+
+    fn eat_ident(&mut self, kind: Kind) -> Option<Ident> {
+        self.at(kind).then(|| self.ident())
+    }
+}
+
+// Nodes and levels.
+impl Parser<'_> {
+    /// Reads something one level deeper, unless that is too deep; then `bail` gives what stands for it.
+    fn deeper<R>(
+        &mut self,
+        level: Level,
+        read: impl FnOnce(&mut Self) -> R,
+        bail: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        if self.depth >= MAX_DEPTH {
+            self.report_too_deep();
+            return bail(self);
+        }
+        let outer = (self.level, self.level_from);
+        if level != self.level {
+            (self.level, self.level_from) = (level, self.depth);
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(RED_ZONE, STACK_SEGMENT, || read(self));
+        self.depth -= 1;
+        (self.level, self.level_from) = outer;
+        result
+    }
+
+    /// Says once for an item that it is too deep, and goes to the next one.
+    fn report_too_deep(&mut self) {
+        let what = match self.level {
+            Level::Pattern if self.level_from < MAX_DEPTH / 2 => "pattern",
+            Level::Type if self.level_from < MAX_DEPTH / 2 => "type",
+            Level::Definition | Level::Expression | Level::Pattern | Level::Type => "expression",
+        };
+        if !std::mem::replace(&mut self.too_deep, true) {
+            let span = self.here();
+            self.report(
+                Diagnostic::error(
+                    "too-deep",
+                    span,
+                    format!("this {what} is nested more than {MAX_DEPTH} levels deep"),
+                )
+                .help("split it with `let` or `def`"),
+            );
+        }
+        self.skip_to_item();
+        self.muted = Some(self.pos);
+    }
+
+    /// Adds an expression that starts at `start` and ends here.
+    fn expr_node(&mut self, start: usize, kind: ExprKind) -> ExprId {
+        let span = self.span_from(start);
+        let height = 1 + self.height_below(&kind);
+        if self.depth.saturating_sub(1) + height > MAX_DEPTH {
+            self.report_too_deep();
+            return self.error_expr();
+        }
+        self.heights.push(height as u16);
+        self.module.exprs.push(Expr { kind, span })
+    }
+
+    fn error_expr(&mut self) -> ExprId {
+        self.heights.push(1);
+        let span = Span::new(self.file, self.start(), self.start());
+        self.module.exprs.push(Expr { kind: ExprKind::Error, span })
+    }
+
+    /// An error node for the text from `start` to here.
+    fn error_expr_from(&mut self, start: usize) -> ExprId {
+        self.expr_node(start, ExprKind::Error)
+    }
+
+    fn height_below(&self, kind: &ExprKind) -> usize {
+        let of = |id: &ExprId| usize::from(self.heights[id.index()]);
+        let all = |ids: &[ExprId]| ids.iter().map(of).max().unwrap_or(0);
+        let values =
+            |fields: &[(Ident, ExprId)]| fields.iter().map(|(_, e)| of(e)).max().unwrap_or(0);
+        match kind {
+            ExprKind::Error
+            | ExprKind::Int(_)
+            | ExprKind::Real(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Str(_)
+            | ExprKind::Unit
+            | ExprKind::Var(_)
+            | ExprKind::Con(_)
+            | ExprKind::Hole => 0,
+            ExprKind::Apply { fun, arg } => of(fun).max(of(arg)),
+            ExprKind::Tuple(parts) | ExprKind::Array(parts) | ExprKind::List(parts) => all(parts),
+            ExprKind::Record(fields) => values(fields),
+            ExprKind::RecordWith { base, fields } => of(base).max(values(fields)),
+            ExprKind::Comprehension { body, clauses } => {
+                let clause = |c: &Clause| match c {
+                    Clause::Count { pat: _, bound: e } | Clause::In { pat: _, source: e } => of(e),
+                };
+                of(body).max(clauses.iter().map(clause).max().unwrap_or(0))
+            }
+            ExprKind::Index { base, indices } => of(base).max(all(indices)),
+            ExprKind::Slice { base, lo, hi } => of(base).max(of(lo)).max(of(hi)),
+            ExprKind::Field { base, field: _ } | ExprKind::Component { base, index: _ } => of(base),
+            ExprKind::Unary { op: _, operand } => of(operand),
+            ExprKind::Binary { op: _, op_span: _, lhs, rhs } => of(lhs).max(of(rhs)),
+            ExprKind::If { cond, then, otherwise } => of(cond).max(of(then)).max(of(otherwise)),
+            ExprKind::Case { scrutinee, arms } => {
+                of(scrutinee).max(arms.iter().map(|arm| of(&arm.body)).max().unwrap_or(0))
+            }
+            ExprKind::Let { bindings, body } => {
+                let binding = |b: &Binding| match b {
+                    Binding::Value { pat: _, value: e } => of(e),
+                    Binding::Function { recursive: _, name: _, param: _, ret: _, body } => of(body),
+                };
+                of(body).max(bindings.iter().map(binding).max().unwrap_or(0))
+            }
+            ExprKind::Fn { param: _, body } => of(body),
+            ExprKind::Loop { pat: _, init, control, body } => {
+                let driver = match &**control {
+                    Control::Count { pat: _, bound: e }
+                    | Control::In { pat: _, source: e }
+                    | Control::While(e) => of(e),
+                };
+                of(init).max(driver).max(of(body))
+            }
+            ExprKind::Update { base, indices, value } => of(base).max(all(indices)).max(of(value)),
+        }
+    }
+
+    /// Adds a pattern that starts at `start` and ends here.
+    fn pat_node(&mut self, start: usize, kind: PatKind) -> PatId {
+        let of = |id: &PatId| usize::from(self.pat_heights[id.index()]);
+        let below = match &kind {
+            PatKind::Error
+            | PatKind::Wild
+            | PatKind::Var(_)
+            | PatKind::Int(_)
+            | PatKind::Real(_)
+            | PatKind::Bool(_)
+            | PatKind::Str(_)
+            | PatKind::Unit => 0,
+            PatKind::Tuple(parts) => parts.iter().map(of).max().unwrap_or(0),
+            PatKind::Record(fields) => fields.iter().map(|(_, p)| of(p)).max().unwrap_or(0),
+            PatKind::Con { path: _, arg } => arg.as_ref().map_or(0, of),
+            PatKind::Cons(head, tail) => of(head).max(of(tail)),
+            PatKind::Annot(pat, _) => of(pat),
+        };
+        let span = self.span_from(start);
+        if self.depth.saturating_sub(1) + below + 1 > MAX_DEPTH {
+            self.report_too_deep();
+            return self.error_pat();
+        }
+        self.pat_heights.push(below as u16 + 1);
+        self.module.pats.push(Pat { kind, span })
+    }
+
+    fn error_pat(&mut self) -> PatId {
+        self.pat_heights.push(1);
+        let span = Span::new(self.file, self.start(), self.start());
+        self.module.pats.push(Pat { kind: PatKind::Error, span })
+    }
+
+    /// Adds a type. Every type below a type is read one level deeper, so that its height is bounded.
+    fn type_node(&mut self, start: usize, kind: TypeKind) -> TypeId {
+        let span = self.span_from(start);
+        self.module.types.push(TypeExpr { kind, span })
+    }
+
+    fn error_type(&mut self) -> TypeId {
+        let span = Span::new(self.file, self.start(), self.start());
+        self.module.types.push(TypeExpr { kind: TypeKind::Error, span })
+    }
+}

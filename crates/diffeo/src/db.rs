@@ -1,0 +1,230 @@
+//! The tables of a session: modules, definitions, variant types, and what the phases found out about
+//! each node of the syntax trees.
+
+use crate::types::{DataIdx, Scheme, Size, SizeVar, Store, Ty};
+use diffeo_base::{Diagnostic, FileId, Name, SourceMap, Span};
+use diffeo_syntax::ast::{self, ExprId, Module, PatId, TypeId};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The index of a module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ModuleId(pub u32);
+
+/// The index of a top-level definition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DefId(pub u32);
+
+/// What a name in an expression means.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Res {
+    /// The variable that this pattern binds.
+    Local(PatId),
+    /// A size that an annotation names, as an Int; the pattern whose value determines it.
+    Size(PatId, Name),
+    /// A top-level definition.
+    Def(DefId),
+    /// A constructor.
+    Con(DataIdx, u32),
+    /// `builtin`, in the standard library.
+    Builtin,
+    /// `jet`, whose type depends on its literals.
+    Jet,
+    /// `derivatives`, likewise.
+    Derivatives,
+}
+
+/// What a name in the brackets of an array type means.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SizeRes {
+    /// An Int variable.
+    Local(PatId),
+    /// A name bound by the annotation of this pattern.
+    Name(PatId, Name),
+    /// A name that stands only where it has no value (in a result or a function type).
+    Free(PatId, Name),
+}
+
+/// What an unqualified type name means.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum TypeRef {
+    /// A variant type.
+    Data(DataIdx),
+    /// An alias, by index.
+    Alias(u32),
+}
+
+/// The names of a module's top level.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Definitions and imported values.
+    pub values: HashMap<Name, (DefId, Span)>,
+    /// Types.
+    pub types: HashMap<Name, (TypeRef, Span)>,
+    /// Constructors.
+    pub constructors: HashMap<Name, (DataIdx, u32, Span)>,
+    /// Imported modules.
+    pub modules: HashMap<Name, ModuleId>,
+}
+
+/// A module.
+#[derive(Debug)]
+pub struct ModuleData {
+    /// The name under which it is imported.
+    pub name: Name,
+    /// Its file.
+    pub file: FileId,
+    /// Where it was read from.
+    pub path: Option<PathBuf>,
+    /// Whether it belongs to the standard library.
+    pub std: bool,
+    /// Its tree.
+    pub ast: Rc<Module>,
+    /// Its top-level names.
+    pub scope: Scope,
+    /// Its definitions in source order.
+    pub defs: Vec<DefId>,
+    /// What the names in expressions mean.
+    pub res: HashMap<ExprId, Res>,
+    /// What the constructors in patterns mean.
+    pub con_pats: HashMap<PatId, (DataIdx, u32)>,
+    /// What the sizes in array types mean.
+    pub size_res: HashMap<TypeId, SizeRes>,
+    /// The types of expressions.
+    pub expr_ty: Vec<Ty>,
+    /// The types of patterns.
+    pub pat_ty: Vec<Ty>,
+    /// The type arguments at uses of polymorphic names.
+    pub instances: HashMap<ExprId, Vec<Ty>>,
+    /// The quantified variables of polymorphic local names.
+    pub local_schemes: HashMap<PatId, Rc<Scheme>>,
+    /// The types that annotations of patterns give.
+    pub annotations: HashMap<TypeId, Ty>,
+    /// Sizes that are the values of Int variables.
+    pub local_sizes: HashMap<PatId, Size>,
+    /// What the size variables of annotations are at run time.
+    pub size_values: HashMap<SizeVar, SizeRes>,
+}
+
+/// A top-level definition.
+#[derive(Debug)]
+pub struct DefInfo {
+    /// Its module.
+    pub module: ModuleId,
+    /// Its position among the module's items.
+    pub item: usize,
+    /// Its name.
+    pub name: Name,
+    /// Where the name stands.
+    pub span: Span,
+    /// The definitions it mentions, in order of mention.
+    pub uses: Vec<DefId>,
+    /// Its type, once inferred.
+    pub scheme: Option<Rc<Scheme>>,
+}
+
+/// A variant type.
+#[derive(Debug)]
+pub struct DataInfo {
+    /// Its module.
+    pub module: ModuleId,
+    /// Its name.
+    pub name: Name,
+    /// Where the name stands.
+    pub span: Span,
+    /// Its parameters.
+    pub params: Vec<Name>,
+    /// Its constructors.
+    pub constructors: Vec<ConstructorInfo>,
+}
+
+/// A constructor.
+#[derive(Debug)]
+pub struct ConstructorInfo {
+    /// Its name.
+    pub name: Name,
+    /// Its field types, over parameters.
+    pub fields: Vec<Ty>,
+}
+
+/// A type alias.
+#[derive(Debug)]
+pub struct AliasInfo {
+    /// Its module.
+    pub module: ModuleId,
+    /// Its name.
+    pub name: Name,
+    /// Its parameters.
+    pub params: Vec<Name>,
+    /// The right-hand side, in the module's tree.
+    pub body: TypeId,
+    /// The type, once known.
+    pub ty: Option<Ty>,
+    /// Whether it is being expanded, for cycles.
+    pub expanding: bool,
+}
+
+/// The tables.
+#[derive(Debug, Default)]
+pub struct Db {
+    /// The source files.
+    pub sources: SourceMap,
+    /// The modules.
+    pub modules: Vec<ModuleData>,
+    /// The definitions.
+    pub defs: Vec<DefInfo>,
+    /// The variant types.
+    pub datas: Vec<DataInfo>,
+    /// The aliases.
+    pub aliases: Vec<AliasInfo>,
+    /// The type variables.
+    pub store: Store,
+    /// The messages so far.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The prelude, once loaded.
+    pub prelude: Option<ModuleId>,
+    /// The prelude's `List` and `Maybe`.
+    pub list: Option<DataIdx>,
+}
+
+impl Db {
+    /// A module.
+    pub fn module(&self, id: ModuleId) -> &ModuleData {
+        &self.modules[id.0 as usize]
+    }
+
+    /// A module, to change.
+    pub fn module_mut(&mut self, id: ModuleId) -> &mut ModuleData {
+        &mut self.modules[id.0 as usize]
+    }
+
+    /// A definition.
+    pub fn def(&self, id: DefId) -> &DefInfo {
+        &self.defs[id.0 as usize]
+    }
+
+    /// The tree of a definition.
+    pub fn def_ast(&self, id: DefId) -> (Rc<Module>, usize) {
+        let def = self.def(id);
+        (self.module(def.module).ast.clone(), def.item)
+    }
+
+    /// A variant type.
+    pub fn data(&self, d: DataIdx) -> &DataInfo {
+        &self.datas[d.0 as usize]
+    }
+
+    /// Adds a message.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// The definition that is an item.
+pub fn def_item(ast: &Module, item: usize) -> &ast::Def {
+    match &ast.items[item] {
+        ast::Item::Def(def) => def,
+        ast::Item::Import(_) | ast::Item::Type(_) => unreachable!("the item of a definition"),
+    }
+}

@@ -1,0 +1,164 @@
+//! Typed trees to Core: monomorphic, patterns compiled, operators decided, sizes checked.
+//!
+//! In: modules that inference accepted. Out: the Core program of what one entry point reaches, one
+//! definition for each instance of a polymorphic one. Records become tuples in the order of their
+//! field names, comprehensions `build`, `and`/`or` conditionals, sizes of annotations explicit checks.
+
+mod builtin;
+mod expr;
+mod function;
+mod operator;
+mod pattern;
+mod types;
+
+use crate::db::{def_item, Db, DefId, ModuleId};
+use crate::types::{DataIdx, TyVar};
+use diffeo_base::{Name, Span};
+use diffeo_calculus::term::{Binder, Global, GlobalId, Kind, Lit, Term, Var};
+use diffeo_calculus::ty::DataId;
+use diffeo_calculus::{Program, Ty};
+use diffeo_syntax::ast::{Module, PatId};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+/// The Core program that an entry point needs, and the entry in it.
+pub fn elaborate(db: &Db, entry: DefId) -> (Program, GlobalId) {
+    let mut cx = Elaborator {
+        db,
+        program: Program::default(),
+        globals: HashMap::new(),
+        pending: VecDeque::new(),
+        datas: HashMap::new(),
+        next_var: 0,
+    };
+    let scheme = db.def(entry).scheme.clone();
+    let args = vec![Ty::Unit; scheme.map_or(0, |s| s.vars.len())];
+    let id = cx.instance(entry, args);
+    while let Some((global, def, args)) = cx.pending.pop_front() {
+        cx.definition(global, def, &args);
+    }
+    (cx.program, id)
+}
+
+struct Elaborator<'a> {
+    db: &'a Db,
+    program: Program,
+    globals: HashMap<(DefId, Vec<Ty>), GlobalId>,
+    pending: VecDeque<(GlobalId, DefId, Vec<Ty>)>,
+    datas: HashMap<DataIdx, DataId>,
+    next_var: u32,
+}
+
+/// A local name.
+enum Local {
+    /// A variable.
+    Var(Binder),
+    /// A polymorphic name: the instances asked for so far.
+    Poly(Vec<(Vec<Ty>, Binder)>),
+}
+
+/// One definition being elaborated.
+struct Body<'c, 'a> {
+    cx: &'c mut Elaborator<'a>,
+    module: ModuleId,
+    ast: Rc<Module>,
+    types: HashMap<TyVar, Ty>,
+    locals: HashMap<PatId, Local>,
+    /// The values of sizes named by annotations, and whether they were used.
+    sizes: HashMap<(PatId, Name), (Binder, bool)>,
+    hole: Option<Binder>,
+}
+
+impl Elaborator<'_> {
+    /// The instance of a definition at type arguments.
+    fn instance(&mut self, def: DefId, args: Vec<Ty>) -> GlobalId {
+        if let Some(id) = self.globals.get(&(def, args.clone())) {
+            return *id;
+        }
+        let info = self.db.def(def);
+        let id = GlobalId(self.program.globals.len() as u32);
+        let module = self.db.module(info.module);
+        let mut name = if Some(info.module) == self.db.prelude || !module.std {
+            info.name.to_string()
+        } else {
+            format!("{}.{}", module.name, info.name)
+        };
+        self.globals.insert((def, args.clone()), id);
+        let scheme = info.scheme.clone();
+        let types: HashMap<TyVar, Ty> = scheme
+            .as_ref()
+            .map(|s| s.vars.iter().copied().zip(args.iter().cloned()).collect())
+            .unwrap_or_default();
+        let ty = scheme.map_or(Ty::Unit, |s| self.ty(&s.ty, &types));
+        if !args.is_empty() {
+            let texts: Vec<String> =
+                args.iter().map(|t| diffeo_calculus::print::print_type(t, &self.program)).collect();
+            name = format!("{name}[{}]", texts.join(", "));
+        }
+        self.program.globals.push(Global {
+            name: name.into(),
+            ty,
+            body: Term::new(Kind::Lit(Lit::Unit), Span::NONE),
+            span: info.span,
+        });
+        self.pending.push_back((id, def, args));
+        id
+    }
+
+    fn definition(&mut self, global: GlobalId, def: DefId, args: &[Ty]) {
+        let info = self.db.def(def);
+        let module = info.module;
+        let ast = self.db.module(module).ast.clone();
+        let item = def_item(&ast, info.item).clone();
+        let types = info
+            .scheme
+            .as_ref()
+            .map(|s| s.vars.iter().copied().zip(args.iter().cloned()).collect())
+            .unwrap_or_default();
+        let mut body = Body {
+            cx: self,
+            module,
+            ast,
+            types,
+            locals: HashMap::new(),
+            sizes: HashMap::new(),
+            hole: None,
+        };
+        let term = match item.param {
+            Some(param) => body.function(param, item.ret, item.body, item.span),
+            None => {
+                let term = body.expr(item.body);
+                body.checked_result(term, item.body, item.ret)
+            }
+        };
+        self.program.globals[global.0 as usize].body = term;
+    }
+
+    fn var(&mut self, name: &str) -> Var {
+        self.next_var += 1;
+        Var { name: Name::new(name), id: self.next_var }
+    }
+
+    fn binder(&mut self, name: &str, ty: Ty) -> Binder {
+        Binder { var: self.var(name), ty }
+    }
+}
+
+/// A variable as a term.
+fn var(binder: &Binder, span: Span) -> Term {
+    Term::new(Kind::Var(binder.var.clone()), span)
+}
+
+/// Lets around a body; none where there is nothing to bind.
+fn lets(bindings: Vec<(Binder, Term)>, body: Term) -> Term {
+    if bindings.is_empty() {
+        return body;
+    }
+    let span = body.span;
+    match body.kind {
+        Kind::Let(inner, rest) => {
+            Term::new(Kind::Let(bindings.into_iter().chain(inner).collect(), rest), span)
+        }
+        kind => Term::new(Kind::Let(bindings, Box::new(Term::new(kind, span))), span),
+    }
+}

@@ -1,0 +1,591 @@
+//! What cannot be decided when it is met: operators and field accesses at types still unknown.
+//!
+//! A constraint waits on the open variables that would decide it and is tried again when one of them
+//! is bound. At the end of a top-level definition the defaults are taken, then what is left is reported.
+
+use super::error::Because;
+use super::Infer;
+use crate::types::{Class, Clash, Size, Touch, Ty, TyVar, Why};
+use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_syntax::ast::Ident;
+
+/// A constraint that waits.
+#[derive(Clone, Debug)]
+pub(super) enum Constraint {
+    /// Solved.
+    Done,
+    /// `out = l * r`
+    Mul { l: Ty, r: Ty, out: Ty, at: Operands },
+    /// `out = l / r`
+    Div { l: Ty, r: Ty, out: Ty, at: Operands },
+    /// `base ^ exponent`, of the type of the base.
+    Pow { base: Ty, exponent: Ty, at: Operands },
+    /// `out = l ++ r`
+    Append { l: Ty, r: Ty, out: Ty, at: Operands },
+    /// `out = base.field`
+    Field { base: Ty, base_span: Span, field: Ident, out: Ty },
+    /// `out = base.index`
+    Component { base: Ty, base_span: Span, index: usize, span: Span, out: Ty },
+    /// A record of exactly these fields unless its type is known.
+    RecordPattern { ty: Ty, fields: Vec<(Name, Ty)> },
+    /// `out = J(of)` with `c` coefficients.
+    Jet { of: Ty, out: Ty, c: u64, span: Span },
+}
+
+/// Where an operator and its operands stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operands {
+    pub op: Span,
+    pub l: Span,
+    pub r: Span,
+}
+
+enum Outcome {
+    Done,
+    Wait(Vec<TyVar>),
+}
+
+impl Infer<'_> {
+    /// Adds a constraint and tries it.
+    pub(super) fn add(&mut self, constraint: Constraint) {
+        self.constraints.push(constraint);
+        let id = self.constraints.len() - 1;
+        self.attempt(id as u32);
+    }
+
+    fn attempt(&mut self, id: u32) {
+        let constraint =
+            std::mem::replace(&mut self.constraints[id as usize], Constraint::Done);
+        if let Outcome::Wait(vars) = self.try_solve(&constraint) {
+            self.constraints[id as usize] = constraint;
+            for v in vars {
+                self.store().wait(v, id);
+            }
+        }
+    }
+
+    /// Tries the constraints whose variables were bound.
+    pub(super) fn solve(&mut self) {
+        while let Some(id) = self.store().released.pop() {
+            self.attempt(id);
+        }
+    }
+
+    fn must(&mut self, span: Span, expected: &Ty, found: &Ty, because: &Because) {
+        if let Err(clash) = self.store().unify(expected, found) {
+            self.report_clash(span, expected, found, &clash, because);
+        }
+    }
+
+    pub(super) fn must_be(&mut self, span: Span, ty: &Ty, class: Class, what: &str) {
+        let why = self.why(span, what);
+        if let Err(clash) = self.store().require(ty, class, &why) {
+            self.report_clash(span, ty, ty, &clash, &Because::Use);
+        }
+    }
+
+    /// Whether an open variable is a number (Int or Real, no vector).
+    fn is_number(&self, v: TyVar) -> bool {
+        self.db.store.class(v).0 == Class::Num
+    }
+
+    fn try_solve(&mut self, constraint: &Constraint) -> Outcome {
+        match constraint {
+            Constraint::Done => Outcome::Done,
+            Constraint::Mul { l, r, out, at } => self.product(l, r, out, *at),
+            Constraint::Div { l, r, out, at } => self.quotient(l, r, out, *at),
+            Constraint::Pow { base, exponent, at } => self.power(base, exponent, *at),
+            Constraint::Append { l, r, out, at } => self.append(l, r, out, *at),
+            Constraint::Field { base, base_span, field, out } => {
+                self.field(base, *base_span, field, out)
+            }
+            Constraint::Component { base, base_span, index, span, out } => {
+                self.component(base, *base_span, *index, *span, out)
+            }
+            Constraint::RecordPattern { ty, .. } => match self.db.store.open_var(ty) {
+                Some(v) => Outcome::Wait(vec![v]),
+                None => Outcome::Done,
+            },
+            Constraint::Jet { of, out, c, span } => self.jet(of, out, *c, *span),
+        }
+    }
+
+    fn product(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
+        let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
+        let (lv, rv) = (self.db.store.open_var(&lt), self.db.store.open_var(&rt));
+        let because = Because::Operator { op: "*", other: at.l };
+        let becauser = Because::Operator { op: "*", other: at.r };
+        match (&lt, &rt) {
+            (Ty::Error, _) | (_, Ty::Error) => {
+                let _ = self.store().unify(out, &Ty::Error);
+            }
+            (Ty::Int, _) => {
+                self.must(at.r, &Ty::Int, r, &because);
+                self.must(at.op, out, &Ty::Int, &because);
+            }
+            (_, Ty::Int) => {
+                self.must(at.l, &Ty::Int, l, &becauser);
+                self.must(at.op, out, &Ty::Int, &because);
+            }
+            (Ty::Real, _) => {
+                self.must_be(at.r, r, Class::Vec, "`*` with a Real");
+                self.must(at.op, out, r, &because);
+            }
+            (_, Ty::Real) => {
+                self.must_be(at.l, l, Class::Vec, "`*` with a Real");
+                self.must(at.op, out, l, &because);
+            }
+            (Ty::Array(..), Ty::Array(..)) => {
+                let join = self.store().with_own_sizes(l);
+                self.must(at.r, &join, r, &because);
+                self.elements_are_real(&join, at, "*");
+                self.must(at.op, out, &join, &because);
+            }
+            (Ty::Array(..), _) if rv.is_some() => {
+                if let Some(v) = rv.filter(|v| !self.is_number(*v)) {
+                    return Outcome::Wait(vec![v]);
+                }
+                self.must(at.r, &Ty::Real, r, &because);
+                self.must(at.op, out, l, &because);
+                self.must_be(at.l, l, Class::Vec, "`*` with a Real");
+            }
+            (_, Ty::Array(..)) if lv.is_some() => {
+                if let Some(v) = lv.filter(|v| !self.is_number(*v)) {
+                    return Outcome::Wait(vec![v]);
+                }
+                self.must(at.l, &Ty::Real, l, &because);
+                self.must(at.op, out, r, &because);
+                self.must_be(at.r, r, Class::Vec, "`*` with a Real");
+            }
+            (Ty::Tuple(_) | Ty::Record(_), _) => {
+                self.must(at.r, &Ty::Real, r, &because);
+                self.must_be(at.l, l, Class::Vec, "`*` with a Real");
+                self.must(at.op, out, l, &because);
+            }
+            (_, Ty::Tuple(_) | Ty::Record(_)) => {
+                self.must(at.l, &Ty::Real, l, &becauser);
+                self.must_be(at.r, r, Class::Vec, "`*` with a Real");
+                self.must(at.op, out, r, &because);
+            }
+            _ => match (lv, rv) {
+                (Some(v), Some(w)) if v == w => self.must(at.op, out, l, &because),
+                (Some(v), Some(w)) if self.is_number(v) && self.is_number(w) => {
+                    self.must(at.r, l, r, &because);
+                    self.must(at.op, out, l, &because);
+                }
+                (Some(v), Some(w)) => return Outcome::Wait(vec![v, w]),
+                _ => {
+                    self.must_be(at.l, l, Class::Add, "`*`");
+                    self.must(at.r, l, r, &because);
+                    self.must(at.op, out, l, &because);
+                }
+            },
+        }
+        Outcome::Done
+    }
+
+    fn quotient(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
+        let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
+        let (lv, rv) = (self.db.store.open_var(&lt), self.db.store.open_var(&rt));
+        let because = Because::Operator { op: "/", other: at.l };
+        let becauser = Because::Operator { op: "/", other: at.r };
+        match (&lt, &rt) {
+            (Ty::Error, _) | (_, Ty::Error) => {
+                let _ = self.store().unify(out, &Ty::Error);
+            }
+            (Ty::Int | Ty::Real, _) => {
+                self.must(at.r, &lt, r, &because);
+                self.must(at.op, out, &lt, &because);
+            }
+            (_, Ty::Int) => {
+                self.must(at.l, &Ty::Int, l, &becauser);
+                self.must(at.op, out, &Ty::Int, &because);
+            }
+            (_, Ty::Real) => {
+                self.must_be(at.l, l, Class::Vec, "`/` by a Real");
+                self.must(at.op, out, l, &because);
+            }
+            (Ty::Array(..), Ty::Array(..)) => {
+                let join = self.store().with_own_sizes(l);
+                self.must(at.r, &join, r, &because);
+                self.elements_are_real(&join, at, "/");
+                self.must(at.op, out, &join, &because);
+            }
+            (Ty::Array(..), _) if rv.is_some() => {
+                if let Some(v) = rv.filter(|v| !self.is_number(*v)) {
+                    return Outcome::Wait(vec![v]);
+                }
+                self.must(at.r, &Ty::Real, r, &because);
+                self.must_be(at.l, l, Class::Vec, "`/` by a Real");
+                self.must(at.op, out, l, &because);
+            }
+            (Ty::Tuple(_) | Ty::Record(_), _) => {
+                self.must(at.r, &Ty::Real, r, &because);
+                self.must_be(at.l, l, Class::Vec, "`/` by a Real");
+                self.must(at.op, out, l, &because);
+            }
+            (_, Ty::Array(..)) => {
+                // Only an array of the same type is divided elementwise.
+                self.must(at.l, r, l, &becauser);
+                self.elements_are_real(r, at, "/");
+                self.must(at.op, out, l, &because);
+            }
+            _ => match (lv, rv) {
+                (Some(v), Some(w)) if v == w => self.must(at.op, out, l, &because),
+                (Some(v), Some(w)) if self.is_number(v) && self.is_number(w) => {
+                    self.must(at.r, l, r, &because);
+                    self.must(at.op, out, l, &because);
+                }
+                (Some(v), Some(w)) => return Outcome::Wait(vec![v, w]),
+                _ => {
+                    self.must_be(at.l, l, Class::Add, "`/`");
+                    self.must(at.r, l, r, &because);
+                    self.must(at.op, out, l, &because);
+                }
+            },
+        }
+        Outcome::Done
+    }
+
+    /// Elementwise operations work at arrays (of arrays) of Real.
+    fn elements_are_real(&mut self, ty: &Ty, at: Operands, op: &'static str) {
+        let mut element = self.store().shallow(ty);
+        while let Ty::Array(_, t) = &element {
+            element = self.store().shallow(&t.clone());
+        }
+        if let Err(clash) = self.store().unify(&Ty::Real, &element) {
+            let because = Because::Elementwise { op };
+            self.report_clash(at.op, &Ty::Real, &element, &clash, &because);
+        }
+    }
+
+    fn power(&mut self, base: &Ty, exponent: &Ty, at: Operands) -> Outcome {
+        let (bt, et) = (self.store().shallow(base), self.store().shallow(exponent));
+        match (&bt, &et) {
+            (Ty::Int, _) => {
+                let because = Because::Operator { op: "^", other: at.l };
+                self.must(at.r, &Ty::Int, exponent, &because);
+            }
+            (_, Ty::Real) => {
+                let because = Because::Operator { op: "^", other: at.r };
+                self.must(at.l, &Ty::Real, base, &because);
+            }
+            _ => {
+                let open: Vec<TyVar> =
+                    [&bt, &et].iter().filter_map(|t| self.db.store.open_var(t)).collect();
+                if self.db.store.open_var(&bt).is_some() {
+                    return Outcome::Wait(open);
+                }
+            }
+        }
+        Outcome::Done
+    }
+
+    fn append(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
+        let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
+        let because = Because::Operator { op: "++", other: at.l };
+        let becauser = Because::Operator { op: "++", other: at.r };
+        let known = if self.db.store.open_var(&lt).is_none() { &lt } else { &rt };
+        match known {
+            Ty::Array(..) => {
+                let ((m, a), (n, b)) = (self.some_array(), self.some_array());
+                self.must(at.l, &Ty::array(m, a.clone()), l, &becauser);
+                self.must(at.r, &Ty::array(n, b.clone()), r, &because);
+                self.must(at.r, &a, &b, &because);
+                let size = match (self.store().size(m), self.store().size(n)) {
+                    (Size::Known(x), Size::Known(y)) => Size::Known(x + y),
+                    _ => Size::Unknown,
+                };
+                self.must(at.op, out, &Ty::array(size, a), &because);
+                Outcome::Done
+            }
+            Ty::String => {
+                self.must(at.l, &Ty::String, l, &becauser);
+                self.must(at.r, &Ty::String, r, &because);
+                self.must(at.op, out, &Ty::String, &because);
+                Outcome::Done
+            }
+            Ty::Data(d, _) if Some(*d) == self.db.list => {
+                let join = self.store().with_own_sizes(known);
+                for (side, span) in [(l, at.l), (r, at.r)] {
+                    if let Err(clash) = self.store().unify_free(&join, side) {
+                        self.report_clash(span, &join, side, &clash, &because);
+                    }
+                }
+                self.must(at.op, out, &join, &because);
+                Outcome::Done
+            }
+            Ty::Error => {
+                let _ = self.store().unify(out, &Ty::Error);
+                Outcome::Done
+            }
+            Ty::Var(v) if !self.db.store.is_rigid(*v) => {
+                let open = [&lt, &rt].iter().filter_map(|t| self.db.store.open_var(t)).collect();
+                Outcome::Wait(open)
+            }
+            other => {
+                let text = self.show(other);
+                self.db.report(
+                    Diagnostic::error(
+                        "type-mismatch",
+                        at.op,
+                        format!("`++` joins arrays, lists or strings, but this is of type {text}"),
+                    )
+                    .help("`+` adds numbers and vectors; `x :: xs` puts an element before a list"),
+                );
+                Outcome::Done
+            }
+        }
+    }
+
+    fn field(&mut self, base: &Ty, base_span: Span, field: &Ident, out: &Ty) -> Outcome {
+        match self.store().shallow(base) {
+            Ty::Error => {
+                let _ = self.store().unify(out, &Ty::Error);
+            }
+            Ty::Record(fields) => match fields.iter().find(|(n, _)| *n == field.name) {
+                Some((_, t)) => self.must(field.span, out, t, &Because::Use),
+                None => {
+                    let names: Vec<&str> = fields.iter().map(|(n, _)| n.as_str()).collect();
+                    let hint = closest(&field.name, names).map(str::to_string);
+                    let text = self.show(base);
+                    let mut d = Diagnostic::error(
+                        "unknown-field",
+                        field.span,
+                        format!("there is no field `{}` in {text}", field.name),
+                    )
+                    .label(base_span, format!("this is of type {text}"));
+                    if let Some(hint) = hint {
+                        d = d.help(format!("did you mean `{hint}`?"));
+                    }
+                    self.db.report(d);
+                    let _ = self.store().unify(out, &Ty::Error);
+                }
+            },
+            Ty::Var(v) if !self.db.store.is_rigid(v) => return Outcome::Wait(vec![v]),
+            other => {
+                let text = self.show(&other);
+                self.db.report(
+                    Diagnostic::error(
+                        "not-a-record",
+                        field.span,
+                        format!("`.{}` needs a record, but this is of type {text}", field.name),
+                    )
+                    .label(base_span, format!("this is of type {text}")),
+                );
+                let _ = self.store().unify(out, &Ty::Error);
+            }
+        }
+        Outcome::Done
+    }
+
+    fn component(
+        &mut self,
+        base: &Ty,
+        base_span: Span,
+        index: usize,
+        span: Span,
+        out: &Ty,
+    ) -> Outcome {
+        let message = match self.store().shallow(base) {
+            Ty::Error => {
+                let _ = self.store().unify(out, &Ty::Error);
+                return Outcome::Done;
+            }
+            Ty::Tuple(ts) => match ts.get(index) {
+                Some(t) => {
+                    self.must(span, out, t, &Because::Use);
+                    return Outcome::Done;
+                }
+                None => format!(
+                    "there is no component {index} in a tuple of {}: they are 0 to {}",
+                    ts.len(),
+                    ts.len() - 1
+                ),
+            },
+            Ty::Var(v) if !self.db.store.is_rigid(v) => return Outcome::Wait(vec![v]),
+            other => {
+                format!("`.{index}` needs a tuple, but this is of type {}", self.show(&other))
+            }
+        };
+        let text = self.show(base);
+        self.db.report(
+            Diagnostic::error("unknown-component", span, message)
+                .label(base_span, format!("this is of type {text}")),
+        );
+        let _ = self.store().unify(out, &Ty::Error);
+        Outcome::Done
+    }
+
+    /// `J(of)`: every Real replaced by the array of its `c` coefficients.
+    fn jet(&mut self, of: &Ty, out: &Ty, c: u64, span: Span) -> Outcome {
+        match self.jet_type(of, c) {
+            Ok(ty) => {
+                self.must(span, out, &ty, &Because::Use);
+                Outcome::Done
+            }
+            Err(Some(v)) if !self.db.store.is_rigid(v) => Outcome::Wait(vec![v]),
+            Err(_) => {
+                let text = self.show(of);
+                self.db.report(
+                    Diagnostic::error(
+                        "jet-type",
+                        span,
+                        format!("`jet` cannot be taken at type {text}"),
+                    )
+                    .note("every Real of the type becomes an array of coefficients, so the type must be known here and must not hold Reals inside a declared type")
+                    .help("annotate the function; make the Real a parameter of the declared type: `type T[r] = C(r)`"),
+                );
+                let _ = self.store().unify(out, &Ty::Error);
+                Outcome::Done
+            }
+        }
+    }
+
+    fn jet_type(&mut self, ty: &Ty, c: u64) -> Result<Ty, Option<TyVar>> {
+        Ok(match self.store().shallow(ty) {
+            Ty::Real => Ty::array(Size::Known(c), Ty::Real),
+            t @ (Ty::Error | Ty::Int | Ty::Bool | Ty::String | Ty::Unit) => t,
+            Ty::Tuple(ts) => Ty::Tuple(
+                ts.iter().map(|t| self.jet_type(t, c)).collect::<Result<Vec<_>, _>>()?.into(),
+            ),
+            Ty::Record(fs) => Ty::Record(
+                fs.iter()
+                    .map(|(n, t)| Ok((n.clone(), self.jet_type(t, c)?)))
+                    .collect::<Result<Vec<_>, Option<TyVar>>>()?
+                    .into(),
+            ),
+            Ty::Array(s, t) => Ty::array(s, self.jet_type(&t, c)?),
+            Ty::Data(d, ts) => {
+                if self.db.data(d).constructors.iter().flat_map(|k| &k.fields).any(holds_real) {
+                    return Err(None);
+                }
+                Ty::Data(
+                    d,
+                    ts.iter().map(|t| self.jet_type(t, c)).collect::<Result<Vec<_>, _>>()?.into(),
+                )
+            }
+            Ty::Var(v) => return Err(Some(v)),
+            Ty::Fun(_) | Ty::Param(_) => return Err(None),
+        })
+    }
+
+    /// Takes the defaults at the end of a group of definitions and reports what stays open.
+    pub(super) fn settle(&mut self) {
+        loop {
+            self.solve();
+            if self.default_one() || self.close_one() {
+                continue;
+            }
+            break;
+        }
+        let classed: Vec<TyVar> = self.db.store.classed.clone();
+        for v in classed {
+            if let (Some(v), Some(why)) =
+                (self.db.store.open_var(&Ty::Var(v)), self.db.store.equality(v))
+            {
+                self.db.report(
+                    Diagnostic::error(
+                        "open-equality",
+                        why.span,
+                        format!("{} compares values of a type that nothing determines", why.what),
+                    )
+                    .help("annotate one of the operands, for instance a parameter: `(x: Real)`"),
+                );
+                let _ = self.store().unify(&Ty::Var(v), &Ty::Error);
+            }
+        }
+        for constraint in std::mem::take(&mut self.constraints) {
+            let (span, message, help) = match constraint {
+                Constraint::Append { at, .. } => (
+                    at.op,
+                    "`++` joins values of a type that nothing determines".to_string(),
+                    "annotate one of the operands, for instance a parameter: `(xs: []Real)`",
+                ),
+                Constraint::Field { field, base_span, .. } => (
+                    base_span,
+                    format!("the type of this record is not known when its field `{}` is taken", field.name),
+                    "annotate it, for instance as a parameter: `(r: {x: Real, y: Real})`",
+                ),
+                Constraint::Component { base_span, index, .. } => (
+                    base_span,
+                    format!("the type of this tuple is not known when its component {index} is taken"),
+                    "annotate it, for instance as a parameter: `(p: (Real, Real))`",
+                ),
+                Constraint::Jet { span, .. } => (
+                    span,
+                    "`jet` needs a function whose type is known".to_string(),
+                    "annotate the function's parameter and result",
+                ),
+                Constraint::Done
+                | Constraint::Mul { .. }
+                | Constraint::Div { .. }
+                | Constraint::Pow { .. }
+                | Constraint::RecordPattern { .. } => continue,
+            };
+            self.db.report(Diagnostic::error("annotation-needed", span, message).help(help));
+        }
+        self.check_literals();
+    }
+
+    /// Decides one open variable: Int where only integer literals had to do with it, else Real.
+    fn default_one(&mut self) -> bool {
+        let open: Vec<TyVar> = {
+            let store = &self.db.store;
+            let mut seen = std::collections::HashSet::new();
+            store
+                .classed
+                .iter()
+                .filter_map(|v| store.open_var(&Ty::Var(*v)))
+                .filter(|v| store.class(*v).0 != Class::Any && seen.insert(*v))
+                .collect()
+        };
+        let mut classed = std::mem::take(&mut self.store().classed);
+        classed.retain(|v| self.db.store.open_var(&Ty::Var(*v)).is_some());
+        self.store().classed = classed;
+        let store = &self.db.store;
+        let real = open.iter().find(|v| {
+            store.touch(**v) != Touch::Literal || store.class(**v).0 == Class::Vec
+        });
+        let (v, ty) = match (real, open.first()) {
+            (Some(v), _) => (*v, Ty::Real),
+            (None, Some(v)) => (*v, Ty::Int),
+            (None, None) => return false,
+        };
+        if let Err(clash) = self.store().unify(&Ty::Var(v), &ty) {
+            if let Clash::Class(_, _, Why { span, .. }) | Clash::NotFirstOrder(_, Why { span, .. }) =
+                &clash
+            {
+                self.report_clash(*span, &ty, &ty, &clash, &Because::Use);
+            }
+        }
+        true
+    }
+
+    /// Takes a record pattern at its word.
+    fn close_one(&mut self) -> bool {
+        for i in 0..self.constraints.len() {
+            if let Constraint::RecordPattern { ty, fields } = &self.constraints[i] {
+                let (ty, fields) = (ty.clone(), fields.clone());
+                if self.db.store.open_var(&ty).is_some() {
+                    self.constraints[i] = Constraint::Done;
+                    let _ = self.store().unify(&ty, &Ty::Record(fields.into()));
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Whether a type of a declaration holds a Real of its own.
+fn holds_real(ty: &Ty) -> bool {
+    match ty {
+        Ty::Real => true,
+        Ty::Error | Ty::Var(_) | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => false,
+        Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().any(holds_real),
+        Ty::Record(fs) => fs.iter().any(|(_, t)| holds_real(t)),
+        Ty::Array(_, t) => holds_real(t),
+        Ty::Fun(_) => true,
+    }
+}

@@ -1,0 +1,342 @@
+//! The messages of inference: both types or sizes that disagree, where each comes from, what to do.
+
+use super::Infer;
+use crate::display::Printer;
+use crate::types::{Clash, Size, Ty};
+use diffeo_base::{Diagnostic, Name, Span};
+
+/// Why a type was expected.
+#[derive(Clone, Debug)]
+pub enum Because {
+    /// Nothing in particular.
+    Use,
+    /// An annotation says so.
+    Annotation(Span),
+    /// The function takes it.
+    Argument {
+        /// The function.
+        fun: Span,
+        /// Its name.
+        name: Option<Name>,
+    },
+    /// The other branch has it.
+    Branch {
+        /// The branch before.
+        other: Span,
+    },
+    /// The other elements have it.
+    Element {
+        /// The first element.
+        first: Span,
+    },
+    /// Conditions are Bool.
+    Condition,
+    /// Indices are Int.
+    Index,
+    /// Only arrays are indexed.
+    Indexed,
+    /// Counts are Int.
+    Count,
+    /// Only arrays are iterated over.
+    Over,
+    /// The other operand has it.
+    Operator {
+        /// The operator.
+        op: &'static str,
+        /// The other operand.
+        other: Span,
+    },
+    /// The operator works elementwise at arrays of Real only.
+    Elementwise {
+        /// The operator.
+        op: &'static str,
+    },
+    /// The value on the left of `|>` goes into it.
+    Piped {
+        /// The value.
+        value: Span,
+    },
+    /// The head of the list has it.
+    Cons {
+        /// The head.
+        head: Span,
+    },
+    /// The loop starts with it.
+    LoopBody {
+        /// The first value.
+        init: Span,
+    },
+    /// The record's field has it.
+    Field {
+        /// The field's name.
+        field: Span,
+    },
+    /// The pattern is for it.
+    Pattern,
+}
+
+impl Infer<'_> {
+    pub(super) fn show(&self, ty: &Ty) -> String {
+        Printer::new(self.db).ty(ty)
+    }
+
+    pub(super) fn report_clash(
+        &mut self,
+        span: Span,
+        expected: &Ty,
+        found: &Ty,
+        clash: &Clash,
+        because: &Because,
+    ) {
+        let diagnostic = match clash {
+            Clash::Types(a, b) => self.types(span, expected, found, (a, b), because),
+            Clash::Sizes(a, b) => self.sizes(span, expected, found, (*a, *b), because),
+            Clash::Infinite => {
+                let mut p = Printer::new(self.db);
+                let (e, f) = (p.ty(expected), p.ty(found));
+                Diagnostic::error(
+                    "infinite-type",
+                    span,
+                    format!("this would have a type that contains itself: {f} within {e}"),
+                )
+                .help("a function is perhaps applied to itself, or an argument is missing")
+            }
+            Clash::Class(ty, class, why) => {
+                let text = self.show(ty);
+                let rigid =
+                    matches!(ty, Ty::Var(v) if self.db.store.is_rigid(*v));
+                let mut d = Diagnostic::error(
+                    "type-mismatch",
+                    why.span,
+                    format!("{} works at {}, not at {text}", why.what, class.words()),
+                );
+                if why.span != span {
+                    d = d.label(span, format!("{text} comes from here"));
+                }
+                if rigid {
+                    d = d.help(format!(
+                        "the annotation says that `{text}` can be any type: write a type such as Real instead"
+                    ));
+                } else if why.what == "this literal" {
+                    d = d.help("a number is added to an array by mapping: `[x + 1 for x in xs]`");
+                }
+                d
+            }
+            Clash::NotFirstOrder(ty, why) => {
+                let text = self.show(ty);
+                let mut d = Diagnostic::error(
+                    "not-first-order",
+                    why.span,
+                    format!("{} needs first-order types, but {text} holds a function", why.what),
+                )
+                .note("derivatives, comparisons and texts are of values that hold no functions")
+                .help("take the function from outside by a closure, or apply it first");
+                if why.span != span {
+                    d = d.label(span, "the function comes from here");
+                }
+                d
+            }
+        };
+        self.db.report(diagnostic);
+    }
+
+    fn types(
+        &mut self,
+        span: Span,
+        expected: &Ty,
+        found: &Ty,
+        inner: (&Ty, &Ty),
+        because: &Because,
+    ) -> Diagnostic {
+        let mut p = Printer::new(self.db);
+        let (e, f) = (p.ty(expected), p.ty(found));
+        let (ie, if_) = (p.ty(inner.0), p.ty(inner.1));
+        let code = "type-mismatch";
+        let mut d = match because {
+            Because::Use | Because::Pattern => {
+                let message = if matches!(because, Because::Pattern) {
+                    format!("this pattern is for {f}, but the value is of type {e}")
+                } else {
+                    format!("expected {e}, found {f}")
+                };
+                Diagnostic::error(code, span, message)
+            }
+            Because::Annotation(at) => {
+                Diagnostic::error(code, span, format!("expected {e}, found {f}"))
+                    .primary_text(format!("this is of type {f}"))
+                    .label(*at, format!("annotated as {e} here"))
+            }
+            Because::Argument { fun, name } => {
+                let who = name.as_ref().map_or("the function".to_string(), |n| format!("`{n}`"));
+                Diagnostic::error(
+                    code,
+                    span,
+                    format!("{who} takes {e} here, but the argument is of type {f}"),
+                )
+                .primary_text(format!("this is of type {f}"))
+                .label(*fun, format!("{who} is applied here"))
+            }
+            Because::Branch { other } => Diagnostic::error(
+                code,
+                span,
+                format!("the branches differ in type: {e} and {f}"),
+            )
+            .primary_text(format!("this is of type {f}"))
+            .label(*other, format!("this is of type {e}")),
+            Because::Element { first } => Diagnostic::error(
+                code,
+                span,
+                format!("this element is of type {f}, but the array or list is of {e}"),
+            )
+            .primary_text(format!("this is of type {f}"))
+            .label(*first, format!("{e} comes from here")),
+            Because::Condition => {
+                Diagnostic::error(code, span, format!("a condition is a Bool, but this is {f}"))
+            }
+            Because::Index => {
+                Diagnostic::error(code, span, format!("an index is an Int, but this is {f}"))
+            }
+            Because::Count => {
+                Diagnostic::error(code, span, format!("a count is an Int, but this is {f}"))
+            }
+            Because::Indexed => Diagnostic::error(
+                code,
+                span,
+                format!("only arrays are indexed, but this is of type {f}"),
+            )
+            .help("a list's elements are taken with `nth(xs, i)`, a tuple's with `.0`, a record's with `.name`"),
+            Because::Over => Diagnostic::error(
+                code,
+                span,
+                format!("`for … in` goes over an array, but this is of type {f}"),
+            )
+            .help("a list is made an array with `list_to_array(xs)`; a count is `for i < n`"),
+            Because::Operator { op, other } => Diagnostic::error(
+                code,
+                span,
+                format!("the operands of `{op}` differ in type: {e} and {f}"),
+            )
+            .primary_text(format!("this is of type {f}"))
+            .label(*other, format!("expected {e} because of this")),
+            Because::Elementwise { op } => Diagnostic::error(
+                code,
+                span,
+                format!("`{op}` of arrays works elementwise on Reals, but the elements are of type {f}"),
+            )
+            .help("map over the arrays: `map2(fn (a, b) -> …, xs, ys)`"),
+            Because::Piped { value } => Diagnostic::error(
+                code,
+                span,
+                format!("the value is piped into {e}, but this is of type {f}"),
+            )
+            .label(*value, "this value"),
+            Because::Cons { head } => Diagnostic::error(
+                code,
+                span,
+                format!("the rest of the list is of type {f}, but with this head it must be {e}"),
+            )
+            .label(*head, "the head"),
+            Because::LoopBody { init } => Diagnostic::error(
+                code,
+                span,
+                format!("the loop's body is of type {f}, but its variable is of type {e}"),
+            )
+            .primary_text(format!("this is of type {f}"))
+            .label(*init, format!("the loop starts with this, of type {e}")),
+            Because::Field { field } => Diagnostic::error(
+                code,
+                span,
+                format!("this field is of type {e}, but the new value is of type {f}"),
+            )
+            .label(*field, "this field"),
+        };
+        if (ie != e || if_ != f) && ie != "_" {
+            d = d.note(format!("{ie} differs from {if_}"));
+        }
+        if let Some(help) = conversion(inner.0, inner.1) {
+            if d.help.is_none() {
+                d = d.help(help);
+            }
+        }
+        for ty in [inner.0, inner.1] {
+            if let Ty::Var(v) = ty {
+                if self.db.store.is_rigid(*v) && d.help.is_none() {
+                    let name = self.show(ty);
+                    d = d.help(format!(
+                        "the annotation says that `{name}` can be any type; name a type there, or leave it out"
+                    ));
+                }
+            }
+        }
+        d
+    }
+
+    fn sizes(
+        &mut self,
+        span: Span,
+        expected: &Ty,
+        found: &Ty,
+        sizes: (Size, Size),
+        because: &Because,
+    ) -> Diagnostic {
+        let mut p = Printer::new(self.db);
+        let (e, f) = (p.ty(expected), p.ty(found));
+        let (a, b) = (p.size(sizes.0), p.size(sizes.1));
+        let mut d = Diagnostic::error(
+            "size-mismatch",
+            span,
+            format!("the sizes {a} and {b} differ: expected {e}, found {f}"),
+        );
+        match because {
+            Because::Annotation(at) => d = d.label(*at, format!("annotated as {e} here")),
+            Because::Argument { fun, name } => {
+                let who = name.as_ref().map_or("the function".to_string(), |n| format!("`{n}`"));
+                d = d.label(*fun, format!("{who} is applied here"));
+            }
+            Because::Branch { other }
+            | Because::Element { first: other }
+            | Because::Operator { other, .. }
+            | Because::Piped { value: other }
+            | Because::Cons { head: other }
+            | Because::LoopBody { init: other } => {
+                d = d.label(*other, format!("this is of type {e}"));
+            }
+            Because::Field { field } => d = d.label(*field, format!("this is of type {e}")),
+            Because::Use
+            | Because::Condition
+            | Because::Index
+            | Because::Indexed
+            | Because::Count
+            | Because::Over
+            | Because::Elementwise { .. }
+            | Because::Pattern => {}
+        }
+        for size in [sizes.0, sizes.1] {
+            if let Some((name, at)) = self.db.store.size_origin(size) {
+                if !at.is_none() && at != span {
+                    d = d.label(at, format!("the size `{name}` is named here"));
+                }
+            }
+        }
+        if matches!((sizes.0, sizes.1), (Size::Var(_), _) | (_, Size::Var(_))) {
+            d = d.help("a named size stands for any size: use the same name for sizes that must be equal, or `[]` for an unknown one");
+        } else if matches!(because, Because::LoopBody { .. }) {
+            d = d.help("annotate a loop variable whose size changes: `loop (acc: []Real) = …`");
+        }
+        d
+    }
+}
+
+/// How to get from one type to another.
+fn conversion(expected: &Ty, found: &Ty) -> Option<&'static str> {
+    match (expected, found) {
+        (Ty::Real, Ty::Int) => Some("`real(n)` makes a Real of an Int"),
+        (Ty::Int, Ty::Real) => Some("`floor`, `round` or `trunc` make an Int of a Real"),
+        (Ty::Array(..), Ty::Data(..)) => Some("`list_to_array(xs)` makes an array of a list"),
+        (Ty::Data(..), Ty::Array(..)) => Some("`to_list(xs)` makes a list of an array"),
+        (Ty::String, Ty::Real | Ty::Int | Ty::Bool) => Some("`show(x)` makes a String of a value"),
+        (Ty::Fun(_), _) => None,
+        (_, Ty::Fun(_)) => Some("this is a function: is its argument missing?"),
+        _ => None,
+    }
+}

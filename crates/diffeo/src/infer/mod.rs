@@ -1,0 +1,352 @@
+//! Types: Hindley–Milner with let-generalisation, sizes, and the operators decided by their uses.
+//!
+//! In: resolved trees. Out: the type of every expression and pattern, the schemes of definitions and
+//! local functions, and the type arguments of every use of a polymorphic name, in the tables of the
+//! modules. Definitions are inferred in groups of mutually recursive ones, callees first.
+
+mod constraint;
+mod error;
+mod expr;
+mod lower;
+mod operator;
+mod pattern;
+
+use crate::db::{def_item, Db, DefId, ModuleId, Res};
+use crate::types::{Scheme, Size, Store, Touch, Ty, Why};
+use constraint::Constraint;
+use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
+pub use error::Because;
+pub use lower::{alias, declared, duplicate_field, mark_function_holders};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Infers every definition that has no type yet.
+pub fn infer(db: &mut Db) {
+    for group in groups(db) {
+        if group.iter().any(|d| db.def(*d).scheme.is_none()) {
+            infer_group(db, &group);
+        }
+    }
+}
+
+/// The strongly connected components of the definitions' mentions, callees first (Tarjan).
+fn groups(db: &Db) -> Vec<Vec<DefId>> {
+    let n = db.defs.len();
+    let mut index = vec![u32::MAX; n];
+    let mut low = vec![0u32; n];
+    let mut on_stack = vec![false; n];
+    let (mut stack, mut out, mut next) = (Vec::new(), Vec::new(), 0u32);
+    for root in 0..n {
+        if index[root] != u32::MAX {
+            continue;
+        }
+        let mut work = vec![(root, 0usize)];
+        while let Some((v, child)) = work.pop() {
+            if child == 0 {
+                index[v] = next;
+                low[v] = next;
+                next += 1;
+                stack.push(v);
+                on_stack[v] = true;
+            }
+            if let Some(w) = db.defs[v].uses.get(child) {
+                let w = w.0 as usize;
+                work.push((v, child + 1));
+                if index[w] == u32::MAX {
+                    work.push((w, 0));
+                } else if on_stack[w] {
+                    low[v] = low[v].min(index[w]);
+                }
+                continue;
+            }
+            if low[v] == index[v] {
+                let mut group = Vec::new();
+                while let Some(w) = stack.pop() {
+                    on_stack[w] = false;
+                    group.push(DefId(w as u32));
+                    if w == v {
+                        break;
+                    }
+                }
+                group.sort_unstable();
+                out.push(group);
+            }
+            if let Some((parent, _)) = work.last() {
+                low[*parent] = low[*parent].min(low[v]);
+            }
+        }
+    }
+    out
+}
+
+/// The type of a definition within its own group.
+struct Own {
+    ty: Ty,
+    sizes: Scheme,
+}
+
+pub(super) struct Infer<'a> {
+    pub db: &'a mut Db,
+    module: ModuleId,
+    ast: Rc<Module>,
+    type_names: HashMap<Name, Ty>,
+    named_sizes: HashMap<(PatId, Name), Size>,
+    in_signature: bool,
+    constraints: Vec<Constraint>,
+    own: HashMap<DefId, Own>,
+    hole: Option<Ty>,
+    /// Integer literals above the largest Int and divisions of literals, looked at in the end.
+    literals: Vec<(ModuleId, ExprId)>,
+}
+
+struct Context {
+    module: ModuleId,
+    ast: Rc<Module>,
+    type_names: HashMap<Name, Ty>,
+    named_sizes: HashMap<(PatId, Name), Size>,
+}
+
+fn infer_group(db: &mut Db, group: &[DefId]) {
+    let first = db.def(group[0]).module;
+    let ast = db.module(first).ast.clone();
+    db.store.classed.clear();
+    db.store.released.clear();
+    db.store.level = 1;
+    let mut cx = Infer {
+        db,
+        module: first,
+        ast,
+        type_names: HashMap::new(),
+        named_sizes: HashMap::new(),
+        in_signature: false,
+        constraints: Vec::new(),
+        own: HashMap::new(),
+        hole: None,
+        literals: Vec::new(),
+    };
+    let mut contexts = Vec::new();
+    for id in group {
+        cx.enter(*id);
+        cx.signature(*id);
+        contexts.push(Context {
+            module: cx.module,
+            ast: cx.ast.clone(),
+            type_names: std::mem::take(&mut cx.type_names),
+            named_sizes: std::mem::take(&mut cx.named_sizes),
+        });
+    }
+    for (id, context) in group.iter().zip(contexts) {
+        cx.module = context.module;
+        cx.ast = context.ast;
+        cx.type_names = context.type_names;
+        cx.named_sizes = context.named_sizes;
+        cx.definition(*id);
+    }
+    cx.settle();
+    cx.finish(group);
+}
+
+impl Infer<'_> {
+    fn store(&mut self) -> &mut Store {
+        &mut self.db.store
+    }
+
+    fn enter(&mut self, id: DefId) {
+        self.module = self.db.def(id).module;
+        self.ast = self.db.module(self.module).ast.clone();
+        let m = self.db.module_mut(self.module);
+        if m.expr_ty.is_empty() {
+            m.expr_ty = vec![Ty::Error; m.ast.exprs.len()];
+            m.pat_ty = vec![Ty::Error; m.ast.pats.len()];
+        }
+    }
+
+    fn def(&self, id: DefId) -> Def {
+        def_item(&self.ast, self.db.def(id).item).clone()
+    }
+
+    /// What the annotations of a definition say of its type.
+    fn signature(&mut self, id: DefId) {
+        let def = self.def(id);
+        self.in_signature = true;
+        let ty = match def.param {
+            Some(param) => {
+                let from = self.pattern_type(param, Touch::Parameter);
+                let to = match def.ret {
+                    Some(ret) => self.annotation(ret),
+                    None => self.store().fresh(),
+                };
+                Ty::fun(from, to)
+            }
+            None => match def.ret {
+                Some(ret) => self.annotation(ret),
+                None => self.store().fresh(),
+            },
+        };
+        self.in_signature = false;
+        let size_params = def.param.map_or(Vec::new(), |p| self.size_params(p));
+        let sizes = self
+            .named_sizes
+            .values()
+            .chain(self.db.module(self.module).local_sizes.values())
+            .filter_map(|s| match s {
+                Size::Var(v) => Some(*v),
+                Size::Known(_) | Size::Unknown => None,
+            })
+            .collect();
+        let sizes = Scheme { vars: Vec::new(), sizes, size_params, ty: ty.clone() };
+        self.own.insert(id, Own { ty, sizes });
+    }
+
+    /// The Int parameters that name sizes.
+    fn size_params(&self, param: PatId) -> Vec<(Option<usize>, crate::types::SizeVar)> {
+        let sizes = &self.db.module(self.module).local_sizes;
+        let of = |p: PatId| match sizes.get(&self.variable_of(p)?) {
+            Some(Size::Var(v)) => Some(*v),
+            Some(Size::Known(_) | Size::Unknown) | None => None,
+        };
+        match &self.ast.pats[param].kind {
+            PatKind::Tuple(ps) => ps
+                .iter()
+                .enumerate()
+                .filter_map(|(i, p)| of(*p).map(|v| (Some(i), v)))
+                .collect(),
+            _ => of(param).map(|v| (None, v)).into_iter().collect(),
+        }
+    }
+
+    /// The variable of a pattern that is one, annotated or not.
+    fn variable_of(&self, pat: PatId) -> Option<PatId> {
+        match &self.ast.pats[pat].kind {
+            PatKind::Var(_) => Some(pat),
+            PatKind::Annot(p, _) => self.variable_of(*p),
+            _ => None,
+        }
+    }
+
+    /// The size that is the value of an Int variable.
+    fn local_size(&mut self, pat: PatId, name: &Name, span: Span) -> Size {
+        if let Some(size) = self.db.module(self.module).local_sizes.get(&pat) {
+            return *size;
+        }
+        let ty = self.db.module(self.module).pat_ty[pat.index()].clone();
+        let pat_span = self.ast.pats[pat].span;
+        if self.in_signature {
+            // The parameter's own annotation may follow; it is compared when it is seen.
+        } else if self.store().unify(&ty, &Ty::Int).is_err() {
+            let text = crate::display::Printer::new(self.db).ty(&ty);
+            self.db.report(
+                Diagnostic::error(
+                    "size-not-int",
+                    span,
+                    format!("the size `{name}` names a variable of type {text}, not an Int"),
+                )
+                .label(pat_span, "this variable")
+                .help("give the size another name"),
+            );
+        }
+        let size = self.db.store.rigid_size(name.clone(), pat_span);
+        self.db.module_mut(self.module).local_sizes.insert(pat, size);
+        size
+    }
+
+    fn definition(&mut self, id: DefId) {
+        let def = self.def(id);
+        let ty = self.own[&id].ty.clone();
+        let expected = match (&ty, def.param) {
+            (Ty::Fun(f), Some(param)) => {
+                self.check_size_parameters(param);
+                f.1.clone()
+            }
+            _ => ty,
+        };
+        match def.ret {
+            Some(ret) => {
+                let because = Because::Annotation(self.ast.types[ret].span);
+                self.check(def.body, &expected, &because);
+            }
+            None => {
+                let found = self.infer(def.body);
+                self.unify(def.body, &expected, &found, &Because::Use);
+            }
+        }
+        self.solve();
+    }
+
+    /// Parameters that name sizes are Ints.
+    fn check_size_parameters(&mut self, param: PatId) {
+        let vars: Vec<PatId> = match &self.ast.pats[param].kind {
+            PatKind::Tuple(ps) => ps.iter().filter_map(|p| self.variable_of(*p)).collect(),
+            _ => self.variable_of(param).into_iter().collect(),
+        };
+        for var in vars {
+            if self.db.module(self.module).local_sizes.contains_key(&var) {
+                let ty = self.db.module(self.module).pat_ty[var.index()].clone();
+                if self.store().unify(&ty, &Ty::Int).is_err() {
+                    let text = crate::display::Printer::new(self.db).ty(&ty);
+                    let span = self.ast.pats[var].span;
+                    self.db.report(
+                        Diagnostic::error(
+                            "size-not-int",
+                            span,
+                            format!("this parameter names a size, but its type is {text}, not Int"),
+                        )
+                        .help("give the size another name"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Quantifies the types of a group.
+    fn finish(&mut self, group: &[DefId]) {
+        let all = Ty::Tuple(group.iter().map(|d| self.own[d].ty.clone()).collect());
+        let joint = self.store().generalise(&all, 0);
+        for id in group {
+            let own = &self.own[id];
+            let scheme = Scheme {
+                vars: joint.vars.clone(),
+                sizes: joint.sizes.clone(),
+                size_params: own.sizes.size_params.clone(),
+                ty: own.ty.clone(),
+            };
+            self.db.defs[id.0 as usize].scheme = Some(Rc::new(scheme));
+        }
+    }
+
+    fn res(&self, id: ExprId) -> Option<Res> {
+        self.db.module(self.module).res.get(&id).cloned()
+    }
+
+    fn why(&self, span: Span, what: &str) -> Why {
+        Why { span, what: Name::new(what) }
+    }
+
+    /// The size that an expression stands for, where its value is known to be one.
+    fn static_size(&mut self, id: ExprId) -> Size {
+        match &self.ast.exprs[id].kind {
+            ExprKind::Int(n) => Size::Known(*n),
+            ExprKind::Var(_) => match self.res(id) {
+                Some(Res::Local(pat)) => {
+                    let known = self.db.module(self.module).local_sizes.get(&pat);
+                    known.copied().unwrap_or(Size::Unknown)
+                }
+                Some(Res::Size(owner, name)) => {
+                    self.named_sizes.get(&(owner, name)).copied().unwrap_or(Size::Unknown)
+                }
+                Some(Res::Def(_) | Res::Con(..) | Res::Builtin | Res::Jet | Res::Derivatives)
+                | None => Size::Unknown,
+            },
+            _ => Size::Unknown,
+        }
+    }
+
+    /// The names of the current annotations' types that local functions add are forgotten after them.
+    fn scoped_names<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before: HashSet<Name> = self.type_names.keys().cloned().collect();
+        let result = f(self);
+        self.type_names.retain(|n, _| before.contains(n));
+        result
+    }
+}

@@ -1,0 +1,171 @@
+//! Infix operators, and what is looked at once the types are decided.
+
+use super::constraint::{Constraint, Operands};
+use super::error::Because;
+use super::Infer;
+use crate::types::{Class, Ty};
+use diffeo_base::{Diagnostic, Span};
+use diffeo_syntax::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
+
+impl Infer<'_> {
+    pub(super) fn binary(
+        &mut self,
+        id: ExprId,
+        op: BinaryOp,
+        op_span: Span,
+        lhs: ExprId,
+        rhs: ExprId,
+    ) -> Ty {
+        let other = self.span(lhs);
+        let because = Because::Operator { op: op.symbol(), other };
+        match op {
+            BinaryOp::Pipe => {
+                let from = self.infer(lhs);
+                let to = self.store().fresh();
+                let because = Because::Piped { value: other };
+                self.check(rhs, &Ty::fun(from, to.clone()), &because);
+                to
+            }
+            BinaryOp::And | BinaryOp::Or => {
+                self.check(lhs, &Ty::Bool, &Because::Condition);
+                self.check(rhs, &Ty::Bool, &Because::Condition);
+                Ty::Bool
+            }
+            BinaryOp::Eq | BinaryOp::Ne => {
+                self.same(lhs, rhs, &because);
+                let ty = self.db.module(self.module).expr_ty[lhs.index()].clone();
+                let why = self.why(op_span, &format!("`{}`", op.symbol()));
+                if let Err(clash) = self.store().require_equality(&ty, &why) {
+                    self.report_clash(op_span, &ty, &ty, &clash, &Because::Use);
+                }
+                Ty::Bool
+            }
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+                let ty = self.same(lhs, rhs, &because);
+                self.must_be(op_span, &ty, Class::Ord, &format!("`{}`", op.symbol()));
+                Ty::Bool
+            }
+            BinaryOp::Cons => {
+                let head = self.infer(lhs);
+                let head = self.store().with_own_sizes(&head);
+                let list = self.list_of(head);
+                let found = self.infer(rhs);
+                if let Err(clash) = self.store().unify_free(&list, &found) {
+                    let span = self.span(rhs);
+                    self.report_clash(span, &list, &found, &clash, &Because::Cons { head: other });
+                }
+                self.solve();
+                list
+            }
+            BinaryOp::Append => {
+                let (l, r, at) = self.operands(op_span, lhs, rhs);
+                let out = self.store().fresh();
+                self.add(Constraint::Append { l, r, out: out.clone(), at });
+                out
+            }
+            BinaryOp::Add | BinaryOp::Sub => {
+                let ty = self.same(lhs, rhs, &because);
+                self.must_be(op_span, &ty, Class::Add, &format!("`{}`", op.symbol()));
+                ty
+            }
+            BinaryOp::Rem => {
+                let ty = self.same(lhs, rhs, &because);
+                self.must_be(op_span, &ty, Class::Num, "`%`");
+                ty
+            }
+            BinaryOp::Mul | BinaryOp::Div => {
+                let (l, r, at) = self.operands(op_span, lhs, rhs);
+                let out = self.store().fresh();
+                let what = format!("`{}`", op.symbol());
+                self.must_be(at.l, &l, Class::Add, &what);
+                self.must_be(at.r, &r, Class::Add, &what);
+                let out_ty = out.clone();
+                if op == BinaryOp::Mul {
+                    self.add(Constraint::Mul { l, r, out, at });
+                } else {
+                    self.literals.push((self.module, id));
+                    self.add(Constraint::Div { l, r, out, at });
+                }
+                self.solve();
+                out_ty
+            }
+            BinaryOp::Pow => {
+                let (base, exponent, at) = self.operands(op_span, lhs, rhs);
+                self.must_be(at.l, &base, Class::Num, "`^`");
+                self.must_be(at.r, &exponent, Class::Num, "the exponent of `^`");
+                self.add(Constraint::Pow { base: base.clone(), exponent, at });
+                self.solve();
+                base
+            }
+        }
+    }
+
+    fn operands(&mut self, op: Span, lhs: ExprId, rhs: ExprId) -> (Ty, Ty, Operands) {
+        let (l, r) = (self.infer(lhs), self.infer(rhs));
+        (l, r, Operands { op, l: self.span(lhs), r: self.span(rhs) })
+    }
+
+    /// Two operands of one type.
+    fn same(&mut self, lhs: ExprId, rhs: ExprId, because: &Because) -> Ty {
+        let ty = self.infer(lhs);
+        let join = self.store().with_own_sizes(&ty);
+        self.check(rhs, &join, because);
+        join
+    }
+
+    /// Literals that are too large for the type they got; inexact divisions of Int literals.
+    pub(super) fn check_literals(&mut self) {
+        for (module, id) in std::mem::take(&mut self.literals) {
+            let ast = self.db.module(module).ast.clone();
+            let ty = self.db.module(module).expr_ty[id.index()].clone();
+            let is_int = matches!(self.store().shallow(&ty), Ty::Int);
+            let span = ast.exprs[id].span;
+            match &ast.exprs[id].kind {
+                ExprKind::Int(n) if is_int && *n > i64::MAX as u64 => {
+                    let negated = *n == 1 << 63 && self.is_negated(&ast, id);
+                    if !negated {
+                        self.db.report(
+                            Diagnostic::error(
+                                "literal-too-large",
+                                span,
+                                format!("{n} is larger than the largest Int, {}", i64::MAX),
+                            )
+                            .help("write it as a Real, with a point"),
+                        );
+                    }
+                }
+                ExprKind::Binary { op: BinaryOp::Div, lhs, rhs, .. } if is_int => {
+                    let value = |e: ExprId| match &ast.exprs[e].kind {
+                        ExprKind::Int(n) => i64::try_from(*n).ok(),
+                        ExprKind::Unary { op: UnaryOp::Neg, operand } => {
+                            match &ast.exprs[*operand].kind {
+                                ExprKind::Int(n) => i64::try_from(*n).ok().map(|n| -n),
+                                _ => None,
+                            }
+                        }
+                        _ => None,
+                    };
+                    if let (Some(a), Some(b)) = (value(*lhs), value(*rhs)) {
+                        if b != 0 && a % b != 0 {
+                            self.db.report(
+                                Diagnostic::warning(
+                                    "inexact-division",
+                                    span,
+                                    format!("this division of Ints is truncated to {}", a / b),
+                                )
+                                .help(format!("write `{a}.0 / {b}` for the Real {}", a as f64 / b as f64)),
+                            );
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_negated(&self, ast: &diffeo_syntax::ast::Module, literal: ExprId) -> bool {
+        ast.exprs.iter().any(|(_, e)| {
+            matches!(e.kind, ExprKind::Unary { op: UnaryOp::Neg, operand } if operand == literal)
+        })
+    }
+}

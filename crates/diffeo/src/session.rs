@@ -1,0 +1,550 @@
+//! A session: files loaded, checked, and their entry points run.
+//!
+//! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in
+//! debug builds) → evaluate.
+
+use crate::db::{Db, DefId, ModuleData, ModuleId, Res, Scope};
+use crate::display::{self, Printer};
+use crate::types::Ty as Inferred;
+use crate::{declare, elaborate, exhaustive, infer, library, resolve};
+use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
+use diffeo_calculus::eval::{Kinks, Machine, Options};
+use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::value::Value;
+use diffeo_calculus::{Program, Ty};
+use diffeo_syntax::ast::{self, ExprKind, Item};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Programs being worked on: their sources, what was found out about them, and the messages.
+pub struct Session {
+    db: Db,
+    by_path: HashMap<PathBuf, ModuleId>,
+    std: HashMap<Name, ModuleId>,
+    loading: Vec<Name>,
+    checked: usize,
+}
+
+/// Why a file could not be loaded.
+#[derive(Debug)]
+pub enum LoadError {
+    /// It could not be read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// It is not UTF-8 text.
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        offset: usize,
+    },
+}
+
+impl LoadError {
+    /// The message for the user.
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        match self {
+            LoadError::Io { path, error } => Diagnostic::error(
+                "unreadable-file",
+                Span::NONE,
+                format!("cannot read {}: {error}", path.display()),
+            ),
+            LoadError::NotUtf8 { path, offset } => Diagnostic::error(
+                "not-utf8",
+                Span::NONE,
+                format!("{} is not UTF-8 text: byte {offset} is not part of a character", path.display()),
+            )
+            .help("save the file as UTF-8"),
+        }
+    }
+}
+
+/// An entry point, elaborated.
+#[derive(Clone)]
+pub struct Entry {
+    /// The program that it needs.
+    pub program: Rc<Program>,
+    /// Its definition in the program.
+    pub global: GlobalId,
+    /// Its type.
+    pub ty: Ty,
+    /// Its name.
+    pub name: Name,
+    /// Where the name is defined.
+    pub span: Span,
+    /// The type of its parameter as the user writes it.
+    pub parameter: Option<String>,
+    /// The names and types of the fields of a record parameter, as the user writes them, in source
+    /// order of the annotation's fields sorted by name.
+    pub fields: Vec<(Name, String)>,
+}
+
+/// What a run gave.
+pub struct Run {
+    /// The value, or the error that stopped the program.
+    pub result: Result<Value, Diagnostic>,
+    /// What was reported on the way.
+    pub warnings: Vec<Diagnostic>,
+    /// How many operations were counted.
+    pub operations: u64,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session::new()
+    }
+}
+
+impl Session {
+    /// A session with the prelude loaded.
+    pub fn new() -> Session {
+        let mut session = Session {
+            db: Db::default(),
+            by_path: HashMap::new(),
+            std: HashMap::new(),
+            loading: Vec::new(),
+            checked: 0,
+        };
+        session.library(&Name::new("prelude"));
+        session.check_all();
+        session
+    }
+
+    /// Loads a file and what it imports.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not UTF-8. What is wrong with its text goes to
+    /// [`Session::diagnostics`].
+    pub fn load_file(&mut self, path: &Path) -> Result<ModuleId, LoadError> {
+        let key = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        if let Some(id) = self.by_path.get(&key) {
+            return Ok(*id);
+        }
+        let bytes = std::fs::read(path)
+            .map_err(|error| LoadError::Io { path: path.to_path_buf(), error })?;
+        let text = String::from_utf8(bytes).map_err(|e| LoadError::NotUtf8 {
+            path: path.to_path_buf(),
+            offset: e.utf8_error().valid_up_to(),
+        })?;
+        let name = path.file_stem().map_or("main".into(), |s| s.to_string_lossy().into_owned());
+        let shown = path.display().to_string();
+        Ok(self.module(&name, &shown, text, Some(key), false))
+    }
+
+    /// Loads a program from text under a name; it can import the standard library only.
+    pub fn load_text(&mut self, name: &str, text: &str) -> ModuleId {
+        self.module(name, name, text.to_string(), None, false)
+    }
+
+    fn library(&mut self, name: &Name) -> Option<ModuleId> {
+        if let Some(id) = self.std.get(name) {
+            return Some(*id);
+        }
+        let text = library::source(name)?;
+        let id = self.module(name, &format!("std/{name}.deo"), text.to_string(), None, true);
+        self.std.insert(name.clone(), id);
+        if name == &"prelude" {
+            self.db.prelude = Some(id);
+        }
+        Some(id)
+    }
+
+    fn module(
+        &mut self,
+        name: &str,
+        shown: &str,
+        text: String,
+        path: Option<PathBuf>,
+        std: bool,
+    ) -> ModuleId {
+        let file = self.db.sources.add(shown, text);
+        let (ast, diagnostics) = diffeo_syntax::parse(file, self.db.sources.text(file));
+        self.db.diagnostics.extend(diagnostics);
+        self.add_module(name, file, ast, path, std)
+    }
+
+    fn add_module(
+        &mut self,
+        name: &str,
+        file: FileId,
+        ast: ast::Module,
+        path: Option<PathBuf>,
+        std: bool,
+    ) -> ModuleId {
+        let id = ModuleId(self.db.modules.len() as u32);
+        let ast = Rc::new(ast);
+        self.db.modules.push(ModuleData {
+            name: Name::new(name),
+            file,
+            path: path.clone(),
+            std,
+            ast: ast.clone(),
+            scope: Scope::default(),
+            defs: Vec::new(),
+            res: HashMap::new(),
+            con_pats: HashMap::new(),
+            size_res: HashMap::new(),
+            expr_ty: Vec::new(),
+            pat_ty: Vec::new(),
+            instances: HashMap::new(),
+            local_schemes: HashMap::new(),
+            annotations: HashMap::new(),
+            local_sizes: HashMap::new(),
+            size_values: HashMap::new(),
+        });
+        if let Some(path) = &path {
+            self.by_path.insert(path.clone(), id);
+        }
+        self.loading.push(Name::new(name));
+        for item in &ast.items {
+            if let Item::Import(import) = item {
+                if let Some(from) = self.import(id, import) {
+                    let name = import.module.name.clone();
+                    self.db.module_mut(id).scope.modules.insert(name, from);
+                }
+            }
+        }
+        self.loading.pop();
+        declare::declare(&mut self.db, id);
+        if std && name == "prelude" {
+            self.db.list = match self.db.module(id).scope.types.get("List") {
+                Some((crate::db::TypeRef::Data(d), _)) => Some(*d),
+                Some((crate::db::TypeRef::Alias(_), _)) | None => None,
+            };
+        }
+        id
+    }
+
+    /// The module of an import: beside the importing file, or of the standard library.
+    fn import(&mut self, module: ModuleId, import: &ast::Import) -> Option<ModuleId> {
+        let name = &import.module.name;
+        let span = import.module.span;
+        let beside = self
+            .db
+            .module(module)
+            .path
+            .as_ref()
+            .and_then(|p| p.parent())
+            .map(|dir| dir.join(format!("{name}.deo")));
+        if let Some(path) = beside.filter(|p| p.exists()) {
+            let key = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if let Some(id) = self.by_path.get(&key) {
+                if self.loading.contains(&self.db.module(*id).name) {
+                    self.db.report(
+                        Diagnostic::error(
+                            "import-cycle",
+                            span,
+                            format!("the module `{name}` imports this one, directly or through others"),
+                        )
+                        .help("move what both need into a third module"),
+                    );
+                    return None;
+                }
+                return Some(*id);
+            }
+            let shown = match self.db.sources.name(self.db.module(module).file) {
+                f => Path::new(f).parent().map_or(path.clone(), |d| d.join(format!("{name}.deo"))),
+            };
+            return match self.load_file(&shown) {
+                Ok(id) => Some(id),
+                Err(error) => {
+                    let mut d = error.to_diagnostic();
+                    d.primary.span = span;
+                    self.db.report(d);
+                    None
+                }
+            };
+        }
+        if let Some(id) = self.library(name) {
+            return Some(id);
+        }
+        let hint = closest(name, library::MODULES.iter().map(|(n, _)| *n));
+        let mut d = Diagnostic::error(
+            "unknown-module",
+            span,
+            format!("there is no module `{name}`: no file {name}.deo beside this one, and none in the standard library"),
+        );
+        if let Some(hint) = hint {
+            d = d.help(format!("did you mean `{hint}`?"));
+        }
+        self.db.report(d);
+        None
+    }
+
+    /// Checks everything loaded so far.
+    pub fn check(&mut self, _: ModuleId) {
+        self.check_all();
+    }
+
+    fn check_all(&mut self) {
+        let new: Vec<ModuleId> =
+            (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
+        for id in &new {
+            resolve::resolve(&mut self.db, *id);
+        }
+        infer::infer(&mut self.db);
+        let sound = !self.has_errors();
+        for id in &new {
+            if sound {
+                exhaustive::check(&mut self.db, *id);
+            }
+        }
+        self.checked = self.db.modules.len();
+    }
+
+    /// Whether there are errors.
+    pub fn has_errors(&self) -> bool {
+        self.db.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The messages so far, in order of place.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut all = self.db.diagnostics.clone();
+        all.sort_by_key(|d| (d.primary.span.file, d.primary.span.start, d.primary.span.end));
+        all.dedup();
+        all
+    }
+
+    /// Takes the messages so far.
+    pub fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
+        let all = self.diagnostics();
+        self.db.diagnostics.clear();
+        all
+    }
+
+    /// The sources of all that was loaded.
+    pub fn sources(&self) -> &SourceMap {
+        &self.db.sources
+    }
+
+    /// Whether a place lies in the standard library.
+    pub fn in_library(&self, span: Span) -> bool {
+        self.db.modules.iter().any(|m| m.std && m.file == span.file)
+    }
+
+    /// A module that defines `it` as an expression, in the scope of another module's definitions.
+    pub fn expression(&mut self, context: Option<ModuleId>, text: &str) -> Option<ModuleId> {
+        let file = self.db.sources.add("<expression>", text);
+        let (ast, diagnostics) = diffeo_syntax::parse_expression(file, text);
+        self.db.diagnostics.extend(diagnostics);
+        let id = self.add_module("<expression>", file, ast, None, false);
+        if let Some(context) = context {
+            let from = self.db.module(context).scope.clone();
+            let scope = &mut self.db.module_mut(id).scope;
+            for (name, entry) in from.values {
+                scope.values.entry(name).or_insert(entry);
+            }
+            scope.types.extend(from.types);
+            scope.constructors.extend(from.constructors);
+            scope.modules.extend(from.modules);
+        }
+        self.check_all();
+        (!self.has_errors()).then_some(id)
+    }
+
+    /// An entry point of a module that has no errors: a constant or a function of a record or `()`.
+    /// What is wrong with it goes to [`Session::diagnostics`].
+    pub fn entry(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
+        if self.has_errors() {
+            return None;
+        }
+        let def = self.definition(module, name)?;
+        let info = self.db.def(def);
+        let (span, name) = (info.span, info.name.clone());
+        let scheme = info.scheme.clone()?;
+        let (from, to) = match self.db.store.shallow(&scheme.ty) {
+            Inferred::Fun(f) => (Some(f.0.clone()), f.1.clone()),
+            ty => (None, ty),
+        };
+        let mut printer = Printer::new(&self.db);
+        let function_in = from.as_ref().is_some_and(|t| self.holds_function(t));
+        if function_in || self.holds_function(&to) {
+            let (what, ty) = match (function_in, &from) {
+                (true, Some(from)) => ("takes", printer.ty(from)),
+                _ => ("returns", printer.ty(&to)),
+            };
+            let d = Diagnostic::error(
+                "entry-type",
+                span,
+                format!("`{name}` cannot be run: it {what} a function, in {ty}"),
+            )
+            .help("an entry point takes and returns data: apply the function first");
+            self.db.report(d);
+            return None;
+        }
+        let parameter = from.as_ref().map(|t| printer.ty(t));
+        let fields = match from.as_ref().map(|t| self.db.store.shallow(t)) {
+            Some(Inferred::Record(fs)) => {
+                fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect()
+            }
+            None | Some(Inferred::Unit) => Vec::new(),
+            Some(_) => {
+                let text = parameter.clone().unwrap_or_default();
+                let d = Diagnostic::error(
+                    "entry-type",
+                    span,
+                    format!("`{name}` cannot be run: it takes {text}, but an entry point takes a record of parameters, or nothing"),
+                )
+                .help(format!("define `def main(args: {{x: {text}}}) = {name}(args.x)`, and give `--arg x=…`"));
+                self.db.report(d);
+                return None;
+            }
+        };
+        let (program, global) = self.elaborated(def);
+        let ty = program.globals[global.0 as usize].ty.clone();
+        Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
+    }
+
+    fn elaborated(&self, def: DefId) -> (Program, GlobalId) {
+        let (program, global) = elaborate::elaborate(&self.db, def);
+        if cfg!(debug_assertions) {
+            let violations = diffeo_calculus::lint::lint(&program);
+            assert!(
+                violations.is_empty(),
+                "elaboration made a Core program that does not lint:\n{}\n{}",
+                violations.join("\n"),
+                diffeo_calculus::print::print(&program)
+            );
+        }
+        (program, global)
+    }
+
+    fn holds_function(&self, ty: &Inferred) -> bool {
+        match self.db.store.shallow(ty) {
+            Inferred::Fun(_) => true,
+            Inferred::Error
+            | Inferred::Var(_)
+            | Inferred::Real
+            | Inferred::Int
+            | Inferred::Bool
+            | Inferred::String
+            | Inferred::Unit
+            | Inferred::Param(_) => false,
+            Inferred::Tuple(ts) => ts.iter().any(|t| self.holds_function(t)),
+            Inferred::Data(d, ts) => {
+                self.db.store.data_has_function[d.0 as usize]
+                    || ts.iter().any(|t| self.holds_function(t))
+            }
+            Inferred::Record(fs) => fs.iter().any(|(_, t)| self.holds_function(t)),
+            Inferred::Array(_, t) => self.holds_function(&t),
+        }
+    }
+
+    fn definition(&mut self, module: ModuleId, name: &str) -> Option<DefId> {
+        let m = self.db.module(module);
+        if let Some((id, _)) = m.scope.values.get(name) {
+            return Some(*id);
+        }
+        let file = self.db.sources.name(m.file).to_string();
+        let mut names: Vec<&str> = m.scope.values.keys().map(Name::as_str).collect();
+        names.sort_unstable();
+        let hint = closest(name, names.iter().copied()).map(str::to_string);
+        let mut d = Diagnostic::error(
+            "unknown-entry",
+            Span::NONE,
+            format!("there is no definition `{name}` in {file}"),
+        );
+        d = match hint {
+            Some(hint) => d.help(format!("did you mean `{hint}`?")),
+            None if name == "main" => {
+                d.help("define `def main = …`, or name an entry with `--entry NAME`")
+            }
+            None => d,
+        };
+        self.db.report(d);
+        None
+    }
+
+    /// The syntax tree as text.
+    pub fn show_ast(&self, module: ModuleId) -> String {
+        diffeo_syntax::print(&self.db.module(module).ast)
+    }
+
+    /// The types of a module's definitions, one a line; of one of them if named.
+    pub fn show_types(&self, module: ModuleId, name: Option<&str>) -> String {
+        let mut out = String::new();
+        for id in &self.db.module(module).defs {
+            let def = self.db.def(*id);
+            if name.is_some_and(|n| def.name != n) {
+                continue;
+            }
+            if let Some(scheme) = &def.scheme {
+                out.push_str(&format!("{} : {}\n", def.name, display::scheme(&self.db, scheme)));
+            }
+        }
+        out
+    }
+
+    /// The Core program that a definition needs, as text; of `main` if none is named.
+    pub fn show_core(&mut self, module: ModuleId, name: Option<&str>) -> Option<String> {
+        if self.has_errors() {
+            return None;
+        }
+        let def = self.definition(module, name.unwrap_or("main"))?;
+        let (program, _) = self.elaborated(def);
+        Some(diffeo_calculus::print::print(&program))
+    }
+
+    /// The names of a module's own definitions.
+    pub fn definitions(&self, module: ModuleId) -> Vec<Name> {
+        self.db.module(module).defs.iter().map(|d| self.db.def(*d).name.clone()).collect()
+    }
+
+    /// The doc comments of a module's definitions: name and lines.
+    pub fn documentation(&self, module: ModuleId) -> Vec<(Name, Vec<Name>)> {
+        let items = &self.db.module(module).ast.items;
+        items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Def(def) => Some((def.name.name.clone(), def.doc.clone())),
+                Item::Type(ty) => Some((ty.name.name.clone(), ty.doc.clone())),
+                Item::Import(_) => None,
+            })
+            .collect()
+    }
+
+    /// The module of the standard library with this name.
+    pub fn library_module(&mut self, name: &str) -> Option<ModuleId> {
+        self.library(&Name::new(name))
+    }
+
+    /// Whether a module mentions a name of the language that stands for an operation (for coverage).
+    pub fn mentions(&self, module: ModuleId, name: &str) -> bool {
+        let m = self.db.module(module);
+        m.ast.exprs.iter().any(|(id, e)| match (&e.kind, m.res.get(&id)) {
+            (ExprKind::Var(n), Some(Res::Def(_) | Res::Jet | Res::Derivatives)) => n == &name,
+            _ => false,
+        })
+    }
+
+    /// Runs an entry point with its argument (a record of its fields), if it takes one.
+    pub fn run(&self, entry: &Entry, arg: Option<Value>, kinks: Kinks) -> Run {
+        let options = Options {
+            kinks,
+            trace: Box::new(|line| eprintln!("{line}")),
+            ..Options::default()
+        };
+        self.run_with(entry, arg, options)
+    }
+
+    /// As [`Session::run`], with all options.
+    pub fn run_with(&self, entry: &Entry, arg: Option<Value>, options: Options) -> Run {
+        let in_library = |span: Span| self.in_library(span);
+        let mut machine = Machine::new(entry.program.clone(), options);
+        let result = machine.eval_global(entry.global).and_then(|value| match &entry.ty {
+            Ty::Fun(_) => machine.apply(&value, arg.unwrap_or(Value::Unit)),
+            _ => Ok(value),
+        });
+        let warnings = machine.take_warnings();
+        Run {
+            result: result.map_err(|e| e.to_diagnostic(&in_library)),
+            warnings: warnings.iter().map(|w| w.to_diagnostic(&in_library)).collect(),
+            operations: machine.operations(),
+        }
+    }
+}

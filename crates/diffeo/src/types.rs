@@ -1,0 +1,841 @@
+//! The types of inference and the store of their variables: unification, sizes, classes of types.
+//!
+//! A type variable is open (to be found), bound, rigid (named by an annotation) or general
+//! (quantified by a scheme; elaboration replaces it). Sizes have their own variables; a known size
+//! that meets an unknown one becomes unknown, because nothing is checked there.
+
+use diffeo_base::{Name, Span};
+use std::rc::Rc;
+
+/// A type variable of the [`Store`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TyVar(pub u32);
+
+/// A size variable of the [`Store`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SizeVar(pub u32);
+
+/// The index of a variant type in the program's tables.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DataIdx(pub u32);
+
+/// A type.
+#[derive(Clone, Debug)]
+pub enum Ty {
+    /// What an error left unknown: agrees with everything.
+    Error,
+    /// A variable.
+    Var(TyVar),
+    /// `f64`
+    Real,
+    /// `i64`
+    Int,
+    /// Truth values.
+    Bool,
+    /// Text.
+    String,
+    /// `()`
+    Unit,
+    /// At least two components.
+    Tuple(Rc<[Ty]>),
+    /// Fields sorted by name.
+    Record(Rc<[(Name, Ty)]>),
+    /// An array.
+    Array(Size, Rc<Ty>),
+    /// A variant type.
+    Data(DataIdx, Rc<[Ty]>),
+    /// A function.
+    Fun(Rc<(Ty, Ty)>),
+    /// A parameter of a type declaration, by position; only within declarations.
+    Param(u32),
+}
+
+impl Ty {
+    /// `from -> to`
+    pub fn fun(from: Ty, to: Ty) -> Ty {
+        Ty::Fun(Rc::new((from, to)))
+    }
+
+    /// `[size]element`
+    pub fn array(size: Size, element: Ty) -> Ty {
+        Ty::Array(size, Rc::new(element))
+    }
+
+    /// `(a, b)`
+    pub fn pair(a: Ty, b: Ty) -> Ty {
+        Ty::Tuple(Rc::new([a, b]))
+    }
+}
+
+/// The size of an array type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Size {
+    /// `[3]`
+    Known(u64),
+    /// To be found, or named.
+    Var(SizeVar),
+    /// `[]`
+    Unknown,
+}
+
+/// What a type variable stands for.
+#[derive(Clone, Debug)]
+enum State {
+    Open,
+    Bound(Ty),
+    Rigid,
+    General,
+}
+
+/// The types that an operation works at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Every type.
+    Any,
+    /// Int, Real and the vector types.
+    Add,
+    /// Int, Real, String.
+    Ord,
+    /// Int, Real.
+    Num,
+    /// Real and the vector types.
+    Vec,
+}
+
+impl Class {
+    /// The types in both; `None` where only Real is.
+    fn meet(self, other: Class) -> Option<Class> {
+        use Class::{Add, Any, Num, Ord, Vec};
+        match (self, other) {
+            (Any, c) | (c, Any) => Some(c),
+            (a, b) if a == b => Some(a),
+            (Num, Add | Ord) | (Add | Ord, Num) | (Add, Ord) | (Ord, Add) => Some(Num),
+            (Vec, Add) | (Add, Vec) => Some(Vec),
+            (Vec, Num | Ord) | (Num | Ord, Vec) => None,
+            (Add, Add) | (Ord, Ord) | (Num, Num) | (Vec, Vec) => Some(self),
+        }
+    }
+
+    /// The types in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Class::Any => "any type",
+            Class::Add => "Int, Real or a vector type (Reals in tuples, records and arrays)",
+            Class::Ord => "Int, Real or String",
+            Class::Num => "Int or Real",
+            Class::Vec => "Real or a vector type (Reals in tuples, records and arrays)",
+        }
+    }
+}
+
+/// Why a type must be in a class, or first-order.
+#[derive(Clone, Debug)]
+pub struct Why {
+    /// The operation's place.
+    pub span: Span,
+    /// The operation as the user knows it.
+    pub what: Name,
+}
+
+/// What has to do with a variable whose type is left to the default.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Touch {
+    /// Only plumbing.
+    Neutral,
+    /// An integer literal.
+    Literal,
+    /// A parameter of unknown type.
+    Parameter,
+}
+
+#[derive(Clone, Debug)]
+struct VarInfo {
+    state: State,
+    level: u32,
+    class: Class,
+    class_why: Option<Why>,
+    first_order: Option<Why>,
+    equality: Option<Why>,
+    touch: Touch,
+    name: Option<Name>,
+    waiting: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum SizeState {
+    Open,
+    Bound(Size),
+    Rigid,
+    General,
+}
+
+#[derive(Clone, Debug)]
+struct SizeInfo {
+    state: SizeState,
+    level: u32,
+    name: Option<Name>,
+    span: Span,
+}
+
+/// Why two types do not agree.
+#[derive(Clone, Debug)]
+pub enum Clash {
+    /// They differ here.
+    Types(Ty, Ty),
+    /// These sizes differ.
+    Sizes(Size, Size),
+    /// A type would contain itself.
+    Infinite,
+    /// The type is not in the class that an operation needs.
+    Class(Ty, Class, Why),
+    /// The type holds a function where an operation needs a first-order one.
+    NotFirstOrder(Ty, Why),
+}
+
+/// A polymorphic type.
+#[derive(Clone, Debug)]
+pub struct Scheme {
+    /// The quantified type variables.
+    pub vars: Vec<TyVar>,
+    /// The quantified size variables.
+    pub sizes: Vec<SizeVar>,
+    /// Sizes that name an Int parameter: which component of the argument (none: the argument itself).
+    pub size_params: Vec<(Option<usize>, SizeVar)>,
+    /// The type over them.
+    pub ty: Ty,
+}
+
+impl Scheme {
+    /// The scheme of a type without variables of its own.
+    pub fn mono(ty: Ty) -> Scheme {
+        Scheme { vars: Vec::new(), sizes: Vec::new(), size_params: Vec::new(), ty }
+    }
+}
+
+/// All type and size variables of a session.
+#[derive(Debug, Default)]
+pub struct Store {
+    vars: Vec<VarInfo>,
+    sizes: Vec<SizeInfo>,
+    /// The current depth of lets.
+    pub level: u32,
+    /// Constraints that a newly bound variable may release.
+    pub released: Vec<u32>,
+    /// Variables that got a class or an equality constraint, for defaults.
+    pub classed: Vec<TyVar>,
+    /// First-order types by variant type: whether its declaration holds a function.
+    pub data_has_function: Vec<bool>,
+    /// Whether sizes that differ give an unknown size instead of a clash (elements of lists).
+    lenient: bool,
+}
+
+impl Store {
+    fn new_var(&mut self, state: State, touch: Touch, name: Option<Name>) -> TyVar {
+        self.vars.push(VarInfo {
+            state,
+            level: self.level,
+            class: Class::Any,
+            class_why: None,
+            first_order: None,
+            equality: None,
+            touch,
+            name,
+            waiting: Vec::new(),
+        });
+        TyVar(self.vars.len() as u32 - 1)
+    }
+
+    /// A new open variable.
+    pub fn fresh(&mut self) -> Ty {
+        Ty::Var(self.new_var(State::Open, Touch::Neutral, None))
+    }
+
+    /// A new open variable that stands for a parameter.
+    pub fn fresh_parameter(&mut self) -> Ty {
+        Ty::Var(self.new_var(State::Open, Touch::Parameter, None))
+    }
+
+    /// The type of an integer literal: Int or Real.
+    pub fn fresh_literal(&mut self, why: Why) -> Ty {
+        let var = self.new_var(State::Open, Touch::Literal, None);
+        self.vars[var.0 as usize].class = Class::Num;
+        self.vars[var.0 as usize].class_why = Some(why);
+        self.classed.push(var);
+        Ty::Var(var)
+    }
+
+    /// A rigid variable, named by an annotation.
+    pub fn rigid(&mut self, name: Name) -> TyVar {
+        self.new_var(State::Rigid, Touch::Neutral, Some(name))
+    }
+
+    /// An open variable, named by an annotation.
+    pub fn named(&mut self, name: Name) -> TyVar {
+        self.new_var(State::Open, Touch::Neutral, Some(name))
+    }
+
+    fn new_size(&mut self, state: SizeState, name: Option<Name>, span: Span) -> SizeVar {
+        self.sizes.push(SizeInfo { state, level: self.level, name, span });
+        SizeVar(self.sizes.len() as u32 - 1)
+    }
+
+    /// A new open size.
+    pub fn fresh_size(&mut self) -> Size {
+        Size::Var(self.new_size(SizeState::Open, None, Span::NONE))
+    }
+
+    /// A rigid size, named by an annotation.
+    pub fn rigid_size(&mut self, name: Name, span: Span) -> Size {
+        Size::Var(self.new_size(SizeState::Rigid, Some(name), span))
+    }
+
+    /// An open size, named by an annotation.
+    pub fn named_size(&mut self, name: Name, span: Span) -> Size {
+        Size::Var(self.new_size(SizeState::Open, Some(name), span))
+    }
+
+    /// The type with its outermost variable followed.
+    pub fn shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty;
+        while let Ty::Var(v) = ty {
+            match &self.vars[v.0 as usize].state {
+                State::Bound(t) => ty = t,
+                State::Open | State::Rigid | State::General => break,
+            }
+        }
+        ty.clone()
+    }
+
+    /// The size with its variables followed.
+    pub fn size(&self, size: Size) -> Size {
+        let mut size = size;
+        while let Size::Var(v) = size {
+            match self.sizes[v.0 as usize].state {
+                SizeState::Bound(s) => size = s,
+                SizeState::Open | SizeState::Rigid | SizeState::General => break,
+            }
+        }
+        size
+    }
+
+    /// The last variable of a chain of bound size variables, if there is one.
+    fn size_root(&self, size: Size) -> Option<SizeVar> {
+        let Size::Var(mut v) = size else { return None };
+        while let SizeState::Bound(Size::Var(next)) = self.sizes[v.0 as usize].state {
+            v = next;
+        }
+        Some(v)
+    }
+
+    /// Whether nothing is known of this size yet.
+    pub fn is_open_size(&self, size: Size) -> bool {
+        matches!(self.size(size), Size::Var(v) if matches!(self.sizes[v.0 as usize].state, SizeState::Open))
+    }
+
+    /// Where a named size was named.
+    pub fn size_origin(&self, size: Size) -> Option<(Name, Span)> {
+        match self.size(size) {
+            Size::Var(v) => {
+                let info = &self.sizes[v.0 as usize];
+                info.name.clone().map(|n| (n, info.span))
+            }
+            Size::Known(_) | Size::Unknown => None,
+        }
+    }
+
+    /// The open variable that a type is, if it is one.
+    pub fn open_var(&self, ty: &Ty) -> Option<TyVar> {
+        match self.shallow(ty) {
+            Ty::Var(v) if matches!(self.vars[v.0 as usize].state, State::Open) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// Whether a literal, and no parameter, touched an open variable.
+    pub fn touch(&self, v: TyVar) -> Touch {
+        self.vars[v.0 as usize].touch
+    }
+
+    /// The class of an open variable and why.
+    pub fn class(&self, v: TyVar) -> (Class, Option<Why>) {
+        let info = &self.vars[v.0 as usize];
+        (info.class, info.class_why.clone())
+    }
+
+    /// Why a variable needs an equality test.
+    pub fn equality(&self, v: TyVar) -> Option<Why> {
+        self.vars[v.0 as usize].equality.clone()
+    }
+
+    /// Wakes the constraint when the variable is bound.
+    pub fn wait(&mut self, v: TyVar, constraint: u32) {
+        self.vars[v.0 as usize].waiting.push(constraint);
+    }
+
+    /// Makes the variable stay open at the level of the enclosing definition.
+    pub fn hold(&mut self, ty: &Ty, level: u32) {
+        self.adjust(ty, level);
+    }
+
+    fn adjust(&mut self, ty: &Ty, level: u32) {
+        match self.shallow(ty) {
+            Ty::Var(v) => {
+                let info = &mut self.vars[v.0 as usize];
+                info.level = info.level.min(level);
+            }
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
+            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().for_each(|t| self.adjust(t, level)),
+            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.adjust(t, level)),
+            Ty::Array(s, t) => {
+                self.adjust_size(s, level);
+                self.adjust(&t, level);
+            }
+            Ty::Fun(f) => {
+                self.adjust(&f.0, level);
+                self.adjust(&f.1, level);
+            }
+        }
+    }
+
+    fn adjust_size(&mut self, size: Size, level: u32) {
+        if let Some(v) = self.size_root(size) {
+            let info = &mut self.sizes[v.0 as usize];
+            info.level = info.level.min(level);
+        }
+    }
+
+    fn occurs(&self, var: TyVar, ty: &Ty) -> bool {
+        match self.shallow(ty) {
+            Ty::Var(v) => v == var,
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {
+                false
+            }
+            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().any(|t| self.occurs(var, t)),
+            Ty::Record(fs) => fs.iter().any(|(_, t)| self.occurs(var, t)),
+            Ty::Array(_, t) => self.occurs(var, &t),
+            Ty::Fun(f) => self.occurs(var, &f.0) || self.occurs(var, &f.1),
+        }
+    }
+
+    /// Makes two types agree.
+    pub fn unify(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
+        let (a, b) = (self.shallow(a), self.shallow(b));
+        match (&a, &b) {
+            (Ty::Error, _) | (_, Ty::Error) => Ok(()),
+            (Ty::Var(v), Ty::Var(w)) if v == w => Ok(()),
+            (Ty::Var(v), _) if matches!(self.vars[v.0 as usize].state, State::Open) => {
+                self.bind(*v, &b)
+            }
+            (_, Ty::Var(w)) if matches!(self.vars[w.0 as usize].state, State::Open) => {
+                self.bind(*w, &a)
+            }
+            (Ty::Real, Ty::Real)
+            | (Ty::Int, Ty::Int)
+            | (Ty::Bool, Ty::Bool)
+            | (Ty::String, Ty::String)
+            | (Ty::Unit, Ty::Unit) => Ok(()),
+            (Ty::Tuple(xs), Ty::Tuple(ys)) if xs.len() == ys.len() => {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
+            }
+            (Ty::Record(xs), Ty::Record(ys))
+                if xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.0 == y.0) =>
+            {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+            }
+            (Ty::Array(m, x), Ty::Array(n, y)) => {
+                self.unify_size(*m, *n)?;
+                self.unify(x, y)
+            }
+            (Ty::Data(d, xs), Ty::Data(e, ys)) if d == e => {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
+            }
+            (Ty::Fun(f), Ty::Fun(g)) => {
+                self.unify(&f.0, &g.0)?;
+                self.unify(&f.1, &g.1)
+            }
+            (Ty::Param(i), Ty::Param(j)) if i == j => Ok(()),
+            _ => Err(Clash::Types(a, b)),
+        }
+    }
+
+    /// As [`Store::unify`], but sizes that differ become unknown: elements of lists are free.
+    pub fn unify_free(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
+        self.lenient = true;
+        let result = self.unify(a, b);
+        self.lenient = false;
+        result
+    }
+
+    fn bind(&mut self, v: TyVar, ty: &Ty) -> Result<(), Clash> {
+        if self.occurs(v, ty) {
+            return Err(Clash::Infinite);
+        }
+        let level = self.vars[v.0 as usize].level;
+        self.adjust(ty, level);
+        let info = &mut self.vars[v.0 as usize];
+        let (class, why) = (info.class, info.class_why.take());
+        let (fo, eq, touch) = (info.first_order.take(), info.equality.take(), info.touch);
+        let waiting = std::mem::take(&mut info.waiting);
+        let name = info.name.clone();
+        info.state = State::Bound(ty.clone());
+        if let Ty::Var(w) = ty {
+            let other = &mut self.vars[w.0 as usize];
+            other.touch = other.touch.max(touch);
+            if matches!(other.state, State::Open) {
+                other.waiting.extend(waiting);
+                if other.name.is_none() {
+                    other.name = name;
+                }
+            } else {
+                self.released.extend(waiting);
+            }
+        } else {
+            self.released.extend(waiting);
+        }
+        if let Some(why) = why {
+            self.require(ty, class, &why)?;
+        }
+        if let Some(why) = fo {
+            self.first_order(ty, &why)?;
+        }
+        if let Some(why) = eq {
+            self.require_equality(ty, &why)?;
+        }
+        Ok(())
+    }
+
+    /// Requires a type to be in a class.
+    pub fn require(&mut self, ty: &Ty, class: Class, why: &Why) -> Result<(), Clash> {
+        let ty = self.shallow(ty);
+        let fail = |ty: Ty| Err(Clash::Class(ty, class, why.clone()));
+        match &ty {
+            Ty::Error => Ok(()),
+            Ty::Var(v) => {
+                let info = &mut self.vars[v.0 as usize];
+                match info.state {
+                    State::Open => match info.class.meet(class) {
+                        None => {
+                            info.class = Class::Any;
+                            info.class_why = None;
+                            self.bind(*v, &Ty::Real)
+                        }
+                        Some(meet) => {
+                            if meet != info.class || info.class_why.is_none() {
+                                info.class = meet;
+                                info.class_why = Some(why.clone());
+                            }
+                            self.classed.push(*v);
+                            Ok(())
+                        }
+                    },
+                    State::Rigid | State::General => {
+                        if info.class != Class::Any && info.class.meet(class) == Some(info.class) {
+                            Ok(())
+                        } else {
+                            fail(ty)
+                        }
+                    }
+                    State::Bound(_) => unreachable!("shallow follows bound variables"),
+                }
+            }
+            Ty::Real => Ok(()),
+            Ty::Int => match class {
+                Class::Any | Class::Add | Class::Ord | Class::Num => Ok(()),
+                Class::Vec => fail(ty),
+            },
+            Ty::String => match class {
+                Class::Any | Class::Ord => Ok(()),
+                Class::Add | Class::Num | Class::Vec => fail(ty),
+            },
+            Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => match class {
+                Class::Any => Ok(()),
+                Class::Add | Class::Vec => match &ty {
+                    Ty::Tuple(ts) => {
+                        ts.iter().try_for_each(|t| self.require(t, Class::Vec, why))
+                    }
+                    Ty::Record(fs) => {
+                        fs.iter().try_for_each(|(_, t)| self.require(t, Class::Vec, why))
+                    }
+                    Ty::Array(_, t) => self.require(t, Class::Vec, why),
+                    _ => Ok(()),
+                },
+                Class::Ord | Class::Num => fail(ty),
+            },
+            Ty::Bool | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+                if class == Class::Any {
+                    Ok(())
+                } else {
+                    fail(ty)
+                }
+            }
+        }
+    }
+
+    /// Requires a type to hold no function.
+    pub fn first_order(&mut self, ty: &Ty, why: &Why) -> Result<(), Clash> {
+        match self.shallow(ty) {
+            Ty::Error
+            | Ty::Real
+            | Ty::Int
+            | Ty::Bool
+            | Ty::String
+            | Ty::Unit
+            | Ty::Param(_) => Ok(()),
+            Ty::Var(v) => {
+                let info = &mut self.vars[v.0 as usize];
+                info.first_order.get_or_insert_with(|| why.clone());
+                Ok(())
+            }
+            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.first_order(t, why)),
+            Ty::Data(d, ts) => {
+                if self.data_has_function[d.0 as usize] {
+                    return Err(Clash::NotFirstOrder(Ty::Data(d, ts), why.clone()));
+                }
+                ts.iter().try_for_each(|t| self.first_order(t, why))
+            }
+            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.first_order(t, why)),
+            Ty::Array(_, t) => self.first_order(&t, why),
+            Ty::Fun(f) => Err(Clash::NotFirstOrder(Ty::Fun(f), why.clone())),
+        }
+    }
+
+    /// Requires a type to be first-order and known at the end of the definition.
+    pub fn require_equality(&mut self, ty: &Ty, why: &Why) -> Result<(), Clash> {
+        if let Some(v) = self.open_var(ty) {
+            self.vars[v.0 as usize].equality.get_or_insert_with(|| why.clone());
+            self.classed.push(v);
+        }
+        self.first_order(ty, why)
+    }
+
+    /// Gives a rigid variable the class that its name promises (in the standard library).
+    pub fn set_class(&mut self, v: TyVar, class: Class) {
+        self.vars[v.0 as usize].class = class;
+    }
+
+    /// Makes two sizes agree.
+    pub fn unify_size(&mut self, a: Size, b: Size) -> Result<(), Clash> {
+        let (ra, rb) = (self.size_root(a), self.size_root(b));
+        let (ca, cb) = (self.size(a), self.size(b));
+        let (open_a, open_b) = (self.is_open_size(a), self.is_open_size(b));
+        match (ca, cb) {
+            (x, y) if x == y => Ok(()),
+            (Size::Var(v), Size::Var(w)) if open_a && open_b => {
+                let level = self.sizes[v.0 as usize].level.min(self.sizes[w.0 as usize].level);
+                let (from, to) =
+                    if self.sizes[w.0 as usize].name.is_some() { (v, w) } else { (w, v) };
+                self.sizes[to.0 as usize].level = level;
+                self.sizes[from.0 as usize].state = SizeState::Bound(Size::Var(to));
+                Ok(())
+            }
+            (Size::Var(v), content) if open_a => {
+                self.sizes[v.0 as usize].state = SizeState::Bound(content);
+                Ok(())
+            }
+            (content, Size::Var(w)) if open_b => {
+                self.sizes[w.0 as usize].state = SizeState::Bound(content);
+                Ok(())
+            }
+            (Size::Unknown, _) | (_, Size::Unknown) => {
+                self.forget(ra);
+                self.forget(rb);
+                Ok(())
+            }
+            _ if self.lenient => {
+                self.forget(ra);
+                self.forget(rb);
+                Ok(())
+            }
+            (x, y) => Err(Clash::Sizes(x, y)),
+        }
+    }
+
+    /// A known size that met an unknown one is unknown.
+    fn forget(&mut self, root: Option<SizeVar>) {
+        if let Some(v) = root {
+            let info = &mut self.sizes[v.0 as usize];
+            if matches!(info.state, SizeState::Bound(_)) {
+                info.state = SizeState::Bound(Size::Unknown);
+            }
+        }
+    }
+
+    /// The type with sizes of its own, so that what it meets does not change the original: for the
+    /// common type of branches.
+    pub fn with_own_sizes(&mut self, ty: &Ty) -> Ty {
+        match self.shallow(ty) {
+            t @ (Ty::Error
+            | Ty::Var(_)
+            | Ty::Real
+            | Ty::Int
+            | Ty::Bool
+            | Ty::String
+            | Ty::Unit
+            | Ty::Fun(_)
+            | Ty::Param(_)) => t,
+            Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.with_own_sizes(t)).collect()),
+            Ty::Record(fs) => {
+                Ty::Record(fs.iter().map(|(n, t)| (n.clone(), self.with_own_sizes(t))).collect())
+            }
+            Ty::Array(s, t) => {
+                let own = if self.is_open_size(s) {
+                    s
+                } else {
+                    let content = self.size(s);
+                    let state = SizeState::Bound(content);
+                    Size::Var(self.new_size(state, None, Span::NONE))
+                };
+                Ty::array(own, self.with_own_sizes(&t))
+            }
+            Ty::Data(d, ts) => Ty::Data(d, ts.iter().map(|t| self.with_own_sizes(t)).collect()),
+        }
+    }
+
+    /// Quantifies what is open in a type above a level; variables with a class stay open one level up.
+    pub fn generalise(&mut self, ty: &Ty, level: u32) -> Scheme {
+        let mut scheme = Scheme::mono(ty.clone());
+        self.collect(ty, level, &mut scheme);
+        scheme
+    }
+
+    fn collect(&mut self, ty: &Ty, level: u32, scheme: &mut Scheme) {
+        match self.shallow(ty) {
+            Ty::Var(v) => {
+                let info = &mut self.vars[v.0 as usize];
+                if scheme.vars.contains(&v) {
+                    return;
+                }
+                let free = match info.state {
+                    State::Open => {
+                        info.level > level
+                            && info.class == Class::Any
+                            && info.equality.is_none()
+                            && info.waiting.is_empty()
+                    }
+                    State::Rigid => info.level > level,
+                    State::Bound(_) | State::General => false,
+                };
+                if free {
+                    info.state = State::General;
+                    scheme.vars.push(v);
+                } else if matches!(info.state, State::Open) {
+                    info.level = info.level.min(level);
+                }
+            }
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
+            Ty::Tuple(ts) | Ty::Data(_, ts) => {
+                ts.iter().for_each(|t| self.collect(t, level, scheme));
+            }
+            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.collect(t, level, scheme)),
+            Ty::Array(s, t) => {
+                if let Size::Var(v) = self.size(s) {
+                    let info = &mut self.sizes[v.0 as usize];
+                    let free = matches!(info.state, SizeState::Open | SizeState::Rigid)
+                        && info.level > level;
+                    if free {
+                        info.state = SizeState::General;
+                        scheme.sizes.push(v);
+                    }
+                }
+                self.collect(&t, level, scheme);
+            }
+            Ty::Fun(f) => {
+                self.collect(&f.0, level, scheme);
+                self.collect(&f.1, level, scheme);
+            }
+        }
+    }
+
+    /// The type with fresh variables for the quantified ones: the types and sizes chosen, and the type.
+    pub fn instantiate(&mut self, scheme: &Scheme, use_site: &Why) -> (Vec<Ty>, Vec<Size>, Ty) {
+        let mut types = Vec::with_capacity(scheme.vars.len());
+        for v in &scheme.vars {
+            let (class, first_order) = {
+                let info = &self.vars[v.0 as usize];
+                (info.class, info.first_order.is_some())
+            };
+            let fresh = self.new_var(State::Open, Touch::Neutral, None);
+            let info = &mut self.vars[fresh.0 as usize];
+            if first_order {
+                info.first_order = Some(use_site.clone());
+            }
+            if class != Class::Any {
+                info.class = class;
+                info.class_why = Some(use_site.clone());
+                self.classed.push(fresh);
+            }
+            types.push(Ty::Var(fresh));
+        }
+        let sizes: Vec<Size> = scheme.sizes.iter().map(|_| self.fresh_size()).collect();
+        let ty = self.substitute(&scheme.ty, &scheme.vars, &types, &scheme.sizes, &sizes);
+        (types, sizes, ty)
+    }
+
+    /// Replaces variables in a type.
+    pub fn substitute(
+        &self,
+        ty: &Ty,
+        vars: &[TyVar],
+        types: &[Ty],
+        size_vars: &[SizeVar],
+        sizes: &[Size],
+    ) -> Ty {
+        let go = |t: &Ty| self.substitute(t, vars, types, size_vars, sizes);
+        match self.shallow(ty) {
+            Ty::Var(v) => match vars.iter().position(|w| *w == v) {
+                Some(i) => types[i].clone(),
+                None => Ty::Var(v),
+            },
+            t @ (Ty::Error
+            | Ty::Real
+            | Ty::Int
+            | Ty::Bool
+            | Ty::String
+            | Ty::Unit
+            | Ty::Param(_)) => t,
+            Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(go).collect()),
+            Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), go(t))).collect()),
+            Ty::Array(s, t) => {
+                let size = match self.size(s) {
+                    Size::Var(v) => match size_vars.iter().position(|w| *w == v) {
+                        Some(i) => sizes[i],
+                        None => Size::Var(v),
+                    },
+                    s @ (Size::Known(_) | Size::Unknown) => s,
+                };
+                Ty::array(size, go(&t))
+            }
+            Ty::Data(d, ts) => Ty::Data(d, ts.iter().map(go).collect()),
+            Ty::Fun(f) => Ty::fun(go(&f.0), go(&f.1)),
+        }
+    }
+
+    /// The name a variable has from an annotation.
+    pub fn var_name(&self, v: TyVar) -> Option<Name> {
+        self.vars[v.0 as usize].name.clone()
+    }
+
+    /// Whether a variable is rigid (or quantified): it can be any type.
+    pub fn is_rigid(&self, v: TyVar) -> bool {
+        matches!(self.vars[v.0 as usize].state, State::Rigid | State::General)
+    }
+
+    /// Why a variable must be first-order.
+    pub fn needs_first_order(&self, v: TyVar) -> bool {
+        self.vars[v.0 as usize].first_order.is_some()
+    }
+}
+
+/// Replaces the parameters of a type declaration.
+pub fn instantiate_params(ty: &Ty, args: &[Ty]) -> Ty {
+    let go = |t: &Ty| instantiate_params(t, args);
+    match ty {
+        Ty::Param(i) => args.get(*i as usize).cloned().unwrap_or(Ty::Error),
+        Ty::Error | Ty::Var(_) | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => ty.clone(),
+        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(go).collect()),
+        Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), go(t))).collect()),
+        Ty::Array(s, t) => Ty::array(*s, go(t)),
+        Ty::Data(d, ts) => Ty::Data(*d, ts.iter().map(go).collect()),
+        Ty::Fun(f) => Ty::fun(go(&f.0), go(&f.1)),
+    }
+}
