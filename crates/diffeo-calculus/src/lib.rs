@@ -1,15 +1,20 @@
 //! Core, the explicitly typed calculus that a Diffeo program elaborates to, and its evaluator.
 
+pub mod array;
 mod deep;
 pub mod eq;
+pub mod eval;
+pub mod leaves;
 pub mod lint;
 mod names;
 pub mod parse;
 pub mod prim;
 pub mod print;
+pub mod show;
 pub mod term;
 pub mod ty;
 pub mod typing;
+pub mod value;
 
 pub use eq::{alpha_eq, alpha_eq_programs};
 pub use lint::lint;

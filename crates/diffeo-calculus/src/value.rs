@@ -137,7 +137,7 @@ impl Value {
     }
 
     /// Whether it owns other values, so that dropping it may cascade.
-    fn owns(&self) -> bool {
+    pub(crate) fn owns(&self) -> bool {
         match self {
             Value::Tuple(r) => Rc::strong_count(r) == 1,
             Value::Data(r) => Rc::strong_count(r) == 1,
@@ -162,7 +162,7 @@ fn drop_chain(values: &mut [Value]) {
         return;
     }
     let mut pending: Vec<Value> = Vec::new();
-    let mut take = |values: &mut [Value], pending: &mut Vec<Value>| {
+    let take = |values: &mut [Value], pending: &mut Vec<Value>| {
         for v in values {
             if v.owns() {
                 pending.push(std::mem::replace(v, Value::Unit));
@@ -187,7 +187,12 @@ fn drop_chain(values: &mut [Value]) {
                     take(captured, &mut pending);
                 }
             }
-            // Arrays hold their elements flat, and Active numbers are as deep as levels nest.
+            Value::Array(r) => {
+                if let Some(a) = Rc::get_mut(r) {
+                    a.release(&mut pending);
+                }
+            }
+            // Active numbers are as deep as levels nest.
             _ => {}
         }
     }
@@ -216,6 +221,7 @@ impl Drop for Function {
 #[cfg(test)]
 mod tests {
     use super::Value;
+    use crate::array::Array;
 
     #[test]
     fn a_value_is_two_words_and_long_lists_are_dropped() {
@@ -225,5 +231,15 @@ mod tests {
             list = Value::data(1, [Value::Int(i), list]);
         }
         drop(list);
+    }
+
+    #[test]
+    fn trees_that_are_deep_through_arrays_are_dropped() {
+        let mut tree = Value::data(0, []);
+        for i in 0..1_000_000 {
+            let children = Array::from_values([Value::tuple([Value::Int(i), tree])]).unwrap();
+            tree = Value::data(1, [Value::array(children)]);
+        }
+        drop(tree);
     }
 }

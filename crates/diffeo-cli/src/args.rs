@@ -135,7 +135,7 @@ pub struct ShowArgs {
     /// The program, a .deo file
     pub file: PathBuf,
 
-    /// The definition to show, with --as core
+    /// The definition to show, with --as types or core
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 

@@ -4,7 +4,7 @@ use crate::args::{CheckArgs, EvalArgs, Evaluation, Form, Kinks, RunArgs, ShowArg
 use crate::arguments::{argument, Refusal};
 use crate::{print, render, Stop};
 use diffeo::data::{check_writable, write_file, Format};
-use diffeo::{Entry, ModuleId, RunOptions, Session};
+use diffeo::{Entry, ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -40,7 +40,7 @@ impl Shell {
         match self.session.load_file(path) {
             Ok(module) => Ok(module),
             Err(error) => {
-                self.report(&[Diagnostic::error("file", Span::NONE, error.to_string())]);
+                self.report(&[error.to_diagnostic()]);
                 Err(Stop::Refused)
             }
         }
@@ -65,9 +65,9 @@ impl Shell {
             Kinks::Warn => diffeo::Kinks::Warn,
             Kinks::Error => diffeo::Kinks::Error,
         };
-        let (result, warnings) = diffeo::run(&self.session, entry, arg, &RunOptions { kinks });
-        self.report(&warnings);
-        result.map_err(|error| {
+        let run = self.session.run(entry, arg, kinks);
+        self.report(&run.warnings);
+        run.result.map_err(|error| {
             self.report(&[error]);
             Stop::Refused
         })
@@ -108,7 +108,7 @@ pub fn run(args: &RunArgs, colored: bool) -> Result<(), Stop> {
             Stop::Refused
         })?;
     }
-    let arg = argument(&entry, &args.entry, &args.args).map_err(|refusal| match refusal {
+    let arg = argument(&entry, &args.args).map_err(|refusal| match refusal {
         Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
         Refusal::Input(diagnostics) => {
             shell.report(&diagnostics);
@@ -135,7 +135,7 @@ pub fn eval(args: &EvalArgs, colored: bool) -> Result<(), Stop> {
     let module = shell.session.expression(context, &args.expression);
     shell.flush()?;
     let entry = shell.entry(module.ok_or(Stop::Refused)?, "it")?;
-    let arg = argument(&entry, "it", &[]).map_err(|refusal| match refusal {
+    let arg = argument(&entry, &[]).map_err(|refusal| match refusal {
         Refusal::Usage(diagnostics) | Refusal::Input(diagnostics) => {
             shell.report(&diagnostics);
             Stop::Refused
@@ -160,8 +160,8 @@ pub fn check(args: &CheckArgs, colored: bool) -> Result<(), Stop> {
 /// `diffeo show`
 pub fn show(args: &ShowArgs, colored: bool) -> Result<(), Stop> {
     let mut shell = Shell::new(colored);
-    if args.entry.is_some() && args.form != Form::Core {
-        let message = "a definition can be named with `--as core` only";
+    if args.entry.is_some() && args.form == Form::Ast {
+        let message = "`--as ast` shows a whole file, not one definition";
         return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
     }
     let module = shell.load(&args.file)?;
@@ -175,7 +175,7 @@ pub fn show(args: &ShowArgs, colored: bool) -> Result<(), Stop> {
         }
         Form::Types => {
             shell.session.check(module);
-            let text = shell.session.show_types(module);
+            let text = shell.session.show_types(module, args.entry.as_deref());
             let checked = shell.flush();
             print::text(&text)?;
             checked

@@ -53,7 +53,7 @@ fn programs_that_cannot_be_read_have_status_1() {
     let folder = Folder::new().with("latin.deo", b"def main = \"\xe4\"\n");
     std::fs::create_dir(folder.0.join("folder.deo")).expect("a folder");
     for (file, reason) in
-        [("none.deo", "no such file"), ("folder.deo", "directory"), ("latin.deo", "UTF-8")]
+        [("none.deo", "such file"), ("folder.deo", "directory"), ("latin.deo", "UTF-8")]
     {
         for command in ["run", "check", "show"] {
             folder.run(&[command, file]).fails(1, &["error[", file, reason]);

@@ -131,8 +131,6 @@ pub struct DataInfo {
     pub module: ModuleId,
     /// Its name.
     pub name: Name,
-    /// Where the name stands.
-    pub span: Span,
     /// Its parameters.
     pub params: Vec<Name>,
     /// Its constructors.
@@ -202,12 +200,6 @@ impl Db {
     /// A definition.
     pub fn def(&self, id: DefId) -> &DefInfo {
         &self.defs[id.0 as usize]
-    }
-
-    /// The tree of a definition.
-    pub fn def_ast(&self, id: DefId) -> (Rc<Module>, usize) {
-        let def = self.def(id);
-        (self.module(def.module).ast.clone(), def.item)
     }
 
     /// A variant type.

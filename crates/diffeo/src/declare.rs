@@ -104,7 +104,6 @@ fn new_data(db: &mut Db, module: ModuleId, decl: &TypeDecl, params: Vec<Name>) -
     db.datas.push(DataInfo {
         module,
         name: decl.name.name.clone(),
-        span: decl.name.span,
         params,
         constructors,
     });

@@ -1,8 +1,7 @@
 //! Types as the user writes them.
 
 use crate::db::Db;
-use crate::types::{Scheme, Size, Ty, TyVar};
-use diffeo_base::Name;
+use crate::types::{Scheme, Size, SizeVar, Ty, TyVar};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -11,12 +10,13 @@ pub struct Printer<'a> {
     db: &'a Db,
     names: HashMap<TyVar, String>,
     taken: Vec<String>,
+    sizes: Vec<SizeVar>,
 }
 
 impl<'a> Printer<'a> {
     /// A printer without names so far.
     pub fn new(db: &'a Db) -> Self {
-        Printer { db, names: HashMap::new(), taken: Vec::new() }
+        Printer { db, names: HashMap::new(), taken: Vec::new(), sizes: Vec::new() }
     }
 
     /// The type as text.
@@ -27,13 +27,23 @@ impl<'a> Printer<'a> {
     }
 
     /// A size as text, without brackets.
-    pub fn size(&self, size: Size) -> String {
+    pub fn size(&mut self, size: Size) -> String {
         match self.db.store.size(size) {
             Size::Known(n) => n.to_string(),
             Size::Unknown => String::new(),
-            s @ Size::Var(_) => {
-                self.db.store.size_origin(s).map_or(String::new(), |(n, _)| n.to_string())
-            }
+            s @ Size::Var(v) => match self.db.store.size_origin(s) {
+                Some((name, _)) => name.to_string(),
+                None => {
+                    // Sizes without a name of their own: n, m, k, l, then n1, …
+                    let known = self.sizes.iter().position(|w| *w == v);
+                    let i = known.unwrap_or_else(|| {
+                        self.sizes.push(v);
+                        self.sizes.len() - 1
+                    });
+                    let letter = ["n", "m", "k", "l"][i % 4];
+                    if i < 4 { letter.to_string() } else { format!("{letter}{}", i / 4) }
+                }
+            },
         }
     }
 
@@ -97,7 +107,8 @@ impl<'a> Printer<'a> {
                 out.push('}');
             }
             Ty::Array(s, t) => {
-                let _ = write!(out, "[{}]", self.size(s));
+                let size = self.size(s);
+                let _ = write!(out, "[{size}]");
                 self.write(&t, true, out);
             }
             Ty::Data(d, ts) => {
@@ -137,16 +148,4 @@ pub fn scheme(db: &Db, scheme: &Scheme) -> String {
         let _ = write!(text, "   with {} first-order", constrained.join(", "));
     }
     text
-}
-
-/// A list of names for a message: "`a`, `b` and `c`".
-pub fn and_list(names: &[Name]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => format!("`{one}`"),
-        [init @ .., last] => {
-            let init: Vec<String> = init.iter().map(|n| format!("`{n}`")).collect();
-            format!("{} and `{last}`", init.join(", "))
-        }
-    }
 }

@@ -400,6 +400,20 @@ impl Session {
         Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
     }
 
+    /// Any definition, elaborated: for calling a function with values from outside.
+    pub fn function(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
+        if self.has_errors() {
+            return None;
+        }
+        let def = self.definition(module, name)?;
+        let info = self.db.def(def);
+        let (span, name) = (info.span, info.name.clone());
+        let (program, global) = self.elaborated(def);
+        let ty = program.globals[global.0 as usize].ty.clone();
+        let program = Rc::new(program);
+        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new() })
+    }
+
     fn elaborated(&self, def: DefId) -> (Program, GlobalId) {
         let (program, global) = elaborate::elaborate(&self.db, def);
         if cfg!(debug_assertions) {

@@ -60,11 +60,6 @@ impl Ty {
     pub fn array(size: Size, element: Ty) -> Ty {
         Ty::Array(size, Rc::new(element))
     }
-
-    /// `(a, b)`
-    pub fn pair(a: Ty, b: Ty) -> Ty {
-        Ty::Tuple(Rc::new([a, b]))
-    }
 }
 
 /// The size of an array type.
@@ -370,11 +365,6 @@ impl Store {
     /// Wakes the constraint when the variable is bound.
     pub fn wait(&mut self, v: TyVar, constraint: u32) {
         self.vars[v.0 as usize].waiting.push(constraint);
-    }
-
-    /// Makes the variable stay open at the level of the enclosing definition.
-    pub fn hold(&mut self, ty: &Ty, level: u32) {
-        self.adjust(ty, level);
     }
 
     fn adjust(&mut self, ty: &Ty, level: u32) {

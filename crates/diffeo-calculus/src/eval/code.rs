@@ -276,6 +276,8 @@ pub(crate) struct Code {
     pub shape: Shape,
     /// As [`Shape::flat`].
     pub flat: Option<usize>,
+    /// As [`Shape::registers`].
+    pub shape_registers: usize,
     /// How many registers a frame has, parameters included.
     pub registers: usize,
     /// The instructions.

@@ -4,6 +4,10 @@
 //! derivatives stand in [`mod@real`]. Everything else moves data or works on leaf types: its derivative
 //! follows from the values it moves.
 
+pub mod int;
+pub mod real;
+pub mod special;
+
 use crate::ty::Ty;
 use diffeo_base::Name;
 use std::rc::Rc;

@@ -65,10 +65,14 @@ impl Column {
             Column::Tuple(columns) => {
                 Array::tuples(columns.into_iter().map(Column::into_array).collect())
             }
-            Column::Rows { width, count, elements } => {
-                Array::nested(count, width.unwrap_or(0), elements.into_array())
+            Column::Rows { width, count, elements } => match width {
+                Some(width) => Array::rows(count, width, elements.into_array()),
+                // No row has come: whatever shape is wanted fits.
+                None => Array::empty(),
+            },
+            Column::Other(v) => {
+                Array::from_values(v).expect("texts, variants and () are no irregular rows")
             }
-            Column::Other(v) => Array::from_values(v),
         }
     }
 

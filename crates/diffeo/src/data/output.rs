@@ -6,6 +6,7 @@
 use super::csv::{cell_type, layout, Layout};
 use super::error::{DataError, Problem, Source};
 use super::{json, npy, reason, Format};
+use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use std::ffi::OsString;
@@ -103,25 +104,31 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
 
 fn write_npy(out: &mut impl Write, value: &Value, ty: &Ty) -> io::Result<()> {
     let Some((element, rank)) = npy::leaf(ty) else { return Err(unexpected()) };
-    let mut shape = Vec::new();
-    let mut at = value.clone();
-    for _ in 0..rank {
-        let Value::Array(array) = &at else { return Err(unexpected()) };
-        shape.push(array.len());
-        // Rows have the same length. Below an empty array the sizes are unknown, and 0 is as good
-        // as any.
-        at = if array.is_empty() { at.clone() } else { array.get(0) };
+    let Value::Array(array) = value else {
+        npy::write_header(out, element, &[])?;
+        return write_number(out, value);
+    };
+    let mut shape = vec![array.len()];
+    let mut flat = (**array).clone();
+    for _ in 1..rank {
+        // Where nothing determined the length of rows there are none, and 0 is as good as any.
+        let (width, elements) = flat.flat().unwrap_or((0, Array::empty()));
+        shape.push(width);
+        flat = elements;
     }
     npy::write_header(out, element, &shape)?;
-    write_numbers(out, value)
+    if let Some(reals) = flat.reals() {
+        reals.iter().try_for_each(|r| out.write_all(&r.to_le_bytes()))
+    } else {
+        flat.iter().try_for_each(|number| write_number(out, &number))
+    }
 }
 
-fn write_numbers(out: &mut impl Write, value: &Value) -> io::Result<()> {
+fn write_number(out: &mut impl Write, value: &Value) -> io::Result<()> {
     match value {
         Value::Real(r) => out.write_all(&r.to_le_bytes()),
         Value::Int(i) => out.write_all(&i.to_le_bytes()),
         Value::Bool(b) => out.write_all(&[u8::from(*b)]),
-        Value::Array(array) => (0..array.len()).try_for_each(|i| write_numbers(out, &array.get(i))),
         _ => Err(unexpected()),
     }
 }

@@ -1,0 +1,388 @@
+//! The machine that runs register code: its parts, its public face, and how calls begin and end.
+//!
+//! A [`Program`] comes in; values of its definitions and of calls of function values go out, or
+//! [`RuntimeError`]s with their place and the open calls. Registers and frames lie in vectors of the machine,
+//! so calls nest as deep as memory allows; only a derivative term runs the machine again on the native
+//! stack, which grows as needed. After an error the machine is as before the call and can be used again.
+
+mod run;
+
+use super::code::{Code, Shape};
+use super::compile::Compiler;
+use super::derivative::{pull_back, Caller};
+use super::error::{ErrorKind, RuntimeError, RuntimeWarning};
+use super::reals::{Kinks, Reals};
+use crate::array::ArrayBuilder;
+use crate::deep::deep;
+use crate::term::{GlobalId, Kind, Program};
+use crate::value::{Function, Value};
+use diffeo_base::{Name, Span};
+use std::rc::Rc;
+
+/// The longest trace of an error.
+const TRACE: usize = 64;
+
+/// What a run of the machine within a derivative term may take of the native stack, in bytes: it counts
+/// against [`Options::max_stack`].
+const NATIVE: usize = 4096;
+
+/// How a program is to be run.
+pub struct Options {
+    /// What happens where a function has no derivative.
+    pub kinks: Kinks,
+    /// How many bytes the registers and frames of open calls may take.
+    pub max_stack: usize,
+    /// Takes the lines that the program prints with `trace`.
+    pub trace: Box<dyn FnMut(&str)>,
+}
+
+impl Default for Options {
+    /// Kinks are ignored, traces are lost, and open calls may take 1 GiB.
+    fn default() -> Options {
+        Options { kinks: Kinks::Ignore, max_stack: 1 << 30, trace: Box::new(|_| {}) }
+    }
+}
+
+/// What becomes of the value of a call.
+#[derive(Clone, Copy)]
+enum Resume {
+    /// It goes into a register.
+    Register(u32),
+    /// It is the value of this definition, and goes into a register.
+    Constant { global: u32, to: u32 },
+}
+
+/// A function that waits for a call to end.
+struct Frame {
+    code: Rc<Code>,
+    /// The function value, for what it captured; `()` for a definition.
+    this: Value,
+    /// The instruction after the call.
+    pc: u32,
+    /// Where its registers begin.
+    base: u32,
+    resume: Resume,
+}
+
+/// What is known of a definition.
+#[derive(Default)]
+struct Entry {
+    /// Its code: of the function, or of what computes the constant.
+    code: Option<u32>,
+    /// Its value.
+    value: Option<Value>,
+    /// Whether the constant is being evaluated.
+    open: bool,
+}
+
+/// Where the vectors of the machine end.
+#[derive(Clone, Copy)]
+struct Marks {
+    stack: usize,
+    frames: usize,
+    builders: usize,
+    constants: usize,
+}
+
+/// Runs a program.
+pub struct Machine {
+    program: Rc<Program>,
+    compiler: Compiler,
+    options: Options,
+    reals: Reals,
+    /// By [`GlobalId`].
+    globals: Vec<Entry>,
+    /// The registers of all open calls.
+    stack: Vec<Value>,
+    frames: Vec<Frame>,
+    /// The arrays under construction, innermost last.
+    builders: Vec<ArrayBuilder>,
+    /// The constants that are being evaluated.
+    constants: Vec<u32>,
+    /// How many runs are open.
+    runs: usize,
+    operations: u64,
+    warnings: Vec<RuntimeWarning>,
+}
+
+impl Machine {
+    /// A machine for a program that lints.
+    pub fn new(program: Rc<Program>, options: Options) -> Machine {
+        let globals = program.globals.iter().map(|_| Entry::default()).collect();
+        Machine {
+            compiler: Compiler::new(program.clone()),
+            program,
+            reals: Reals::new(options.kinks),
+            options,
+            globals,
+            stack: Vec::new(),
+            frames: Vec::new(),
+            builders: Vec::new(),
+            constants: Vec::new(),
+            runs: 0,
+            operations: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The value of a definition: a function, or a constant, which is evaluated when it is first needed.
+    pub fn eval_global(&mut self, id: GlobalId) -> Result<Value, RuntimeError> {
+        if let Some(value) = &self.globals[id.0 as usize].value {
+            return Ok(value.clone());
+        }
+        let number = self.code_of(id.0);
+        if self.is_function(id.0) {
+            return Ok(self.function_value(id.0, number));
+        }
+        if self.globals[id.0 as usize].open {
+            let kind = self.cycle(id.0);
+            return Err(self.error(kind, self.program.globals[id.0 as usize].span));
+        }
+        let code = self.compiler.codes[number as usize].clone();
+        let marks = self.marks();
+        self.globals[id.0 as usize].open = true;
+        self.constants.push(id.0);
+        let value = self.enter(code, Value::Unit, marks)?;
+        self.constants.truncate(marks.constants);
+        let entry = &mut self.globals[id.0 as usize];
+        entry.open = false;
+        entry.value = Some(value.clone());
+        Ok(value)
+    }
+
+    /// The value of a function at an argument.
+    pub fn apply(&mut self, function: &Value, arg: Value) -> Result<Value, RuntimeError> {
+        let site = self.site();
+        let Value::Function(f) = function else {
+            let message = "a value that is no function is called".into();
+            return Err(self.error(ErrorKind::Internal { message }, site));
+        };
+        match &**f {
+            Function::Closure { code, .. } => {
+                let code = self.compiler.codes[*code as usize].clone();
+                let marks = self.marks();
+                self.push_arg(&code.shape, arg);
+                self.enter(code, function.clone(), marks)
+            }
+            Function::Pullback(pullback) => {
+                let value = pull_back(self, pullback, arg, site);
+                self.collect_warnings();
+                value
+            }
+        }
+    }
+
+    /// How many operations were carried out so far: instructions, and elements in work on whole arrays.
+    pub fn operations(&self) -> u64 {
+        self.operations + self.reals.operations
+    }
+
+    /// The warnings since this was last asked.
+    pub fn take_warnings(&mut self) -> Vec<RuntimeWarning> {
+        self.collect_warnings();
+        std::mem::take(&mut self.warnings)
+    }
+
+    // Definitions
+
+    fn is_function(&self, global: u32) -> bool {
+        matches!(self.program.globals[global as usize].body.kind, Kind::Lam(..))
+    }
+
+    fn code_of(&mut self, global: u32) -> u32 {
+        match self.globals[global as usize].code {
+            Some(code) => code,
+            None => {
+                let code = self.compiler.global(GlobalId(global));
+                self.globals[global as usize].code = Some(code);
+                code
+            }
+        }
+    }
+
+    /// The function value of a definition.
+    fn function_value(&mut self, global: u32, code: u32) -> Value {
+        let captured = Box::new([]);
+        let value = Value::Function(Rc::new(Function::Closure { code, captured }));
+        self.globals[global as usize].value = Some(value.clone());
+        value
+    }
+
+    /// The error for a constant whose evaluation needs its own value.
+    fn cycle(&self, global: u32) -> ErrorKind {
+        let first = self.constants.iter().position(|open| *open == global).unwrap_or(0);
+        let name = |global: &u32| self.program.globals[*global as usize].name.clone();
+        let mut names: Vec<Name> = self.constants[first..].iter().map(name).collect();
+        names.push(name(&global));
+        ErrorKind::ConstantCycle { names }
+    }
+
+    // Calls
+
+    fn marks(&self) -> Marks {
+        Marks {
+            stack: self.stack.len(),
+            frames: self.frames.len(),
+            builders: self.builders.len(),
+            constants: self.constants.len(),
+        }
+    }
+
+    /// Runs code whose arguments lie at `marks.stack`. After an error everything is as at the marks.
+    fn enter(&mut self, code: Rc<Code>, this: Value, marks: Marks) -> Result<Value, RuntimeError> {
+        self.runs += 1;
+        let result = match self.room(&code) {
+            Err(kind) => Err(self.error(kind, self.site())),
+            Ok(()) => deep(|| self.run(code, this, marks.stack)),
+        };
+        self.runs -= 1;
+        if result.is_err() {
+            self.stack.truncate(marks.stack);
+            self.frames.truncate(marks.frames);
+            self.builders.truncate(marks.builders);
+            while self.constants.len() > marks.constants {
+                if let Some(global) = self.constants.pop() {
+                    self.globals[global as usize].open = false;
+                }
+            }
+        }
+        self.collect_warnings();
+        result
+    }
+
+    /// Makes the registers of a call whose arguments are pushed.
+    #[inline(always)]
+    fn room(&mut self, code: &Code) -> Result<(), ErrorKind> {
+        let base = self.stack.len() - code.shape_registers;
+        self.stack.resize(base + code.registers, Value::Unit);
+        let size = self.stack.len() * std::mem::size_of::<Value>()
+            + self.frames.len() * std::mem::size_of::<Frame>()
+            + self.runs * NATIVE;
+        if size > self.options.max_stack {
+            return Err(self.too_deep(code));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self, code: &Code) -> ErrorKind {
+        ErrorKind::TooDeep { depth: self.frames.len(), function: code.name.clone() }
+    }
+
+    /// Pushes an argument in the shape that the function wants.
+    fn push_arg(&mut self, shape: &Shape, arg: Value) {
+        match shape {
+            Shape::One => self.stack.push(arg),
+            Shape::Split(shapes) => {
+                let mut arg = arg;
+                for (i, shape) in shapes.iter().enumerate() {
+                    let component = take_field(&mut arg, i);
+                    self.push_arg(shape, component);
+                }
+            }
+        }
+    }
+
+    /// Brings the arguments that were pushed since `base`, one value or the components of a tuple
+    /// (`spread`), into the shape that the function wants.
+    fn adapt(&mut self, base: usize, spread: bool, shape: &Shape) {
+        let mut args: Vec<Value> = self.stack.drain(base..).collect();
+        match (shape, spread) {
+            (Shape::One, true) => self.stack.push(Value::tuple(args)),
+            (Shape::Split(shapes), true) => {
+                for (shape, arg) in shapes.iter().zip(args) {
+                    self.push_arg(shape, arg);
+                }
+            }
+            (_, false) => {
+                if let Some(arg) = args.pop() {
+                    self.push_arg(shape, arg);
+                }
+            }
+        }
+    }
+
+    // Errors and warnings
+
+    /// The place of the call or derivative term that waits innermost.
+    fn site(&self) -> Span {
+        self.frames.last().map_or(Span::NONE, |frame| frame.code.spans[frame.pc as usize - 1])
+    }
+
+    /// The open calls when a function of this name runs, called by the last of `frames`.
+    fn trace_of(name: &Name, frames: &[Frame]) -> Vec<(Name, Span)> {
+        let mut name = name;
+        let mut trace = Vec::new();
+        for frame in frames.iter().rev().take(TRACE) {
+            trace.push((name.clone(), frame.code.spans[frame.pc as usize - 1]));
+            name = &frame.code.name;
+        }
+        trace
+    }
+
+    /// The open calls while the last of the waiting functions is at work.
+    fn trace(&self) -> Vec<(Name, Span)> {
+        match self.frames.split_last() {
+            Some((last, callers)) => Machine::trace_of(&last.code.name, callers),
+            None => Vec::new(),
+        }
+    }
+
+    /// An error in the function that runs.
+    #[cold]
+    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize) -> RuntimeError {
+        let trace = Machine::trace_of(&code.name, &self.frames);
+        RuntimeError { kind, span: code.spans[pc - 1], trace }
+    }
+
+    /// Takes over the warnings of real arithmetic; the innermost function is on the frames.
+    fn collect_warnings(&mut self) {
+        if !self.reals.warnings.is_empty() {
+            let trace = self.trace();
+            self.add_warnings(&trace);
+        }
+    }
+
+    #[cold]
+    fn add_warnings(&mut self, trace: &[(Name, Span)]) {
+        for (kind, span) in std::mem::take(&mut self.reals.warnings) {
+            self.warnings.push(RuntimeWarning { kind, span, trace: trace.to_vec() });
+        }
+    }
+}
+
+/// A component of a tuple or a field of a constructor: moved out if nothing else refers to the value.
+fn take_field(value: &mut Value, index: usize) -> Value {
+    let fields: Option<&mut [Value]> = match value {
+        Value::Tuple(rc) => Rc::get_mut(rc).map(|fields| &mut fields.0[..]),
+        Value::Data(rc) => Rc::get_mut(rc).map(|data| &mut data.fields[..]),
+        Value::Unit
+        | Value::Real(_)
+        | Value::Int(_)
+        | Value::Bool(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Function(_)
+        | Value::Dual { .. }
+        | Value::Active(_)
+        | Value::Zero => None,
+    };
+    match fields {
+        Some(fields) => std::mem::replace(&mut fields[index], Value::Unit),
+        None => value.fields()[index].clone(),
+    }
+}
+
+impl Caller for Machine {
+    fn call(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError> {
+        self.apply(f, arg)
+    }
+
+    fn reals(&mut self) -> &mut Reals {
+        &mut self.reals
+    }
+
+    fn error(&mut self, kind: ErrorKind, site: Span) -> RuntimeError {
+        RuntimeError { kind, span: site, trace: self.trace() }
+    }
+}

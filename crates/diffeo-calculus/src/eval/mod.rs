@@ -1,0 +1,3 @@
+//! The evaluator of Core.
+
+pub mod error;

@@ -1,0 +1,372 @@
+//! The table of real operations: for each [`RealOp`] its name as users write it, its number of operands,
+//! its value, where it is defined, where it has no derivative, and its partial derivatives.
+//!
+//! The partial derivatives are [`Partial`] terms over the operands, the result and further operations,
+//! so whoever can evaluate the operations on numbers that carry derivatives has every order. The tape,
+//! the Taylor coefficients and everything else that differentiates read this table and no other.
+//! Operations without partial derivatives choose one of their operands ([`Derivative::Select`]): `abs`,
+//! `sign`, `min` and `max`. Nothing here knows about levels; everything is plain numbers.
+
+use super::special::{polygamma, sigmoid, softplus};
+use super::RealOp;
+
+/// A term of a partial derivative.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Partial {
+    /// The first operand.
+    A,
+    /// The second operand.
+    B,
+    /// The result.
+    Y,
+    /// A constant.
+    Num(f64),
+    /// A unary operation.
+    Un(RealOp, &'static Partial),
+    /// A binary operation.
+    Bin(RealOp, &'static Partial, &'static Partial),
+    /// At the first operand, the polygamma function of the order after the operation's own.
+    NextPolygamma,
+    /// The quotient of the operands, truncated towards zero; a constant wherever it is differentiable.
+    TruncatedQuotient,
+    /// Zero, constantly, under the condition; else the term.
+    ZeroWhere(Condition, &'static Partial),
+}
+
+/// When a [`Partial::ZeroWhere`] is zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// The exponent b is a constant 0, or both operands are 0.
+    ZeroExponent,
+    /// The base a is 0 and the exponent b positive.
+    ZeroBase,
+}
+
+/// How an operation is differentiated.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Derivative {
+    /// By its partial derivatives, one for each operand.
+    Partials(&'static [Partial]),
+    /// It is one of its operands (`abs`: up to the sign; `sign`: none of them).
+    Select,
+}
+
+/// What the table has on an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The name as users write it.
+    pub name: &'static str,
+    /// The number of operands.
+    pub arity: usize,
+    /// Its derivative.
+    pub derivative: Derivative,
+    /// Whether the operands lie outside the domain. Never of nan.
+    pub outside: fn(f64, f64) -> bool,
+    /// Whether it has no derivative at these operands, of which the given ones vary.
+    pub kink: fn(f64, f64, [bool; 2]) -> bool,
+}
+
+impl Row {
+    fn outside(self, outside: fn(f64, f64) -> bool) -> Row {
+        Row { outside, ..self }
+    }
+
+    fn kink(self, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
+        Row { kink, ..self }
+    }
+}
+
+fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
+    Row {
+        name,
+        arity: partials.len(),
+        derivative: Derivative::Partials(partials),
+        outside: |_, _| false,
+        kink: |_, _, _| false,
+    }
+}
+
+fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
+    Row { name, arity, derivative: Derivative::Select, outside: |_, _| false, kink }
+}
+
+/// What the table has on an operation.
+pub fn row(op: RealOp) -> Row {
+    use Partial::{Bin, Num, Un, A, B, Y};
+    use RealOp::{Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, Pow, Sigmoid, Sin, Sinh, Sqrt, Sub};
+    const ONE: Partial = Num(1.0);
+    /// `2/√π · exp(-a²)`
+    const BELL: Partial = Bin(
+        Mul,
+        &Num(std::f64::consts::FRAC_2_SQRT_PI),
+        &Un(Exp, &Un(Neg, &Bin(Mul, &A, &A))),
+    );
+    /// `√((1 - a)(1 + a))`
+    const CIRCLE: Partial = Un(Sqrt, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)));
+    let pole = |x: f64, _: f64| x <= 0.0 && x.floor() == x;
+    match op {
+        RealOp::Add => smooth("+", &[ONE, ONE]),
+        RealOp::Sub => smooth("-", &[ONE, Num(-1.0)]),
+        RealOp::Mul => smooth("*", &[B, A]),
+        RealOp::Div => smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))])
+            .outside(|_, b| b == 0.0),
+        RealOp::Neg => smooth("-", &[Num(-1.0)]),
+        RealOp::Rem => smooth("%", &[ONE, Un(Neg, &Partial::TruncatedQuotient)])
+            .outside(|_, b| b == 0.0)
+            .kink(|a, b, _| a != 0.0 && a % b == 0.0),
+        RealOp::Pow => smooth(
+            "^",
+            &[
+                Partial::ZeroWhere(
+                    Condition::ZeroExponent,
+                    &Bin(Mul, &B, &Bin(Pow, &A, &Bin(Sub, &B, &ONE))),
+                ),
+                Partial::ZeroWhere(Condition::ZeroBase, &Bin(Mul, &Y, &Un(Log, &A))),
+            ],
+        )
+        .outside(|a, b| (a < 0.0 && b.is_finite() && b.fract() != 0.0) || (a == 0.0 && b < 0.0))
+        .kink(|a, b, [_, exponent]| {
+            (a == 0.0 && (b.fract() != 0.0 || (exponent && b == 0.0))) || (a < 0.0 && exponent)
+        }),
+        RealOp::Exp => smooth("exp", &[Y]),
+        RealOp::Log => smooth("log", &[Bin(Div, &ONE, &A)]).outside(|x, _| x <= 0.0),
+        RealOp::Sqrt => smooth("sqrt", &[Bin(Div, &Num(0.5), &Y)])
+            .outside(|x, _| x < 0.0)
+            .kink(|x, _, _| x == 0.0),
+        RealOp::Sin => smooth("sin", &[Un(Cos, &A)]),
+        RealOp::Cos => smooth("cos", &[Un(Neg, &Un(Sin, &A))]),
+        RealOp::Tan => smooth("tan", &[Bin(Add, &ONE, &Bin(Mul, &Y, &Y))]),
+        RealOp::Asin => smooth("asin", &[Bin(Div, &ONE, &CIRCLE)])
+            .outside(|x, _| x.abs() > 1.0)
+            .kink(|x, _, _| x.abs() == 1.0),
+        RealOp::Acos => smooth("acos", &[Bin(Div, &Num(-1.0), &CIRCLE)])
+            .outside(|x, _| x.abs() > 1.0)
+            .kink(|x, _, _| x.abs() == 1.0),
+        RealOp::Atan => smooth("atan", &[Bin(Div, &ONE, &Bin(Add, &ONE, &Bin(Mul, &A, &A)))]),
+        RealOp::Sinh => smooth("sinh", &[Un(Cosh, &A)]),
+        RealOp::Cosh => smooth("cosh", &[Un(Sinh, &A)]),
+        RealOp::Tanh => smooth("tanh", &[Bin(Sub, &ONE, &Bin(Mul, &Y, &Y))]),
+        RealOp::Asinh => smooth("asinh", &[Bin(Div, &ONE, &Bin(Hypot, &A, &ONE))]),
+        RealOp::Acosh => smooth(
+            "acosh",
+            &[Bin(
+                Div,
+                &Bin(Div, &ONE, &Un(Sqrt, &Bin(Sub, &A, &ONE))),
+                &Un(Sqrt, &Bin(Add, &A, &ONE)),
+            )],
+        )
+        .outside(|x, _| x < 1.0)
+        .kink(|x, _, _| x == 1.0),
+        RealOp::Atanh => smooth(
+            "atanh",
+            &[Bin(Div, &ONE, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)))],
+        )
+        .outside(|x, _| x.abs() >= 1.0),
+        RealOp::Expm1 => smooth("expm1", &[Un(Exp, &A)]),
+        RealOp::Log1p => {
+            smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))]).outside(|x, _| x <= -1.0)
+        }
+        RealOp::Sigmoid => smooth("sigmoid", &[Bin(Mul, &Y, &Bin(Sub, &ONE, &Y))]),
+        RealOp::Softplus => smooth("softplus", &[Un(Sigmoid, &A)]),
+        RealOp::Erf => smooth("erf", &[BELL]),
+        RealOp::Erfc => smooth("erfc", &[Un(Neg, &BELL)]),
+        RealOp::Lgamma => smooth("lgamma", &[Un(RealOp::Polygamma(0), &A)]).outside(pole),
+        RealOp::Polygamma(n) => {
+            smooth(if n == 0 { "digamma" } else { "polygamma" }, &[Partial::NextPolygamma])
+                .outside(pole)
+        }
+        RealOp::Atan2 => smooth(
+            "atan2",
+            &[
+                Bin(Div, &Bin(Div, &B, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B)),
+                Un(Neg, &Bin(Div, &Bin(Div, &A, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B))),
+            ],
+        )
+        .kink(|a, b, _| a == 0.0 && b == 0.0),
+        RealOp::Hypot => smooth("hypot", &[Bin(Div, &A, &Y), Bin(Div, &B, &Y)])
+            .kink(|a, b, _| a == 0.0 && b == 0.0),
+        RealOp::Abs => select("abs", 1, |x, _, _| x == 0.0),
+        RealOp::Sign => select("sign", 1, |x, _, _| x == 0.0),
+        RealOp::Min => select("min", 2, |a, b, _| a == b),
+        RealOp::Max => select("max", 2, |a, b, _| a == b),
+    }
+}
+
+/// The value of an operation; a unary one ignores `b`.
+pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
+    match op {
+        RealOp::Add => a + b,
+        RealOp::Sub => a - b,
+        RealOp::Mul => a * b,
+        RealOp::Div => a / b,
+        RealOp::Neg => -a,
+        RealOp::Rem => a % b,
+        RealOp::Pow => a.powf(b),
+        RealOp::Exp => a.exp(),
+        RealOp::Log => a.ln(),
+        RealOp::Sqrt => a.sqrt(),
+        RealOp::Sin => a.sin(),
+        RealOp::Cos => a.cos(),
+        RealOp::Tan => a.tan(),
+        RealOp::Asin => a.asin(),
+        RealOp::Acos => a.acos(),
+        RealOp::Atan => a.atan(),
+        RealOp::Sinh => a.sinh(),
+        RealOp::Cosh => a.cosh(),
+        RealOp::Tanh => a.tanh(),
+        RealOp::Asinh => a.asinh(),
+        // The standard library's loses half the digits near 1.
+        RealOp::Acosh => libm::acosh(a),
+        RealOp::Atanh => a.atanh(),
+        RealOp::Expm1 => a.exp_m1(),
+        RealOp::Log1p => a.ln_1p(),
+        RealOp::Sigmoid => sigmoid(a),
+        RealOp::Softplus => softplus(a),
+        RealOp::Erf => libm::erf(a),
+        RealOp::Erfc => libm::erfc(a),
+        RealOp::Lgamma => libm::lgamma(a),
+        RealOp::Polygamma(n) => polygamma(n, a),
+        RealOp::Atan2 => a.atan2(b),
+        RealOp::Hypot => a.hypot(b),
+        RealOp::Abs => a.abs(),
+        RealOp::Sign => sign(a),
+        RealOp::Min => {
+            if a.is_nan() || !(b < a || b.is_nan()) {
+                a
+            } else {
+                b
+            }
+        }
+        RealOp::Max => {
+            if a.is_nan() || !(b > a || b.is_nan()) {
+                a
+            } else {
+                b
+            }
+        }
+    }
+}
+
+/// -1, 0 or 1; nan of nan.
+fn sign(x: f64) -> f64 {
+    if x > 0.0 {
+        1.0
+    } else if x < 0.0 {
+        -1.0
+    } else if x == 0.0 {
+        0.0
+    } else {
+        x
+    }
+}
+
+/// `x ^ n` by repeated multiplication; `1 / x ^ |n|` for negative n.
+pub fn power(x: f64, n: i64) -> f64 {
+    let mut exponent = n.unsigned_abs();
+    let (mut base, mut result) = (x, 1.0);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        exponent >>= 1;
+        if exponent > 0 {
+            base *= base;
+        }
+    }
+    if n < 0 {
+        1.0 / result
+    } else {
+        result
+    }
+}
+
+impl Condition {
+    /// Whether it holds of plain operands.
+    pub fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Condition::ZeroExponent => b == 0.0,
+            Condition::ZeroBase => a == 0.0 && b > 0.0,
+        }
+    }
+}
+
+/// The value of a partial derivative of `op` at operands `a` and `b` with result `y`. Adds the
+/// number of operations to `count`.
+pub fn partial(term: &Partial, op: RealOp, a: f64, b: f64, y: f64, count: &mut u64) -> f64 {
+    match term {
+        Partial::A => a,
+        Partial::B => b,
+        Partial::Y => y,
+        Partial::Num(x) => *x,
+        Partial::Un(f, t) => {
+            *count += 1;
+            eval(*f, partial(t, op, a, b, y, count), 0.0)
+        }
+        Partial::Bin(f, s, t) => {
+            *count += 1;
+            eval(*f, partial(s, op, a, b, y, count), partial(t, op, a, b, y, count))
+        }
+        Partial::NextPolygamma => {
+            *count += 1;
+            eval(next_polygamma(op), a, 0.0)
+        }
+        Partial::TruncatedQuotient => (a / b).trunc(),
+        Partial::ZeroWhere(condition, t) => {
+            if condition.holds(a, b) {
+                0.0
+            } else {
+                partial(t, op, a, b, y, count)
+            }
+        }
+    }
+}
+
+/// What [`Partial::NextPolygamma`] stands for in the row of `op`.
+pub fn next_polygamma(op: RealOp) -> RealOp {
+    match op {
+        RealOp::Polygamma(n) => RealOp::Polygamma(n + 1),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+pub(crate) const ALL: &[RealOp] = &[
+    RealOp::Add,
+    RealOp::Sub,
+    RealOp::Mul,
+    RealOp::Div,
+    RealOp::Neg,
+    RealOp::Rem,
+    RealOp::Pow,
+    RealOp::Exp,
+    RealOp::Log,
+    RealOp::Sqrt,
+    RealOp::Sin,
+    RealOp::Cos,
+    RealOp::Tan,
+    RealOp::Asin,
+    RealOp::Acos,
+    RealOp::Atan,
+    RealOp::Sinh,
+    RealOp::Cosh,
+    RealOp::Tanh,
+    RealOp::Asinh,
+    RealOp::Acosh,
+    RealOp::Atanh,
+    RealOp::Expm1,
+    RealOp::Log1p,
+    RealOp::Sigmoid,
+    RealOp::Softplus,
+    RealOp::Erf,
+    RealOp::Erfc,
+    RealOp::Lgamma,
+    RealOp::Polygamma(0),
+    RealOp::Polygamma(1),
+    RealOp::Polygamma(2),
+    RealOp::Atan2,
+    RealOp::Hypot,
+    RealOp::Abs,
+    RealOp::Sign,
+    RealOp::Min,
+    RealOp::Max,
+];

@@ -1,0 +1,193 @@
+//! Values as Diffeo writes them.
+//!
+//! What comes in: a value of a first-order type, with the type. What goes out: an expression of Diffeo that
+//! has this value (records, tuples, arrays, `list[…]`, constructors, texts with their escapes; only nan and
+//! infinities are written by name). What always holds: numbers read back exactly, a Real is never mistaken
+//! for an Int, an active Real shows its primal; and the depth of the value costs no stack.
+
+use crate::array::Array;
+use crate::ty::{DataDecl, Ty};
+use crate::value::{Parts, Value};
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// A value of this type, as Diffeo writes it.
+pub fn show(value: &Value, ty: &Ty, datas: &[DataDecl]) -> String {
+    let mut out = String::new();
+    let mut tasks = vec![Task::Value(value.clone(), ty.clone())];
+    while let Some(task) = tasks.pop() {
+        match task {
+            Task::Text(text) => out.push_str(text),
+            Task::Value(value, ty) => show_value(value, &ty, datas, &mut out, &mut tasks),
+            Task::Labelled(label, value, ty) => {
+                out.push_str(&label);
+                out.push_str(" = ");
+                tasks.push(Task::Value(value, ty));
+            }
+            Task::Elements(array, next, ty) => match next {
+                n if n == array.len() => out.push(']'),
+                n => {
+                    out.push_str(if n == 0 { "" } else { ", " });
+                    let element = array.get(n);
+                    tasks.push(Task::Elements(array, n + 1, ty.clone()));
+                    tasks.push(Task::Value(element, ty));
+                }
+            },
+            Task::List(list, separator, ty) => match list.fields() {
+                [head, tail] => {
+                    out.push_str(separator);
+                    tasks.push(Task::List(tail.clone(), ", ", ty.clone()));
+                    tasks.push(Task::Value(head.clone(), ty));
+                }
+                _ => out.push(']'),
+            },
+        }
+    }
+    out
+}
+
+/// A number as Diffeo writes a Real: the shortest text that reads back exactly, always with a point or
+/// an exponent.
+pub fn real(x: f64) -> String {
+    if x.is_nan() {
+        return "nan".into();
+    }
+    format!("{x:?}")
+}
+
+/// A text as Diffeo writes it, with quotes and escapes.
+pub fn string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() || is_invisible(c) => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Line separators and the marks that order or join text: harmful when they are not seen.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// What is still to be written.
+enum Task {
+    Text(&'static str),
+    Value(Value, Ty),
+    /// A field of a record.
+    Labelled(String, Value, Ty),
+    /// The elements from this one on, and the closing bracket.
+    Elements(Rc<Array>, usize, Ty),
+    /// The rest of a list, what stands before its next element, and the closing bracket.
+    List(Value, &'static str, Ty),
+}
+
+fn show_value(value: Value, ty: &Ty, datas: &[DataDecl], out: &mut String, tasks: &mut Vec<Task>) {
+    match (&value, ty) {
+        (Value::Unit, _) => out.push_str("()"),
+        (Value::Real(_) | Value::Dual { .. } | Value::Active(_) | Value::Zero, _) => {
+            out.push_str(&real(primal(&value)));
+        }
+        (Value::Int(n), _) => out.push_str(&n.to_string()),
+        (Value::Bool(b), _) => out.push_str(&b.to_string()),
+        (Value::String(s), _) => out.push_str(&string(s)),
+        (Value::Tuple(t), Ty::Tuple(tys)) => {
+            out.push('(');
+            push_all(t.0.iter().zip(tys.iter()), ")", tasks);
+        }
+        (Value::Tuple(t), Ty::Record(fields)) => {
+            out.push('{');
+            tasks.push(Task::Text("}"));
+            for (i, (v, (name, ty))) in t.0.iter().zip(fields.iter()).enumerate().rev() {
+                tasks.push(Task::Labelled(name.to_string(), v.clone(), ty.clone()));
+                tasks.push(Task::Text(if i == 0 { "" } else { ", " }));
+            }
+        }
+        (Value::Array(a), Ty::Array(element)) => {
+            out.push('[');
+            match a.reals() {
+                Some(xs) => {
+                    let xs: Vec<String> = xs.iter().map(|x| real(*x)).collect();
+                    out.push_str(&xs.join(", "));
+                    out.push(']');
+                }
+                None => tasks.push(Task::Elements(a.clone(), 0, Ty::clone(element))),
+            }
+        }
+        (Value::Data(d), Ty::Data(id, args)) => {
+            let decl = &datas[id.0 as usize];
+            if is_list(decl) {
+                out.push_str("list[");
+                tasks.push(Task::List(value, "", args[0].clone()));
+                return;
+            }
+            out.push_str(&decl.constructors[d.tag as usize].name);
+            if !d.fields.is_empty() {
+                out.push('(');
+                let tys = decl.fields(d.tag, args);
+                push_all(d.fields.iter().zip(&tys), ")", tasks);
+            }
+        }
+        (Value::Function(_), _) => out.push_str("<function>"),
+        // Only a program that does not lint comes here.
+        (Value::Tuple(_) | Value::Array(_) | Value::Data(_), _) => out.push_str("<ill-typed>"),
+    }
+}
+
+/// Leaves the components to be written, with commas, and what closes them.
+fn push_all<'a>(
+    components: impl DoubleEndedIterator<Item = (&'a Value, &'a Ty)> + ExactSizeIterator,
+    close: &'static str,
+    tasks: &mut Vec<Task>,
+) {
+    tasks.push(Task::Text(close));
+    for (i, (value, ty)) in components.enumerate().rev() {
+        tasks.push(Task::Value(value.clone(), ty.clone()));
+        tasks.push(Task::Text(if i == 0 { "" } else { ", " }));
+    }
+}
+
+/// Whether this is the type of lists, which have a notation of their own.
+fn is_list(decl: &DataDecl) -> bool {
+    decl.name.as_str() == "List"
+        && decl.params == 1
+        && matches!(decl.constructors.as_slice(),
+            [nil, cons] if nil.fields.is_empty() && cons.fields.len() == 2)
+}
+
+/// A real number without what is known of its derivatives.
+fn primal(value: &Value) -> f64 {
+    let mut value = value;
+    loop {
+        value = match value {
+            Value::Real(x) | Value::Dual { primal: x, .. } => return *x,
+            Value::Zero => return 0.0,
+            Value::Active(a) => match &a.parts {
+                Parts::Tape { primal, .. } => primal,
+                Parts::Jet(coefficients) => &coefficients[0],
+            },
+            Value::Unit
+            | Value::Int(_)
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Tuple(_)
+            | Value::Data(_)
+            | Value::Array(_)
+            | Value::Function(_) => return f64::NAN,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The corpus of `tests/lang`: its cases and how they are run.
+//!
+//! A file holds many cases. A case starts with `#: name`; directive lines of its own follow, then the
+//! program. Lines and columns in directives count from the first line after the directives.
+//!
+//! ```text
+//! #= VALUE                     what `main` prints
+//! #~ VALUE                     the same up to 1e-9 relative in each number
+//! #! code 3:5 text             an error with this code, at this place, with this in its message
+//! #? code 3:5 text             a warning (place and text may be left out)
+//! #> line                      a line of `trace` output, in order
+//! #kinks warn|error            how the case is run
+//! #d f at X                    a derivative check of the expression f at the expression X
+//! #d1 f at X                   the same, first derivatives only
+//! ```
+
+use diffeo::{Diagnostic, Kinks, ModuleId, Options, Session};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// A case of the corpus.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    pub file: PathBuf,
+    pub line: usize,
+    pub name: String,
+    pub value: Option<String>,
+    pub near: Option<String>,
+    pub errors: Vec<Expected>,
+    pub warnings: Vec<Expected>,
+    pub trace: Vec<String>,
+    pub kinks: Option<Kinks>,
+    /// Function, point, and whether only first derivatives are checked.
+    pub derivatives: Vec<(String, String, bool)>,
+    pub text: String,
+}
+
+/// An expected message.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    pub code: String,
+    pub place: Option<(usize, usize)>,
+    pub text: String,
+}
+
+fn expected(line: &str) -> Expected {
+    let mut words = line.trim().splitn(2, ' ');
+    let code = words.next().unwrap_or_default().to_string();
+    let rest = words.next().unwrap_or("").trim();
+    let mut parts = rest.splitn(2, ' ');
+    let first = parts.next().unwrap_or("");
+    let place = first
+        .split_once(':')
+        .and_then(|(l, c)| Some((l.parse().ok()?, c.parse().ok()?)));
+    let text = match place {
+        Some(_) => parts.next().unwrap_or("").trim().to_string(),
+        None => rest.to_string(),
+    };
+    Expected { code, place, text }
+}
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The cases of every file below `tests/lang`, in order.
+pub fn corpus() -> Vec<Case> {
+    let mut files = Vec::new();
+    let mut folders = vec![root().join("tests/lang")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the corpus is there").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "deo") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files.iter().flat_map(|f| cases(f)).collect()
+}
+
+fn cases(file: &Path) -> Vec<Case> {
+    let text = std::fs::read_to_string(file).expect("a readable corpus file");
+    let mut out: Vec<Case> = Vec::new();
+    let mut head = false;
+    for (i, line) in text.lines().enumerate() {
+        if let Some(name) = line.strip_prefix("#: ") {
+            head = true;
+            out.push(Case {
+                file: file.to_path_buf(),
+                line: i + 1,
+                name: name.trim().to_string(),
+                ..Case::default()
+            });
+            continue;
+        }
+        let Some(case) = out.last_mut() else { continue };
+        if head && line.starts_with('#') && !line.starts_with("# ") {
+            let rest = |prefix: &str| line.strip_prefix(prefix).map(|r| r.trim().to_string());
+            if let Some(v) = rest("#= ") {
+                case.value = Some(v);
+            } else if let Some(v) = rest("#~ ") {
+                case.near = Some(v);
+            } else if let Some(v) = rest("#! ") {
+                case.errors.push(expected(&v));
+            } else if let Some(v) = rest("#? ") {
+                case.warnings.push(expected(&v));
+            } else if let Some(v) = rest("#> ") {
+                case.trace.push(v);
+            } else if let Some(v) = rest("#kinks ") {
+                case.kinks = Some(if v == "warn" { Kinks::Warn } else { Kinks::Error });
+            } else if let Some((first, v)) =
+                rest("#d1 ").map(|v| (true, v)).or_else(|| rest("#d ").map(|v| (false, v)))
+            {
+                let (f, x) = v.split_once(" at ").unwrap_or_else(|| {
+                    panic!("{}:{}: `#d f at X` expected", file.display(), i + 1)
+                });
+                case.derivatives.push((f.to_string(), x.to_string(), first));
+            } else {
+                panic!("{}:{}: an unknown directive: {line}", file.display(), i + 1);
+            }
+            continue;
+        }
+        head = false;
+        case.text.push_str(line);
+        case.text.push('\n');
+    }
+    for case in &out {
+        let checks = case.value.is_some()
+            || case.near.is_some()
+            || !case.errors.is_empty()
+            || !case.warnings.is_empty()
+            || !case.trace.is_empty()
+            || !case.derivatives.is_empty();
+        assert!(checks, "{}:{}: the case expects nothing", case.file.display(), case.line);
+    }
+    out
+}
+
+/// What running a case's `main` gave.
+pub struct Outcome {
+    pub value: Option<String>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub trace: Vec<String>,
+}
+
+/// Loads a program and runs its `main`, if it has one.
+pub fn run(text: &str, kinks: Kinks) -> (Session, ModuleId, Outcome) {
+    let mut session = Session::new();
+    let module = session.load_text("case.deo", text);
+    session.check(module);
+    let mut outcome = Outcome { value: None, diagnostics: Vec::new(), trace: Vec::new() };
+    let has_main = session.definitions(module).iter().any(|d| d == &"main");
+    if has_main && !session.has_errors() {
+        if let Some(entry) = session.entry(module, "main") {
+            let lines = Rc::new(RefCell::new(Vec::new()));
+            let sink = lines.clone();
+            let options = Options {
+                kinks,
+                trace: Box::new(move |line| sink.borrow_mut().push(line.to_string())),
+                ..Options::default()
+            };
+            let run = session.run_with(&entry, None, options);
+            outcome.diagnostics.extend(run.warnings);
+            match run.result {
+                Ok(value) => {
+                    let ty = match &entry.ty {
+                        diffeo_calculus::Ty::Fun(f) => f.1.clone(),
+                        ty => ty.clone(),
+                    };
+                    let datas = &entry.program.datas;
+                    outcome.value = Some(diffeo_calculus::show::show(&value, &ty, datas));
+                }
+                Err(error) => outcome.diagnostics.push(error),
+            }
+            outcome.trace = lines.borrow().clone();
+        }
+    }
+    outcome.diagnostics.extend(session.diagnostics());
+    (session, module, outcome)
+}
+
+/// What is wrong with the outcome of a case.
+pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let shown = |d: &Diagnostic| {
+        let at = session.sources().line_column(d.primary.span);
+        format!("{:?}[{}] {}:{}: {}", d.severity, d.code, at.line, at.column, d.message)
+    };
+    let matches = |e: &Expected, d: &Diagnostic| {
+        let at = session.sources().line_column(d.primary.span);
+        e.code == d.code
+            && e.place.is_none_or(|p| p == (at.line, at.column))
+            && d.message.contains(&e.text)
+    };
+    for (wanted, error) in
+        case.errors.iter().map(|e| (e, true)).chain(case.warnings.iter().map(|w| (w, false)))
+    {
+        if !outcome.diagnostics.iter().any(|d| d.is_error() == error && matches(wanted, d)) {
+            let all: Vec<String> = outcome.diagnostics.iter().map(shown).collect();
+            wrong.push(format!("expected {wanted:?}, found {}; value {:?}", all.join(" | "), outcome.value));
+        }
+    }
+    for d in &outcome.diagnostics {
+        let list = if d.is_error() { &case.errors } else { &case.warnings };
+        if !list.iter().any(|e| matches(e, d)) {
+            wrong.push(format!("unexpected {}", shown(d)));
+        }
+    }
+    if let Some(value) = &case.value {
+        if outcome.value.as_ref() != Some(value) {
+            wrong.push(format!("expected {value}, found {:?}", outcome.value));
+        }
+    }
+    if let Some(value) = &case.near {
+        if !outcome.value.as_ref().is_some_and(|v| near(value, v)) {
+            wrong.push(format!("expected about {value}, found {:?}", outcome.value));
+        }
+    }
+    if !case.trace.is_empty() && case.trace != outcome.trace {
+        wrong.push(format!("expected the trace {:?}, found {:?}", case.trace, outcome.trace));
+    }
+    wrong
+}
+
+/// Whether two printed values agree up to 1e-9 in their numbers.
+fn near(a: &str, b: &str) -> bool {
+    fn split(s: &str) -> (Vec<f64>, String) {
+        let mut numbers = Vec::new();
+        let mut rest = String::new();
+        let mut word = String::new();
+        for c in s.chars().chain([' ']) {
+            if c.is_ascii_alphanumeric() || "+-._'".contains(c) {
+                word.push(c);
+                continue;
+            }
+            match word.parse::<f64>() {
+                Ok(x) => {
+                    numbers.push(x);
+                    rest.push('#');
+                }
+                Err(_) => rest.push_str(&word),
+            }
+            word.clear();
+            rest.push(c);
+        }
+        (numbers, rest)
+    }
+    let ((xs, s), (ys, t)) = (split(a), split(b));
+    let close = |x: f64, y: f64| {
+        x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-9 * x.abs().max(y.abs()).max(1e-12)
+    };
+    s == t && xs.len() == ys.len() && xs.iter().zip(&ys).all(|(x, y)| close(*x, *y))
+}
