@@ -140,10 +140,10 @@ fn rebuild(of: Value, done: &mut Vec<Value>) -> Value {
         done.truncate(fields.start);
         return of;
     }
-    match &of {
-        Value::Data(d) => Value::data(d.tag, done.drain(fields)),
-        _ => Value::tuple(done.drain(fields)),
+    if let Value::Data(d) = &of {
+        return Value::data(d.tag, done.drain(fields));
     }
+    Value::tuple(done.drain(fields))
 }
 
 /// An array like `of` with the last of the `done` values as its elements.

@@ -230,21 +230,20 @@ pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
         RealOp::Hypot => a.hypot(b),
         RealOp::Abs => a.abs(),
         RealOp::Sign => sign(a),
-        RealOp::Min => {
-            if a.is_nan() || !(b < a || b.is_nan()) {
-                a
-            } else {
-                b
-            }
-        }
-        RealOp::Max => {
-            if a.is_nan() || !(b > a || b.is_nan()) {
+        RealOp::Min | RealOp::Max => {
+            if chooses_first(op, a, b) {
                 a
             } else {
                 b
             }
         }
     }
+}
+
+/// Whether `min` or `max` is the first operand: if they are equal, too; a nan is preferred.
+pub fn chooses_first(op: RealOp, a: f64, b: f64) -> bool {
+    let second = if op == RealOp::Min { b < a } else { b > a };
+    a.is_nan() || !(second || b.is_nan())
 }
 
 /// -1, 0 or 1; nan of nan.

@@ -474,7 +474,7 @@ impl Infer<'_> {
     pub(super) fn settle(&mut self) {
         loop {
             self.solve();
-            if self.default_one() || self.close_one() {
+            if self.take_defaults() || self.close_one() {
                 continue;
             }
             break;
@@ -528,38 +528,44 @@ impl Infer<'_> {
         self.check_literals();
     }
 
-    /// Decides one open variable: Int where only integer literals had to do with it, else Real.
-    fn default_one(&mut self) -> bool {
-        let open: Vec<TyVar> = {
+    /// Decides open variables: Real, and where there are none of those left, Int for those that only
+    /// integer literals had to do with. Whether there was one.
+    fn take_defaults(&mut self) -> bool {
+        let mut open = std::mem::take(&mut self.store().classed);
+        open.retain(|v| {
             let store = &self.db.store;
-            let mut seen = std::collections::HashSet::new();
-            store
-                .classed
-                .iter()
-                .filter_map(|v| store.open_var(&Ty::Var(*v)))
-                .filter(|v| store.class(*v).0 != Class::Any && seen.insert(*v))
-                .collect()
-        };
-        let mut classed = std::mem::take(&mut self.store().classed);
-        classed.retain(|v| self.db.store.open_var(&Ty::Var(*v)).is_some());
-        self.store().classed = classed;
-        let store = &self.db.store;
-        let real = open.iter().find(|v| {
-            store.touch(**v) != Touch::Literal || store.class(**v).0 == Class::Vec
+            store.open_var(&Ty::Var(*v)).is_some_and(|v| {
+                store.class(v).0 != Class::Any || store.equality(v).is_some()
+            })
         });
-        let (v, ty) = match (real, open.first()) {
-            (Some(v), _) => (*v, Ty::Real),
-            (None, Some(v)) => (*v, Ty::Int),
-            (None, None) => return false,
-        };
-        if let Err(clash) = self.store().unify(&Ty::Var(v), &ty) {
-            if let Clash::Class(_, _, Why { span, .. }) | Clash::NotFirstOrder(_, Why { span, .. }) =
-                &clash
-            {
-                self.report_clash(*span, &ty, &ty, &clash, &Because::Use);
+        for real in [true, false] {
+            let mut taken = false;
+            for v in &open {
+                let Some(v) = self.db.store.open_var(&Ty::Var(*v)) else { continue };
+                let class = self.db.store.class(v).0;
+                let literal =
+                    self.db.store.touch(v) == Touch::Literal && class != Class::Vec;
+                if class == Class::Any || literal == real {
+                    continue;
+                }
+                let ty = if literal { Ty::Int } else { Ty::Real };
+                if let Err(clash) = self.store().unify(&Ty::Var(v), &ty) {
+                    if let Clash::Class(_, _, Why { span, .. })
+                    | Clash::NotFirstOrder(_, Why { span, .. }) = &clash
+                    {
+                        self.report_clash(*span, &ty, &ty, &clash, &Because::Use);
+                    }
+                }
+                self.solve();
+                taken = true;
+            }
+            if taken {
+                self.store().classed.extend(open);
+                return true;
             }
         }
-        true
+        self.store().classed.extend(open);
+        false
     }
 
     /// Takes a record pattern at its word.

@@ -1,0 +1,483 @@
+//! Taylor coefficients: Huot, Staton & Vákár's (k,R)-jets, as numbers.
+//!
+//! What comes in: operands with normalised coefficients `x_α = ∂^α x / α!` over the multi-indices of k
+//! variables up to order R. What goes out: those of the result. A [`Value::Zero`] coefficient is one that
+//! does not vary at all; it takes part in no product, so that 0·inf makes no nan where nothing varies.
+//!
+//! The coefficients of a general operation y = f(x₁, x₂) are solved degree by degree from Euler's
+//! `E y = Σᵢ ∂ᵢf · E xᵢ`, where E multiplies coefficient α by |α|. The partial derivatives are series too,
+//! built from the table's terms as nodes of a small graph: nodes that are the same operation of the same
+//! nodes are one (so sin and cos close on each other), and each is solved only as far as it is needed
+//! (so a chain such as polygamma's ends with the order that remains).
+
+use super::level::{below, coefficients, jet};
+use crate::eval::error::ErrorKind;
+use crate::eval::reals::{primal, Reals};
+use crate::prim::real::{next_polygamma, row, Condition, Derivative, Partial};
+use crate::prim::RealOp;
+use crate::value::Value;
+use diffeo_base::Span;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// An operation that made finite derivatives into others.
+#[derive(Clone, Debug)]
+pub(crate) struct Culprit {
+    /// Its name.
+    pub op: &'static str,
+    /// Its operands.
+    pub operands: Vec<f64>,
+    /// Where it stands.
+    pub site: Span,
+}
+
+/// The multi-indices of k variables up to order R, in lexicographic order.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// The number of variables.
+    pub k: u32,
+    /// The order.
+    pub r: u32,
+    /// |α| for each α.
+    pub degrees: Vec<u32>,
+    /// α! for each α.
+    pub factorials: Vec<f64>,
+    /// The positions of the multi-indices of each degree.
+    by_degree: Vec<Vec<usize>>,
+    /// For each γ the pairs α + β = γ, by rising α; not kept for k = 1, where they are evident.
+    pairs: Vec<Vec<(usize, usize)>>,
+}
+
+impl Shape {
+    /// The multi-indices of `k` variables up to order `r`.
+    pub(crate) fn new(k: u32, r: u32) -> Shape {
+        let mut indices: Vec<Vec<u32>> = Vec::new();
+        enumerate(k, r, &mut Vec::new(), &mut indices);
+        let degrees: Vec<u32> = indices.iter().map(|alpha| alpha.iter().sum()).collect();
+        let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
+        let factorials =
+            indices.iter().map(|alpha| alpha.iter().map(|n| factorial(*n)).product()).collect();
+        let mut by_degree = vec![Vec::new(); r as usize + 1];
+        for (i, d) in degrees.iter().enumerate() {
+            by_degree[*d as usize].push(i);
+        }
+        let mut pairs = Vec::new();
+        if k != 1 {
+            let position: HashMap<&[u32], usize> =
+                indices.iter().enumerate().map(|(i, alpha)| (alpha.as_slice(), i)).collect();
+            pairs = vec![Vec::new(); indices.len()];
+            for (i, alpha) in indices.iter().enumerate() {
+                for (j, beta) in indices.iter().enumerate() {
+                    if degrees[i] + degrees[j] > r {
+                        continue;
+                    }
+                    let sum: Vec<u32> = alpha.iter().zip(beta).map(|(a, b)| a + b).collect();
+                    if let Some(gamma) = position.get(sum.as_slice()) {
+                        pairs[*gamma].push((i, j));
+                    }
+                }
+            }
+        }
+        Shape { k, r, degrees, factorials, by_degree, pairs }
+    }
+
+    /// The number of multi-indices.
+    pub(crate) fn count(&self) -> usize {
+        self.degrees.len()
+    }
+
+    /// The pairs α + β = γ, by rising α.
+    fn pairs(&self, gamma: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let evident = if self.k == 1 { gamma + 1 } else { 0 };
+        let kept = self.pairs.get(gamma).map_or(&[][..], Vec::as_slice);
+        (0..evident).map(move |i| (i, gamma - i)).chain(kept.iter().copied())
+    }
+}
+
+fn enumerate(k: u32, left: u32, prefix: &mut Vec<u32>, out: &mut Vec<Vec<u32>>) {
+    if k == 0 {
+        out.push(prefix.clone());
+        return;
+    }
+    for n in 0..=left {
+        prefix.push(n);
+        enumerate(k - 1, left - n, prefix, out);
+        prefix.pop();
+    }
+}
+
+/// The coefficients of a constant.
+pub(crate) fn constant(shape: &Shape, value: Value) -> Vec<Value> {
+    let mut coefficients = vec![Value::Zero; shape.count()];
+    coefficients[0] = value;
+    coefficients
+}
+
+/// Where an operation happens.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    /// The level.
+    pub level: u16,
+    /// Its multi-indices.
+    pub shape: &'a Rc<Shape>,
+    /// The place in the source.
+    pub site: Span,
+}
+
+/// An operation of the table that has partial derivatives, at a level of Taylor coefficients.
+pub(crate) fn apply(
+    reals: &mut Reals,
+    op: RealOp,
+    a: &Value,
+    b: &Value,
+    at: At,
+) -> Result<Value, ErrorKind> {
+    let operands = [coefficients(a, at.level), coefficients(b, at.level)];
+    let out = if at.shape.r <= 1 {
+        first_order(reals, op, [a, b], operands, at)?
+    } else {
+        let mut series = Series { reals, at, nodes: vec![Node::given(Vec::new())] };
+        let given = |x: Option<&[Value]>, v: &Value| match x {
+            Some(coefficients) => Node::given(coefficients.to_vec()),
+            None => Node::given(constant(at.shape, v.clone())),
+        };
+        series.nodes[Series::ZERO].coefficients = vec![Value::Zero; at.shape.count()];
+        let a = series.add(given(operands[0], a));
+        let b = if row(op).arity == 2 { series.add(given(operands[1], b)) } else { Series::ZERO };
+        let y = series.operation(op, [a, b]);
+        series.ensure(y, at.shape.r)?;
+        std::mem::take(&mut series.nodes[y].coefficients)
+    };
+    let finite = |v: &Value| primal(v).is_finite();
+    if !out[1..].iter().all(finite) && operands.iter().flatten().all(|x| x.iter().all(finite)) {
+        let operands = [a, b][..row(op).arity].iter().map(|v| primal(v)).collect();
+        reals.blame(at.level, Culprit { op: row(op).name, operands, site: at.site });
+    }
+    Ok(jet(at.level, out))
+}
+
+/// `x ^ n` with n not 0.
+pub(crate) fn power(reals: &mut Reals, x: &Value, n: i64, at: At) -> Result<Value, ErrorKind> {
+    let Some(coefficients) = coefficients(x, at.level) else {
+        return reals.raise(x, n, at.site);
+    };
+    if at.shape.r <= 1 {
+        let base = &coefficients[0];
+        let mut out = vec![reals.raise(base, n, at.site)?];
+        if coefficients[1..].iter().all(|c| matches!(c, Value::Zero)) {
+            out.resize(at.shape.count(), Value::Zero);
+        } else {
+            let slope = reals.power_slope(base, n, at.site)?;
+            for c in &coefficients[1..] {
+                out.push(reals.mul(&slope, c, at.site)?);
+            }
+        }
+        let finite = |v: &Value| primal(v).is_finite();
+        if !out[1..].iter().all(finite) && coefficients.iter().all(finite) {
+            let operands = vec![primal(x), n as f64];
+            reals.blame(at.level, Culprit { op: "^", operands, site: at.site });
+        }
+        return Ok(jet(at.level, out));
+    }
+    let operands = vec![primal(x), n as f64];
+    reals.blaming(at.level, Culprit { op: "^", operands, site: at.site }, |reals| {
+        by_multiplication(reals, x, n, at.site)
+    })
+}
+
+/// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0.
+fn by_multiplication(
+    reals: &mut Reals,
+    x: &Value,
+    n: i64,
+    site: Span,
+) -> Result<Value, ErrorKind> {
+    let mut exponent = n.unsigned_abs();
+    let mut base = x.clone();
+    let mut result: Option<Value> = None;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = Some(match result {
+                Some(r) => reals.op(RealOp::Mul, &r, &base, site)?,
+                None => base.clone(),
+            });
+        }
+        exponent >>= 1;
+        if exponent > 0 {
+            base = reals.op(RealOp::Mul, &base, &base, site)?;
+        }
+    }
+    let result = result.unwrap_or(Value::Real(1.0));
+    if n < 0 {
+        reals.op(RealOp::Div, &Value::Real(1.0), &result, site)
+    } else {
+        Ok(result)
+    }
+}
+
+/// Order at most 1: the chain rule as it stands.
+fn first_order(
+    reals: &mut Reals,
+    op: RealOp,
+    values: [&Value; 2],
+    operands: [Option<&[Value]>; 2],
+    at: At,
+) -> Result<Vec<Value>, ErrorKind> {
+    let a = below(values[0], at.level);
+    let b = below(values[1], at.level);
+    let y = reals.op(op, &a, &b, at.site)?;
+    let mut out = Vec::with_capacity(at.shape.count());
+    out.push(y);
+    out.resize(at.shape.count(), Value::Zero);
+    let mut result = Some(out[0].clone());
+    for (i, x) in operands.iter().enumerate() {
+        let Some(x) = x else { continue };
+        if x[1..].iter().all(|c| matches!(c, Value::Zero)) {
+            continue;
+        }
+        let slope = reals.partial(i, op, &a, &b, &mut result, at.site)?;
+        for (out, c) in out[1..].iter_mut().zip(&x[1..]) {
+            let term = reals.mul(&slope, c, at.site)?;
+            *out = reals.add(out, &term, at.site)?;
+        }
+    }
+    Ok(out)
+}
+
+/// A series that is being solved.
+struct Node {
+    /// What it is the result of; given from outside if none.
+    op: Option<RealOp>,
+    /// Of which nodes.
+    args: [usize; 2],
+    /// The nodes of its partial derivatives, once they are needed.
+    partials: [Option<usize>; 2],
+    /// The coefficients, right up to the degrees solved.
+    coefficients: Vec<Value>,
+    /// How many degrees are solved.
+    solved: u32,
+}
+
+impl Node {
+    fn given(coefficients: Vec<Value>) -> Node {
+        Node { op: None, args: [0, 0], partials: [None, None], coefficients, solved: u32::MAX }
+    }
+}
+
+/// The graph of series that belong to one operation.
+struct Series<'a> {
+    reals: &'a mut Reals,
+    at: At<'a>,
+    nodes: Vec<Node>,
+}
+
+impl Series<'_> {
+    /// The node that is constantly 0.
+    const ZERO: usize = 0;
+
+    fn add(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    /// The node of an operation of nodes.
+    fn operation(&mut self, op: RealOp, args: [usize; 2]) -> usize {
+        match self.nodes.iter().position(|n| n.op == Some(op) && n.args == args) {
+            Some(known) => known,
+            None => self.add(Node {
+                op: Some(op),
+                args,
+                partials: [None, None],
+                coefficients: vec![Value::Zero; self.at.shape.count()],
+                solved: 0,
+            }),
+        }
+    }
+
+    fn number(&mut self, x: f64) -> usize {
+        let coefficients = constant(self.at.shape, Value::Real(x));
+        self.add(Node::given(coefficients))
+    }
+
+    /// The node of a term in the row of node `y`.
+    fn term(&mut self, term: &Partial, y: usize) -> Result<usize, ErrorKind> {
+        let [a, b] = self.nodes[y].args;
+        Ok(match term {
+            Partial::A => a,
+            Partial::B => b,
+            Partial::Y => y,
+            Partial::Num(x) => self.number(*x),
+            Partial::Un(op, t) => {
+                let t = self.term(t, y)?;
+                self.operation(*op, [t, Self::ZERO])
+            }
+            Partial::Bin(op, s, t) => {
+                let args = [self.term(s, y)?, self.term(t, y)?];
+                self.operation(*op, args)
+            }
+            Partial::NextPolygamma => match self.nodes[y].op {
+                Some(op) => self.operation(next_polygamma(op), [a, Self::ZERO]),
+                None => Self::ZERO,
+            },
+            Partial::TruncatedQuotient => {
+                let [a, b] = [self.primal(a)?, self.primal(b)?];
+                self.number((a / b).trunc())
+            }
+            Partial::ZeroWhere(condition, t) => {
+                let [x, e] = [self.primal(a)?, self.primal(b)?];
+                let zero = match condition {
+                    Condition::ZeroExponent => e == 0.0 && (x == 0.0 || self.is_number(b)?),
+                    Condition::ZeroBase => condition.holds(x, e),
+                };
+                if zero {
+                    Self::ZERO
+                } else {
+                    self.term(t, y)?
+                }
+            }
+        })
+    }
+
+    /// The partial derivative of node `y` by its operand `i`.
+    fn partial(&mut self, y: usize, i: usize) -> Result<usize, ErrorKind> {
+        if let Some(known) = self.nodes[y].partials[i] {
+            return Ok(known);
+        }
+        let Some(op) = self.nodes[y].op else { return Ok(Self::ZERO) };
+        let [a, b] = self.nodes[y].args;
+        let made = if op == RealOp::Pow && i == 0 && self.divides(a, b)? {
+            // b·y/a closes on y, where b·a^(b-1) would need a chain of powers.
+            let product = self.operation(RealOp::Mul, [b, y]);
+            self.operation(RealOp::Div, [product, a])
+        } else {
+            match row(op).derivative {
+                Derivative::Partials(partials) => self.term(&partials[i], y)?,
+                Derivative::Select => Self::ZERO,
+            }
+        };
+        self.nodes[y].partials[i] = Some(made);
+        Ok(made)
+    }
+
+    /// Whether the derivative of `a^b` may divide by a: where that is not 0, and the derivatives do not
+    /// come to an end within the order.
+    fn divides(&mut self, a: usize, b: usize) -> Result<bool, ErrorKind> {
+        let [x, e] = [self.primal(a)?, self.primal(b)?];
+        let ends = e.fract() == 0.0 && (0.0..=f64::from(self.at.shape.r)).contains(&e);
+        Ok(x != 0.0 && !(ends && self.is_number(b)?))
+    }
+
+    fn primal(&mut self, n: usize) -> Result<f64, ErrorKind> {
+        self.ensure(n, 0)?;
+        Ok(primal(&self.nodes[n].coefficients[0]))
+    }
+
+    /// Whether a node is a number that nothing influences.
+    fn is_number(&mut self, n: usize) -> Result<bool, ErrorKind> {
+        self.ensure(n, self.at.shape.r)?;
+        let [first, rest @ ..] = self.nodes[n].coefficients.as_slice() else { return Ok(true) };
+        Ok(matches!(first, Value::Real(_) | Value::Zero)
+            && rest.iter().all(|c| matches!(c, Value::Zero)))
+    }
+
+    /// Solves a node up to this degree.
+    fn ensure(&mut self, n: usize, degree: u32) -> Result<(), ErrorKind> {
+        while self.nodes[n].solved <= degree {
+            let next = self.nodes[n].solved;
+            self.solve(n, next)?;
+            self.nodes[n].solved = next + 1;
+        }
+        Ok(())
+    }
+
+    /// Solves the coefficients of one degree, those below being solved.
+    fn solve(&mut self, n: usize, degree: u32) -> Result<(), ErrorKind> {
+        let Some(op) = self.nodes[n].op else { return Ok(()) };
+        let [a, b] = self.nodes[n].args;
+        let (shape, site) = (self.at.shape.clone(), self.at.site);
+        self.ensure(a, degree)?;
+        self.ensure(b, degree)?;
+        for &gamma in &shape.by_degree[degree as usize] {
+            let out = if op == RealOp::Add {
+                let [x, y] = [self.coefficient(a, gamma), self.coefficient(b, gamma)];
+                self.reals.add(&x, &y, site)?
+            } else if op == RealOp::Sub {
+                let [x, y] = [self.coefficient(a, gamma), self.coefficient(b, gamma)];
+                let y = self.reals.negate(&y, site)?;
+                self.reals.add(&x, &y, site)?
+            } else if op == RealOp::Neg {
+                let x = self.coefficient(a, gamma);
+                self.reals.negate(&x, site)?
+            } else if op == RealOp::Mul {
+                self.sum(None, gamma, &shape, |s, i, j| {
+                    s.reals.mul(&s.nodes[a].coefficients[i], &s.nodes[b].coefficients[j], site)
+                })?
+            } else if op == RealOp::Div {
+                // y_γ = (a_γ - Σ_{α<γ} y_α b_{γ-α}) / b_0
+                let rest = self.sum(Some(gamma), gamma, &shape, |s, i, j| {
+                    s.reals.mul(&s.nodes[n].coefficients[i], &s.nodes[b].coefficients[j], site)
+                })?;
+                let rest = self.reals.negate(&rest, site)?;
+                let x = self.coefficient(a, gamma);
+                let x = self.reals.add(&x, &rest, site)?;
+                let divisor = self.coefficient(b, 0);
+                self.reals.divide(&x, &divisor, site)?
+            } else if degree == 0 {
+                let [x, y] = [self.coefficient(a, 0), self.coefficient(b, 0)];
+                self.reals.op(op, &x, &y, site)?
+            } else {
+                self.euler(n, [a, b], gamma, &shape)?
+            };
+            self.nodes[n].coefficients[gamma] = out;
+        }
+        Ok(())
+    }
+
+    /// `y_γ = 1/|γ| Σᵢ Σ_{α+β=γ, β≠0} (∂ᵢf)_α |β| (xᵢ)_β`
+    fn euler(
+        &mut self,
+        n: usize,
+        args: [usize; 2],
+        gamma: usize,
+        shape: &Shape,
+    ) -> Result<Value, ErrorKind> {
+        let site = self.at.site;
+        let mut sum = Value::Zero;
+        for (i, x) in args.into_iter().enumerate() {
+            let term = self.sum(None, gamma, shape, |s, alpha, beta| {
+                if beta == 0 || matches!(s.nodes[x].coefficients[beta], Value::Zero) {
+                    return Ok(Value::Zero);
+                }
+                let p = s.partial(n, i)?;
+                s.ensure(p, shape.degrees[alpha])?;
+                let weight = f64::from(shape.degrees[beta]);
+                let x = s.reals.times(weight, &s.nodes[x].coefficients[beta], site)?;
+                s.reals.mul(&s.nodes[p].coefficients[alpha], &x, site)
+            })?;
+            sum = self.reals.add(&sum, &term, site)?;
+        }
+        self.reals.divide(&sum, &Value::Real(f64::from(shape.degrees[gamma])), site)
+    }
+
+    /// The sum of `f(α, β)` over α + β = γ with α not `but`.
+    fn sum(
+        &mut self,
+        but: Option<usize>,
+        gamma: usize,
+        shape: &Shape,
+        mut f: impl FnMut(&mut Self, usize, usize) -> Result<Value, ErrorKind>,
+    ) -> Result<Value, ErrorKind> {
+        let mut sum = Value::Zero;
+        for (alpha, beta) in shape.pairs(gamma) {
+            if Some(alpha) != but {
+                let term = f(self, alpha, beta)?;
+                sum = self.reals.add(&sum, &term, self.at.site)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn coefficient(&self, n: usize, gamma: usize) -> Value {
+        self.nodes[n].coefficients[gamma].clone()
+    }
+}

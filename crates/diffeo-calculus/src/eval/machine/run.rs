@@ -1,0 +1,668 @@
+//! The instructions.
+//!
+//! Plain numbers are worked on at once; everything that carries derivatives goes to [`super::Reals`], and
+//! whole values to [`crate::eval::ops`].
+
+use super::{take_field, Frame, Machine, Resume};
+use crate::array::{Array, ArrayBuilder};
+use crate::eval::code::{Code, Instr, List, Operand, Source};
+use crate::eval::derivative::{derivative, pull_back, Caller};
+use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::eval::ops::{self, Context};
+use crate::eval::reals::Kinks;
+use crate::prim::{int, real, Comparison, IntOp, RealOp};
+use crate::value::{Data, Fields, Function, Value};
+use std::rc::Rc;
+
+/// The value of an operand.
+#[inline(always)]
+fn fetch<'v>(
+    stack: &'v [Value],
+    base: usize,
+    code: &'v Code,
+    this: &'v Value,
+    operand: Operand,
+) -> &'v Value {
+    match operand.source() {
+        Source::Copy(r) | Source::Take(r) => &stack[base + r as usize],
+        Source::Constant(k) => &code.constants[k as usize],
+        Source::Captured(i) => &captured(this)[i as usize],
+        Source::Itself => this,
+    }
+}
+
+/// The value of an operand, moved out of its register if this is the last use.
+#[inline(always)]
+fn take(stack: &mut [Value], base: usize, code: &Code, this: &Value, operand: Operand) -> Value {
+    match operand.source() {
+        Source::Copy(r) => stack[base + r as usize].clone(),
+        Source::Take(r) => std::mem::replace(&mut stack[base + r as usize], Value::Unit),
+        Source::Constant(k) => code.constants[k as usize].clone(),
+        Source::Captured(i) => captured(this)[i as usize].clone(),
+        Source::Itself => this.clone(),
+    }
+}
+
+fn captured(this: &Value) -> &[Value] {
+    match this {
+        Value::Function(f) => match &**f {
+            Function::Closure { captured, .. } => captured,
+            Function::Pullback(_) => &[],
+        },
+        Value::Unit
+        | Value::Real(_)
+        | Value::Int(_)
+        | Value::Bool(_)
+        | Value::String(_)
+        | Value::Tuple(_)
+        | Value::Data(_)
+        | Value::Array(_)
+        | Value::Dual { .. }
+        | Value::Active(_)
+        | Value::Zero => &[],
+    }
+}
+
+#[inline(always)]
+fn holds<T: PartialOrd>(comparison: Comparison, a: T, b: T) -> bool {
+    match comparison {
+        Comparison::Eq => a == b,
+        Comparison::Ne => a != b,
+        Comparison::Lt => a < b,
+        Comparison::Le => a <= b,
+        Comparison::Gt => a > b,
+        Comparison::Ge => a >= b,
+    }
+}
+
+#[cold]
+fn mistyped(what: &str) -> ErrorKind {
+    ErrorKind::Internal { message: format!("{what} was expected") }
+}
+
+#[inline(always)]
+fn to_int(value: &Value) -> Result<i64, ErrorKind> {
+    match value {
+        Value::Int(n) => Ok(*n),
+        _ => Err(mistyped("an Int")),
+    }
+}
+
+#[inline(always)]
+fn to_bool(value: &Value) -> Result<bool, ErrorKind> {
+    match value {
+        Value::Bool(b) => Ok(*b),
+        _ => Err(mistyped("a Bool")),
+    }
+}
+
+fn to_array(value: &Value) -> Result<&Rc<Array>, ErrorKind> {
+    match value {
+        Value::Array(array) => Ok(array),
+        _ => Err(mistyped("an array")),
+    }
+}
+
+/// An index that lies in the array.
+#[inline(always)]
+fn within(index: i64, length: usize) -> Result<usize, ErrorKind> {
+    match usize::try_from(index) {
+        Ok(i) if i < length => Ok(i),
+        Ok(_) | Err(_) => Err(ErrorKind::IndexOutOfBounds { index, length }),
+    }
+}
+
+impl Machine {
+    /// Runs code whose registers begin at `base`, until it returns.
+    pub(super) fn run(
+        &mut self,
+        mut code: Rc<Code>,
+        mut this: Value,
+        mut base: usize,
+    ) -> Result<Value, RuntimeError> {
+        let floor = self.frames.len();
+        let smooth = matches!(self.options.kinks, Kinks::Ignore);
+        let mut pc = 0;
+
+        macro_rules! set {
+            ($to:expr, $value:expr) => {{
+                let value = $value;
+                self.stack[base + $to as usize] = value;
+            }};
+        }
+        macro_rules! get {
+            ($operand:expr) => {
+                fetch(&self.stack, base, &code, &this, $operand)
+            };
+        }
+        macro_rules! take {
+            ($operand:expr) => {
+                take(&mut self.stack, base, &code, &this, $operand)
+            };
+        }
+        // What was only looked at, for the last time, is given back.
+        macro_rules! release {
+            ($operand:expr) => {
+                if let Some(register) = $operand.taken() {
+                    set!(register, Value::Unit);
+                }
+            };
+        }
+        macro_rules! check {
+            ($result:expr) => {
+                match $result {
+                    Ok(value) => value,
+                    Err(kind) => return Err(self.failure(kind, &code, pc)),
+                }
+            };
+        }
+        macro_rules! warnings {
+            () => {
+                if !self.reals.warnings.is_empty() {
+                    let trace = Machine::trace_of(&code.name, &self.frames);
+                    self.add_warnings(&trace);
+                }
+            };
+        }
+        macro_rules! real2 {
+            ($op:expr, $to:expr, $a:expr, $b:expr, $plain:expr, $fast:expr) => {{
+                let value = match (get!($a), get!($b)) {
+                    (Value::Real(a), Value::Real(b)) if $plain => Value::Real($fast(*a, *b)),
+                    (a, b) => {
+                        let value = check!(self.reals.apply($op, a, b, code.spans[pc - 1]));
+                        warnings!();
+                        release!($a);
+                        release!($b);
+                        value
+                    }
+                };
+                set!($to, value);
+            }};
+        }
+        macro_rules! compare_real {
+            ($comparison:expr, $a:expr, $b:expr) => {
+                match (get!($a), get!($b)) {
+                    (Value::Real(a), Value::Real(b)) => holds($comparison, *a, *b),
+                    (a, b) => {
+                        let site = code.spans[pc - 1];
+                        let value = check!(self.reals.compare($comparison, a, b, site));
+                        warnings!();
+                        release!($a);
+                        release!($b);
+                        value
+                    }
+                }
+            };
+        }
+        macro_rules! compare_int {
+            ($comparison:expr, $a:expr, $b:expr) => {
+                match (get!($a), get!($b)) {
+                    (Value::Int(a), Value::Int(b)) => holds($comparison, *a, *b),
+                    _ => check!(Err(mistyped("two Ints"))),
+                }
+            };
+        }
+        macro_rules! int2 {
+            ($op:expr, $to:expr, $a:expr, $b:expr, $fast:expr) => {
+                match (get!($a), get!($b)) {
+                    (Value::Int(a), Value::Int(b)) => {
+                        let (a, b) = (*a, *b);
+                        let value = match $fast(a, b) {
+                            Some(value) => value,
+                            None => check!(int::apply($op, a, b)),
+                        };
+                        set!($to, Value::Int(value));
+                    }
+                    _ => check!(Err(mistyped("two Ints"))),
+                }
+            };
+        }
+        macro_rules! args {
+            ($list:expr) => {
+                code.operands[$list.range()].iter().map(|operand| take!(*operand)).collect()
+            };
+        }
+        // Puts the present function on the frames, while `$work` may run the machine again.
+        macro_rules! outside {
+            ($to:expr, $work:expr) => {{
+                self.frames.push(Frame {
+                    code: code.clone(),
+                    this: this.clone(),
+                    pc: pc as u32,
+                    base: base as u32,
+                    resume: Resume::Register($to),
+                });
+                let result = $work;
+                self.collect_warnings();
+                self.frames.pop();
+                result?
+            }};
+        }
+        // Calls a function whose arguments are pushed.
+        macro_rules! call {
+            ($callee:expr, $this:expr, $resume:expr) => {{
+                let callee = $callee;
+                check!(self.room(&callee));
+                self.frames.push(Frame {
+                    code: std::mem::replace(&mut code, callee),
+                    this: std::mem::replace(&mut this, $this),
+                    pc: pc as u32,
+                    base: base as u32,
+                    resume: $resume,
+                });
+                base = self.stack.len() - code.registers;
+                pc = 0;
+            }};
+        }
+        // Calls a function whose arguments are pushed since `$top`, in place of the present call.
+        macro_rules! tail {
+            ($callee:expr, $this:expr, $top:expr) => {{
+                self.settle(base, $top);
+                code = $callee;
+                this = $this;
+                check!(self.room(&code));
+                pc = 0;
+            }};
+        }
+        macro_rules! finish {
+            ($value:expr) => {{
+                let value = $value;
+                self.stack.truncate(base);
+                if self.frames.len() == floor {
+                    return Ok(value);
+                }
+                let Some(frame) = self.frames.pop() else { return Ok(value) };
+                code = frame.code;
+                this = frame.this;
+                pc = frame.pc as usize;
+                base = frame.base as usize;
+                match frame.resume {
+                    Resume::Register(to) => set!(to, value),
+                    Resume::Constant { global, to } => {
+                        self.constants.pop();
+                        let entry = &mut self.globals[global as usize];
+                        entry.open = false;
+                        entry.value = Some(value.clone());
+                        set!(to, value);
+                    }
+                }
+            }};
+        }
+
+        loop {
+            self.operations += 1;
+            let instr = code.instrs[pc];
+            pc += 1;
+            match instr {
+                Instr::Move { to, from } => set!(to, take!(from)),
+                Instr::Drop { register } => set!(register, Value::Unit),
+
+                Instr::AddReal { to, a, b } => real2!(RealOp::Add, to, a, b, true, |a, b| a + b),
+                Instr::SubReal { to, a, b } => real2!(RealOp::Sub, to, a, b, true, |a, b| a - b),
+                Instr::MulReal { to, a, b } => real2!(RealOp::Mul, to, a, b, true, |a, b| a * b),
+                Instr::DivReal { to, a, b } => {
+                    real2!(RealOp::Div, to, a, b, smooth, |a: f64, b: f64| a / b);
+                }
+                Instr::Real2 { op, to, a, b } => {
+                    real2!(op, to, a, b, smooth, |a, b| real::eval(op, a, b));
+                }
+                Instr::Real1 { op, to, a } => {
+                    let value = match get!(a) {
+                        Value::Real(x) if smooth => Value::Real(real::eval(op, *x, 0.0)),
+                        x => {
+                            let site = code.spans[pc - 1];
+                            let value = check!(self.reals.apply(op, x, &Value::Unit, site));
+                            warnings!();
+                            release!(a);
+                            value
+                        }
+                    };
+                    set!(to, value);
+                }
+                Instr::AddInt { to, a, b } => int2!(IntOp::Add, to, a, b, i64::checked_add),
+                Instr::SubInt { to, a, b } => int2!(IntOp::Sub, to, a, b, i64::checked_sub),
+                Instr::Int2 { op, to, a, b } => int2!(op, to, a, b, |_, _| None),
+                Instr::Int1 { op, to, a } => {
+                    let a = check!(to_int(get!(a)));
+                    set!(to, Value::Int(check!(int::apply(op, a, 0))));
+                }
+                Instr::CompareReal { comparison, to, a, b } => {
+                    let value = compare_real!(comparison, a, b);
+                    set!(to, Value::Bool(value));
+                }
+                Instr::CompareInt { comparison, to, a, b } => {
+                    let value = compare_int!(comparison, a, b);
+                    set!(to, Value::Bool(value));
+                }
+                Instr::Not { to, a } => {
+                    let a = check!(to_bool(get!(a)));
+                    set!(to, Value::Bool(!a));
+                }
+                Instr::Prim { prim, to, args } => {
+                    let args = args!(args);
+                    let mut context = Context {
+                        reals: &mut self.reals,
+                        operations: &mut self.operations,
+                        smooth,
+                        program: &self.program,
+                        trace: &mut *self.options.trace,
+                        site: code.spans[pc - 1],
+                    };
+                    let value = ops::apply(&mut context, &code.prims[prim as usize], args);
+                    let value = check!(value);
+                    warnings!();
+                    set!(to, value);
+                }
+
+                Instr::Length { to, array } => {
+                    let length = check!(to_array(get!(array))).len();
+                    release!(array);
+                    set!(to, Value::Int(length as i64));
+                }
+                Instr::Index { to, array, index } => {
+                    let i = check!(to_int(get!(index)));
+                    let elements = check!(to_array(get!(array)));
+                    let i = check!(within(i, elements.len()));
+                    let value = match elements.reals() {
+                        Some(xs) => Value::Real(xs[i]),
+                        None => elements.get(i),
+                    };
+                    release!(array);
+                    set!(to, value);
+                }
+                Instr::Update { to, array, index, value } => {
+                    let elements = take!(array);
+                    let i = check!(to_int(get!(index)));
+                    let element = take!(value);
+                    let elements =
+                        check!(ops::update(elements, &[i], element, &mut self.operations));
+                    set!(to, elements);
+                }
+                Instr::Sizes { call, args, targets } => {
+                    let operands = &code.operands[args.range()];
+                    let values: ops::Values<&Value> =
+                        operands.iter().map(|operand| get!(*operand)).collect();
+                    let call = &code.sizes[call as usize];
+                    let sizes = check!(ops::sizes(call, &values, &mut self.operations));
+                    drop(values);
+                    operands.iter().for_each(|operand| release!(operand));
+                    for target in &code.targets[targets.range()] {
+                        set!(target.register, Value::Int(sizes[target.index as usize]));
+                    }
+                }
+
+                Instr::Tuple { to, args } => {
+                    set!(to, Value::Tuple(Rc::new(Fields(args!(args)))));
+                }
+                Instr::Construct { to, tag, args } => {
+                    set!(to, Value::Data(Rc::new(Data { tag, fields: args!(args) })));
+                }
+                Instr::Array { to, args } => {
+                    let mut builder = ArrayBuilder::new(args.len as usize);
+                    for operand in &code.operands[args.range()] {
+                        check!(builder.push(take!(*operand)));
+                    }
+                    self.operations += u64::from(args.len);
+                    set!(to, Value::array(builder.finish()));
+                }
+                Instr::Project { to, from, index, steal } => {
+                    let value = match from.source() {
+                        Source::Take(_) => take_field(&mut take!(from), index as usize),
+                        Source::Copy(r) if steal => {
+                            take_field(&mut self.stack[base + r as usize], index as usize)
+                        }
+                        Source::Copy(_)
+                        | Source::Constant(_)
+                        | Source::Captured(_)
+                        | Source::Itself => get!(from).fields()[index as usize].clone(),
+                    };
+                    set!(to, value);
+                }
+                Instr::Unpack { from, targets } => match from.taken() {
+                    Some(_) => {
+                        let mut value = take!(from);
+                        for target in &code.targets[targets.range()] {
+                            let field = take_field(&mut value, target.index as usize);
+                            set!(target.register, field);
+                        }
+                    }
+                    None => {
+                        for target in &code.targets[targets.range()] {
+                            let field = get!(from).fields()[target.index as usize].clone();
+                            set!(target.register, field);
+                        }
+                    }
+                },
+                Instr::Closure { to, code: number, captured } => {
+                    let captured = args!(captured);
+                    let closure = Function::Closure { code: number, captured };
+                    set!(to, Value::Function(Rc::new(closure)));
+                }
+                Instr::Global { to, global } => {
+                    if let Some(value) = &self.globals[global as usize].value {
+                        set!(to, value.clone());
+                    } else {
+                        let number = self.code_of(global);
+                        if self.is_function(global) {
+                            set!(to, self.function_value(global, number));
+                        } else if self.globals[global as usize].open {
+                            let kind = self.cycle(global);
+                            return Err(self.failure(kind, &code, pc));
+                        } else {
+                            self.globals[global as usize].open = true;
+                            self.constants.push(global);
+                            let callee = self.compiler.codes[number as usize].clone();
+                            call!(callee, Value::Unit, Resume::Constant { global, to });
+                        }
+                    }
+                }
+                Instr::Diff { diff, to, args } => {
+                    let args: Vec<Value> = args!(args);
+                    let op = code.diffs[diff as usize];
+                    let site = code.spans[pc - 1];
+                    let value = outside!(to, derivative(self, &op, args, site));
+                    set!(to, value);
+                }
+
+                Instr::Jump { target } => pc = target as usize,
+                Instr::JumpUnless { condition, target } => {
+                    if !check!(to_bool(get!(condition))) {
+                        pc = target as usize;
+                    }
+                }
+                Instr::JumpIf { condition, target } => {
+                    if check!(to_bool(get!(condition))) {
+                        pc = target as usize;
+                    }
+                }
+                Instr::JumpUnlessReal { comparison, a, b, target } => {
+                    if !compare_real!(comparison, a, b) {
+                        pc = target as usize;
+                    }
+                }
+                Instr::JumpUnlessInt { comparison, a, b, target } => {
+                    if !compare_int!(comparison, a, b) {
+                        pc = target as usize;
+                    }
+                }
+                Instr::Switch { on, table } => {
+                    let tag = match get!(on) {
+                        Value::Data(data) => data.tag,
+                        _ => check!(Err(mistyped("a variant"))),
+                    };
+                    let target = code.jumps[table.range()][tag as usize];
+                    if target == u32::MAX {
+                        check!(Err(mistyped("a constructor with an arm")));
+                    }
+                    release!(on);
+                    pc = target as usize;
+                }
+                Instr::CountStart { index, limit, count, exit } => {
+                    let count = check!(to_int(get!(count)));
+                    if count < 1 {
+                        pc = exit as usize;
+                    } else {
+                        set!(index, Value::Int(0));
+                        set!(limit, Value::Int(count));
+                    }
+                }
+                Instr::CountNext { index, limit, body } => {
+                    let limit = check!(to_int(&self.stack[base + limit as usize]));
+                    match &mut self.stack[base + index as usize] {
+                        Value::Int(i) => {
+                            *i += 1;
+                            if *i < limit {
+                                pc = body as usize;
+                            }
+                        }
+                        _ => check!(Err(mistyped("an Int"))),
+                    }
+                }
+                Instr::BuildStart { index, limit, count, exit } => {
+                    let count = check!(to_int(get!(count)));
+                    if count < 0 {
+                        check!(Err(ErrorKind::NegativeCount { count }));
+                    }
+                    self.builders.push(ArrayBuilder::new(count as usize));
+                    if count < 1 {
+                        pc = exit as usize;
+                    } else {
+                        set!(index, Value::Int(0));
+                        set!(limit, Value::Int(count));
+                    }
+                }
+                Instr::BuildPush { value } => {
+                    let value = take!(value);
+                    if let Some(builder) = self.builders.last_mut() {
+                        check!(builder.push(value));
+                    }
+                }
+                Instr::BuildEnd { to } => {
+                    if let Some(builder) = self.builders.pop() {
+                        set!(to, Value::array(builder.finish()));
+                    }
+                }
+
+                Instr::CallGlobal { to, global, args } => {
+                    let number = self.code_of(global);
+                    let callee = self.compiler.codes[number as usize].clone();
+                    self.push_args(base, &code, &this, args);
+                    call!(callee, Value::Unit, Resume::Register(to));
+                }
+                Instr::CallItself { to, args } => {
+                    self.push_args(base, &code, &this, args);
+                    call!(code.clone(), this.clone(), Resume::Register(to));
+                }
+                Instr::Call { to, function, args, spread } => {
+                    let callee = take!(function);
+                    let Value::Function(f) = &callee else {
+                        return Err(self.failure(mistyped("a function"), &code, pc));
+                    };
+                    match &**f {
+                        Function::Closure { code: number, .. } => {
+                            let new = self.compiler.codes[*number as usize].clone();
+                            self.push_args_for(&new, base, &code, &this, args, spread);
+                            call!(new, callee, Resume::Register(to));
+                        }
+                        Function::Pullback(pullback) => {
+                            let site = code.spans[pc - 1];
+                            let arg = self.one_arg(base, &code, &this, args, spread);
+                            let value = outside!(to, pull_back(self, pullback, arg, site));
+                            set!(to, value);
+                        }
+                    }
+                }
+                Instr::TailGlobal { global, args } => {
+                    let number = self.code_of(global);
+                    let callee = self.compiler.codes[number as usize].clone();
+                    let top = self.stack.len();
+                    self.push_args(base, &code, &this, args);
+                    tail!(callee, Value::Unit, top);
+                }
+                Instr::Tail { function, args, spread } => {
+                    let callee = take!(function);
+                    let Value::Function(f) = &callee else {
+                        return Err(self.failure(mistyped("a function"), &code, pc));
+                    };
+                    match &**f {
+                        Function::Closure { code: number, .. } => {
+                            let new = self.compiler.codes[*number as usize].clone();
+                            let top = self.stack.len();
+                            self.push_args_for(&new, base, &code, &this, args, spread);
+                            tail!(new, callee, top);
+                        }
+                        Function::Pullback(pullback) => {
+                            let site = code.spans[pc - 1];
+                            let arg = self.one_arg(base, &code, &this, args, spread);
+                            let value = outside!(0, pull_back(self, pullback, arg, site));
+                            finish!(value);
+                        }
+                    }
+                }
+                Instr::Return { value } => finish!(take!(value)),
+            }
+        }
+    }
+
+    /// Pushes the arguments of a call.
+    #[inline(always)]
+    fn push_args(&mut self, base: usize, code: &Code, this: &Value, args: List) {
+        for operand in &code.operands[args.range()] {
+            let value = take(&mut self.stack, base, code, this, *operand);
+            self.stack.push(value);
+        }
+    }
+
+    /// Pushes the arguments of a call in the shape that the function wants.
+    #[inline(always)]
+    fn push_args_for(
+        &mut self,
+        callee: &Code,
+        base: usize,
+        code: &Code,
+        this: &Value,
+        args: List,
+        spread: bool,
+    ) {
+        let top = self.stack.len();
+        self.push_args(base, code, this, args);
+        let wanted = match spread {
+            true => callee.flat == Some(args.len as usize),
+            false => callee.flat.is_none() && callee.shape_registers == 1,
+        };
+        if !wanted {
+            self.adapt(top, spread, &callee.shape);
+        }
+    }
+
+    /// The argument of a call in one piece.
+    fn one_arg(
+        &mut self,
+        base: usize,
+        code: &Code,
+        this: &Value,
+        args: List,
+        spread: bool,
+    ) -> Value {
+        let operands = code.operands[args.range()].iter();
+        let mut values = operands.map(|operand| take(&mut self.stack, base, code, this, *operand));
+        match spread {
+            true => Value::tuple(values),
+            false => values.next().unwrap_or(Value::Unit),
+        }
+    }
+
+    /// Moves the arguments that were pushed since `top` to `base`, in place of the registers there.
+    #[inline(always)]
+    fn settle(&mut self, base: usize, top: usize) {
+        let args = self.stack.len() - top;
+        if base + args <= top {
+            for i in 0..args {
+                self.stack.swap(base + i, top + i);
+            }
+            self.stack.truncate(base + args);
+        } else {
+            self.stack.drain(base..top);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Operations on whole values.
+//!
+//! An operation comes in with its arguments (all of the right types); its value goes out, or what is wrong,
+//! without the place. Work on whole arrays counts one operation for each element.
+
+mod arrays;
+mod compare;
+mod sizes;
+mod sum;
+mod vectors;
+
+pub(crate) use arrays::update;
+pub(crate) use sizes::sizes;
+
+use super::error::ErrorKind;
+use super::reals::Reals;
+use crate::prim::{Prim, RealOp};
+use crate::show::show;
+use crate::term::Program;
+use crate::value::Value;
+use diffeo_base::Span;
+use smallvec::SmallVec;
+
+/// Arguments.
+pub(crate) type Values<V> = SmallVec<[V; 4]>;
+
+/// What operations need.
+pub(crate) struct Context<'m> {
+    /// Arithmetic on Reals that carry derivatives.
+    pub reals: &'m mut Reals,
+    /// The operations so far.
+    pub operations: &'m mut u64,
+    /// Whether operations on plain Reals can do nothing but give a Real.
+    pub smooth: bool,
+    /// For the names of constructors.
+    pub program: &'m Program,
+    /// Takes what `trace` prints.
+    pub trace: &'m mut dyn FnMut(&str),
+    /// The place.
+    pub site: Span,
+}
+
+impl Context<'_> {
+    /// An operation on Reals.
+    fn real(&mut self, op: RealOp, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
+        self.reals.apply(op, a, b, self.site)
+    }
+
+    fn count(&mut self, elements: usize) {
+        *self.operations += elements as u64;
+    }
+}
+
+fn mistyped(prim: &Prim) -> ErrorKind {
+    ErrorKind::Internal { message: format!("{prim:?} was applied to values of other types") }
+}
+
+/// The value of a primitive operation other than [`Prim::Sizes`].
+pub(crate) fn apply(
+    cx: &mut Context<'_>,
+    prim: &Prim,
+    args: Values<Value>,
+) -> Result<Value, ErrorKind> {
+    let args_ref = args.as_slice();
+    match (prim, args_ref) {
+        (Prim::Real(op), [a]) => cx.real(*op, a, &Value::Unit),
+        (Prim::Real(op), [a, b]) => cx.real(*op, a, b),
+        (Prim::PowInt, [x, Value::Int(n)]) => cx.reals.pow_int(x, *n, cx.site),
+        (Prim::Int(op), [Value::Int(a)]) => crate::prim::int::apply(*op, *a, 0).map(Value::Int),
+        (Prim::Int(op), [Value::Int(a), Value::Int(b)]) => {
+            crate::prim::int::apply(*op, *a, *b).map(Value::Int)
+        }
+        (Prim::Compare(comparison, _), [a, b]) => {
+            compare::compare(cx, *comparison, a, b).map(Value::Bool)
+        }
+        (Prim::Not, [Value::Bool(b)]) => Ok(Value::Bool(!b)),
+        (Prim::ToReal, [Value::Int(n)]) => Ok(Value::Real(*n as f64)),
+        (Prim::Round(rounding), [x]) => cx.reals.round(*rounding, x, cx.site).map(Value::Int),
+        (Prim::IsNan, [x]) => Ok(Value::Bool(Reals::primal(x).is_nan())),
+
+        (Prim::Add(_), [a, b]) => vectors::binary(cx, RealOp::Add, "+", a, b),
+        (Prim::Sub(_), [a, b]) => vectors::binary(cx, RealOp::Sub, "-", a, b),
+        (Prim::MulElements(_), [a, b]) => vectors::binary(cx, RealOp::Mul, "*", a, b),
+        (Prim::DivElements(_), [a, b]) => vectors::binary(cx, RealOp::Div, "/", a, b),
+        (Prim::Neg(_), [a]) => vectors::unary(cx, RealOp::Neg, None, a),
+        (Prim::Scale(_), [r, a]) => vectors::unary(cx, RealOp::Mul, Some((r, true)), a),
+        (Prim::Unscale(_), [a, r]) => vectors::unary(cx, RealOp::Div, Some((r, false)), a),
+        (Prim::ZeroOf(_), [a]) => vectors::zero_of(cx, a),
+        (Prim::Inner(_), [a, b]) => vectors::inner(cx, a, b),
+
+        (Prim::Length(_), [Value::Array(array)]) => Ok(Value::Int(array.len() as i64)),
+        (Prim::Index(_), [Value::Array(array), Value::Int(i)]) => arrays::index(array, *i),
+        (Prim::Slice(_), [Value::Array(array), Value::Int(lo), Value::Int(hi)]) => {
+            arrays::slice(array, *lo, *hi)
+        }
+        (Prim::Update(_), [_, .., _]) => arrays::update_all(args, cx.operations),
+        (Prim::Append(_), [Value::Array(a), Value::Array(b)]) => arrays::append(cx, a, b),
+        (Prim::Sum(ty), [Value::Array(array)]) => sum::sum(cx, array, ty),
+        (Prim::ArgSort(_), [Value::Array(array)]) => arrays::argsort(cx, array),
+
+        (Prim::AppendStrings, [Value::String(a), Value::String(b)]) => {
+            cx.count(a.len() + b.len());
+            Ok(Value::string(&format!("{a}{b}")))
+        }
+        (Prim::Show(ty), [value]) => Ok(Value::string(&show(value, ty, &cx.program.datas))),
+        (Prim::Fail(_), [Value::String(message)]) => {
+            Err(ErrorKind::Fail { message: message.to_string() })
+        }
+        (Prim::Trace(ty), [Value::String(label), value]) => {
+            let text = show(value, ty, &cx.program.datas);
+            (cx.trace)(&format!("{label}: {text}"));
+            Ok(value.clone())
+        }
+        (
+            Prim::Real(_)
+            | Prim::PowInt
+            | Prim::Int(_)
+            | Prim::Compare(..)
+            | Prim::Not
+            | Prim::ToReal
+            | Prim::Round(_)
+            | Prim::IsNan
+            | Prim::Add(_)
+            | Prim::Sub(_)
+            | Prim::Neg(_)
+            | Prim::Scale(_)
+            | Prim::Unscale(_)
+            | Prim::MulElements(_)
+            | Prim::DivElements(_)
+            | Prim::ZeroOf(_)
+            | Prim::Inner(_)
+            | Prim::Length(_)
+            | Prim::Index(_)
+            | Prim::Slice(_)
+            | Prim::Update(_)
+            | Prim::Append(_)
+            | Prim::Sum(_)
+            | Prim::ArgSort(_)
+            | Prim::Sizes(..)
+            | Prim::AppendStrings
+            | Prim::Show(_)
+            | Prim::Fail(_)
+            | Prim::Trace(_),
+            _,
+        ) => Err(mistyped(prim)),
+    }
+}

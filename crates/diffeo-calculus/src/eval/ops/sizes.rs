@@ -1,0 +1,129 @@
+//! Looks up the sizes that a type annotation names in a value; see [`SizePattern`].
+
+use super::Values;
+use crate::array::Array;
+use crate::eval::code::{SizesCall, SizesTree};
+use crate::eval::error::ErrorKind;
+use crate::prim::{Shape, SizePattern, SizeRef};
+use crate::value::Value;
+use diffeo_base::Name;
+use smallvec::SmallVec;
+
+struct Sizes<'s> {
+    pattern: &'s SizePattern,
+    bound: SmallVec<[Option<i64>; 4]>,
+    operations: &'s mut u64,
+}
+
+/// The sizes bound by a pattern, in the order of its names after the given ones. The operands are those of
+/// the tree, then the given sizes.
+pub(crate) fn sizes(
+    call: &SizesCall,
+    operands: &[&Value],
+    operations: &mut u64,
+) -> Result<SmallVec<[i64; 4]>, ErrorKind> {
+    let pattern = &*call.pattern;
+    let given = pattern.given.min(pattern.names.len());
+    let mut bound = SmallVec::from_elem(None, pattern.names.len());
+    for (bound, value) in bound.iter_mut().zip(&operands[operands.len() - given..]) {
+        if let Value::Int(n) = value {
+            *bound = Some(*n);
+        }
+    }
+    let mut sizes = Sizes { pattern, bound, operations };
+    sizes.tree(&pattern.shape, &call.tree, operands)?;
+    Ok(sizes.bound[given..].iter().map(|size| size.unwrap_or(0)).collect())
+}
+
+impl Sizes<'_> {
+    fn tree(
+        &mut self,
+        shape: &Shape,
+        tree: &SizesTree,
+        operands: &[&Value],
+    ) -> Result<(), ErrorKind> {
+        match (tree, shape) {
+            (SizesTree::Operand(i), _) => self.value(shape, operands[*i as usize]),
+            (SizesTree::Tuple(trees), Shape::Tuple(shapes)) => trees
+                .iter()
+                .zip(shapes)
+                .try_for_each(|(tree, shape)| self.tree(shape, tree, operands)),
+            (SizesTree::Tuple(_) | SizesTree::Nothing, _) => Ok(()),
+        }
+    }
+
+    fn value(&mut self, shape: &Shape, value: &Value) -> Result<(), ErrorKind> {
+        match (shape, value) {
+            (Shape::Any, _) => Ok(()),
+            (Shape::Array(size, rows), Value::Array(array)) => {
+                self.size(*size, array.len())?;
+                self.elements(rows, array)
+            }
+            (Shape::Tuple(shapes), _) => shapes
+                .iter()
+                .zip(value.fields())
+                .try_for_each(|(shape, field)| self.value(shape, field)),
+            (Shape::Data(constructors), Value::Data(data)) => match constructors
+                .get(data.tag as usize)
+            {
+                Some(shapes) => shapes
+                    .iter()
+                    .zip(&data.fields)
+                    .try_for_each(|(shape, field)| self.value(shape, field)),
+                None => Ok(()),
+            },
+            (Shape::Array(..) | Shape::Data(_), _) => {
+                Err(ErrorKind::Internal { message: "sizes of a value of another type".into() })
+            }
+        }
+    }
+
+    /// The elements of an array. Where rows are regular, one look at the array is enough.
+    fn elements(&mut self, shape: &Shape, array: &Array) -> Result<(), ErrorKind> {
+        match shape {
+            Shape::Any => Ok(()),
+            Shape::Array(size, rows) => match array.flat() {
+                Some((width, flat)) => {
+                    self.size(*size, width)?;
+                    self.elements(rows, &flat)
+                }
+                None => Ok(()),
+            },
+            Shape::Tuple(shapes) => {
+                for (i, shape) in shapes.iter().enumerate() {
+                    if let Some(column) = array.field(i) {
+                        self.elements(shape, &column)?;
+                    }
+                }
+                Ok(())
+            }
+            Shape::Data(_) => {
+                *self.operations += array.len() as u64;
+                array.iter().try_for_each(|element| self.value(shape, &element))
+            }
+        }
+    }
+
+    fn size(&mut self, size: SizeRef, found: usize) -> Result<(), ErrorKind> {
+        let (what, expected) = match size {
+            SizeRef::Any => return Ok(()),
+            SizeRef::Literal(n) => (None, n as i64),
+            SizeRef::Name(i) => match self.bound[i] {
+                Some(n) => (Some(i), n),
+                None => {
+                    self.bound[i] = Some(found as i64);
+                    return Ok(());
+                }
+            },
+        };
+        if expected == found as i64 {
+            return Ok(());
+        }
+        let what = match what {
+            Some(i) => format!("the size `{}`", self.pattern.names[i]),
+            None => format!("the size {expected} of a type"),
+        };
+        let expected = usize::try_from(expected).unwrap_or(0);
+        Err(ErrorKind::SizeMismatch { what: Name::from(what), expected, found })
+    }
+}

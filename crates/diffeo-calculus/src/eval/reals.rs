@@ -1,0 +1,616 @@
+//! Arithmetic of real numbers, whatever levels of differentiation they carry.
+//!
+//! What comes in: an operation of the table and its operands. What goes out: its result. An operation
+//! whose highest operand is of level n follows the rule of that level; operands below n are constants of
+//! it, and the arithmetic in the rule is this arithmetic again, which is what the levels below see. So
+//! derivatives nest. What always holds: kinks and operands outside the domain are reported for the
+//! program's own operations only, once, before any rule; a [`Value::Zero`] is a 0 that does not vary.
+
+use super::derivative::jet::{self, At, Culprit, Shape};
+use super::derivative::level::{
+    below, coefficients, entry, level_of, taped, JetLevel, Level, DETACHED,
+};
+use super::derivative::tape::{Operation, Tape};
+use super::error::{ErrorKind, WarningKind};
+use crate::array::Array;
+use crate::prim::real::{self, row, Condition, Derivative, Partial};
+use crate::prim::{Comparison, RealOp, Rounding};
+use crate::value::{Parts, Value};
+use diffeo_base::Span;
+use std::collections::HashSet;
+use std::mem::{discriminant, Discriminant};
+use std::rc::Rc;
+
+/// What is done where a function has no derivative or an operation no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kinks {
+    /// Nothing.
+    Ignore,
+    /// It is reported as a warning.
+    Warn,
+    /// It stops the program.
+    Error,
+}
+
+/// The open levels, the reports and the count of operations.
+#[derive(Debug)]
+pub struct Reals {
+    kinks: Kinks,
+    /// How many operations on single numbers were done, those of derivatives included.
+    pub operations: u64,
+    /// New warnings: what and where. Only the first of a kind at a place.
+    pub warnings: Vec<(WarningKind, Span)>,
+    reported: HashSet<(Discriminant<WarningKind>, Span)>,
+    levels: Vec<Level>,
+    /// The multi-indices that were needed so far.
+    shapes: Vec<Rc<Shape>>,
+    /// The number of steps of the longest tape so far.
+    longest_tape: usize,
+}
+
+/// The primal of a Real leaf: the number without any derivative information. Nan of anything else.
+pub fn primal(v: &Value) -> f64 {
+    let mut v = v;
+    loop {
+        match v {
+            Value::Real(x) => return *x,
+            Value::Dual { primal, .. } => return *primal,
+            Value::Zero => return 0.0,
+            Value::Active(a) => {
+                v = match &a.parts {
+                    Parts::Tape { primal, .. } => primal,
+                    Parts::Jet(coefficients) => &coefficients[0],
+                }
+            }
+            Value::Unit
+            | Value::Int(_)
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Tuple(_)
+            | Value::Data(_)
+            | Value::Array(_)
+            | Value::Function(_) => return f64::NAN,
+        }
+    }
+}
+
+/// The number, if nothing that is being differentiated influences it.
+#[inline]
+pub(crate) fn plain(v: &Value) -> Option<f64> {
+    if let Value::Real(x) = v {
+        Some(*x)
+    } else if let Value::Zero = v {
+        Some(0.0)
+    } else {
+        None
+    }
+}
+
+#[inline]
+fn is_zero(v: &Value) -> bool {
+    matches!(v, Value::Zero)
+}
+
+impl Reals {
+    /// No level open, nothing reported.
+    pub fn new(kinks: Kinks) -> Reals {
+        Reals {
+            kinks,
+            operations: 0,
+            warnings: Vec::new(),
+            reported: HashSet::new(),
+            levels: Vec::new(),
+            shapes: Vec::new(),
+            longest_tape: 0,
+        }
+    }
+
+    /// The result of an operation of the program; a unary one ignores `b`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Kink`] and [`ErrorKind::OutsideDomain`] under [`Kinks::Error`].
+    #[inline]
+    pub fn apply(
+        &mut self,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        if self.kinks != Kinks::Ignore {
+            self.check(op, a, b, site)?;
+        }
+        self.op(op, a, b, site)
+    }
+
+    /// `x ^ n`, by repeated multiplication.
+    ///
+    /// # Errors
+    /// As for [`Reals::apply`].
+    pub fn pow_int(&mut self, x: &Value, n: i64, site: Span) -> Result<Value, ErrorKind> {
+        if self.kinks != Kinks::Ignore && n < 0 && primal(x) == 0.0 {
+            self.report_domain("^", &[0.0, n as f64], site)?;
+        }
+        self.raise(x, n, site)
+    }
+
+    /// The comparison of two numbers.
+    ///
+    /// # Errors
+    /// As for [`Reals::apply`].
+    pub fn compare(
+        &mut self,
+        c: Comparison,
+        a: &Value,
+        b: &Value,
+        site: Span,
+    ) -> Result<bool, ErrorKind> {
+        self.operations += 1;
+        let (x, y) = (primal(a), primal(b));
+        let (name, holds) = match c {
+            Comparison::Eq => ("==", x == y),
+            Comparison::Ne => ("!=", x != y),
+            Comparison::Lt => ("<", x < y),
+            Comparison::Le => ("<=", x <= y),
+            Comparison::Gt => (">", x > y),
+            Comparison::Ge => (">=", x >= y),
+        };
+        if x == y && (level_of(a) > 0 || level_of(b) > 0) {
+            self.report_kink(name, &[x, y], site)?;
+        }
+        Ok(holds)
+    }
+
+    /// A number rounded to an Int.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotAnInt`] of nan and beyond 64 bits; else as for [`Reals::apply`].
+    pub fn round(&mut self, r: Rounding, v: &Value, site: Span) -> Result<i64, ErrorKind> {
+        self.operations += 1;
+        let x = primal(v);
+        let integer = x.fract() == 0.0;
+        let (op, rounded, jump) = match r {
+            Rounding::Floor => ("floor", x.floor(), integer),
+            Rounding::Ceil => ("ceil", x.ceil(), integer),
+            Rounding::Round => ("round", x.round(), x.fract().abs() == 0.5),
+            Rounding::Trunc => ("trunc", x.trunc(), integer && x != 0.0),
+        };
+        // -2^63 is an Int and exact, 2^63 is not an Int.
+        let limit = -(i64::MIN as f64);
+        if !(-limit..limit).contains(&rounded) {
+            return Err(ErrorKind::NotAnInt { op, operand: x });
+        }
+        if jump && level_of(v) > 0 {
+            self.report_kink(op, &[x], site)?;
+        }
+        Ok(rounded as i64)
+    }
+
+    /// The stable permutation that sorts an array of numbers, nan last.
+    ///
+    /// # Errors
+    /// As for [`Reals::apply`].
+    pub fn argsort(&mut self, xs: &Array, site: Span) -> Result<Vec<i64>, ErrorKind> {
+        let keys: Vec<f64> = match xs.reals() {
+            Some(keys) => keys.to_vec(),
+            None => xs.iter().map(|v| primal(&v)).collect(),
+        };
+        self.operations += keys.len() as u64;
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|&i, &j| {
+            let (x, y) = (keys[i], keys[j]);
+            x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+        });
+        if self.kinks != Kinks::Ignore && xs.reals().is_none() {
+            for pair in order.windows(2) {
+                let [x, y] = [xs.get(pair[0]), xs.get(pair[1])];
+                if primal(&x) == primal(&y) && (level_of(&x) > 0 || level_of(&y) > 0) {
+                    self.report_kink("sort", &[primal(&x), primal(&y)], site)?;
+                }
+            }
+        }
+        Ok(order.into_iter().map(|i| i as i64).collect())
+    }
+}
+
+/// Reports.
+impl Reals {
+    #[cold]
+    fn check(&mut self, op: RealOp, a: &Value, b: &Value, site: Span) -> Result<(), ErrorKind> {
+        let row = row(op);
+        let b = if row.arity == 2 { b } else { &Value::Zero };
+        let operands = [primal(a), primal(b)];
+        let active = [level_of(a) > 0, level_of(b) > 0];
+        if (row.outside)(operands[0], operands[1]) {
+            self.report_domain(row.name, &operands[..row.arity], site)
+        } else if active != [false; 2] && (row.kink)(operands[0], operands[1], active) {
+            self.report_kink(row.name, &operands[..row.arity], site)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn report_kink(
+        &mut self,
+        op: &'static str,
+        operands: &[f64],
+        site: Span,
+    ) -> Result<(), ErrorKind> {
+        let operands = operands.to_vec();
+        match self.kinks {
+            Kinks::Ignore => {}
+            Kinks::Warn => self.warn(WarningKind::Kink { op, operands }, site),
+            Kinks::Error => return Err(ErrorKind::Kink { op, operands }),
+        }
+        Ok(())
+    }
+
+    fn report_domain(
+        &mut self,
+        op: &'static str,
+        operands: &[f64],
+        site: Span,
+    ) -> Result<(), ErrorKind> {
+        let operands = operands.to_vec();
+        match self.kinks {
+            Kinks::Ignore => {}
+            Kinks::Warn => self.warn(WarningKind::OutsideDomain { op, operands }, site),
+            Kinks::Error => return Err(ErrorKind::OutsideDomain { op, operands }),
+        }
+        Ok(())
+    }
+
+    /// Adds a warning unless one of its kind was given for the place.
+    fn warn(&mut self, kind: WarningKind, site: Span) {
+        if self.reported.insert((discriminant(&kind), site)) {
+            self.warnings.push((kind, site));
+        }
+    }
+
+    /// Warns of a derivative that is nan where the value is finite.
+    pub(crate) fn warn_nan(&mut self, culprit: Culprit) {
+        let Culprit { op, operands, site } = culprit;
+        self.warn(WarningKind::NanDerivative { op, operands }, site);
+    }
+
+    /// Remembers an operation that made finite derivatives into others, if it is the first at the level.
+    pub(crate) fn blame(&mut self, level: u16, culprit: Culprit) {
+        if let Some(Level::Jet(jet)) = self.levels.get_mut(usize::from(level) - 1) {
+            jet.culprit.get_or_insert(culprit);
+        }
+    }
+
+    /// Does something of which this operation is to be blamed, whatever it consists of.
+    pub(crate) fn blaming<R>(
+        &mut self,
+        level: u16,
+        culprit: Culprit,
+        act: impl FnOnce(&mut Reals) -> R,
+    ) -> R {
+        let jet = |reals: &mut Reals| match reals.levels.get_mut(usize::from(level) - 1) {
+            Some(Level::Jet(jet)) => jet.culprit.take(),
+            Some(Level::Tape(_)) | None => None,
+        };
+        let before = jet(self);
+        let result = act(self);
+        let made = jet(self).map(|_| culprit);
+        if let Some(culprit) = before.or(made) {
+            self.blame(level, culprit);
+        }
+        result
+    }
+}
+
+/// Levels.
+impl Reals {
+    /// How many levels are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// The number of steps of the longest tape so far.
+    pub(crate) fn longest_tape(&self) -> usize {
+        self.longest_tape
+    }
+
+    fn open(&mut self, level: Level) -> Result<u16, ErrorKind> {
+        self.levels.push(level);
+        let number = self.levels.len();
+        if number >= usize::from(DETACHED) {
+            self.levels.pop();
+            return Err(ErrorKind::TooDeep { depth: number, function: "derivatives".into() });
+        }
+        Ok(number as u16)
+    }
+
+    /// Opens a reverse-mode level.
+    pub(crate) fn open_tape(&mut self) -> Result<u16, ErrorKind> {
+        self.open(Level::Tape(Tape::default()))
+    }
+
+    /// Opens a level of Taylor coefficients of k variables up to order r.
+    pub(crate) fn open_jet(&mut self, k: u32, r: u32) -> Result<(u16, Rc<Shape>), ErrorKind> {
+        let shape = match self.shapes.iter().find(|s| s.k == k && s.r == r) {
+            Some(shape) => shape.clone(),
+            None => {
+                self.shapes.push(Rc::new(Shape::new(k, r)));
+                self.shapes[self.shapes.len() - 1].clone()
+            }
+        };
+        let level = self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None }))?;
+        Ok((level, shape))
+    }
+
+    /// Closes a level, and those above it that an error left open.
+    pub(crate) fn close(&mut self, level: u16) -> Option<Level> {
+        self.levels.truncate(usize::from(level));
+        let closed = self.levels.pop();
+        if let Some(Level::Tape(tape)) = &closed {
+            self.longest_tape = self.longest_tape.max(tape.length);
+        }
+        closed
+    }
+
+    /// The multi-indices of a level of Taylor coefficients; none for a tape.
+    pub(crate) fn shape(&self, level: u16) -> Option<Rc<Shape>> {
+        match self.levels.get(usize::from(level).checked_sub(1)?)? {
+            Level::Jet(jet) => Some(jet.shape.clone()),
+            Level::Tape(_) => None,
+        }
+    }
+
+    /// The tape of a level.
+    pub(crate) fn tape(&mut self, level: u16) -> Result<&mut Tape, ErrorKind> {
+        match self.levels.get_mut(usize::from(level).wrapping_sub(1)) {
+            Some(Level::Tape(tape)) => Ok(tape),
+            Some(Level::Jet(_)) | None => Err(no_level(level)),
+        }
+    }
+
+    /// A number of lower levels as one that depends on this level's variables with derivative zero.
+    pub(crate) fn lift(&self, level: u16, v: Value) -> Value {
+        match self.shape(level) {
+            Some(shape) => super::derivative::level::jet(level, jet::constant(&shape, v)),
+            None => taped(level, 0, v),
+        }
+    }
+}
+
+#[cold]
+fn no_level(level: u16) -> ErrorKind {
+    ErrorKind::Internal { message: format!("a number of level {level}, which is not open") }
+}
+
+/// Arithmetic without reports, for the rules themselves.
+impl Reals {
+    /// The result of an operation; a unary one ignores `b`.
+    pub(crate) fn op(
+        &mut self,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        self.operations += 1;
+        if let (Some(x), Some(y)) = (plain(a), plain(b)) {
+            return Ok(Value::Real(real::eval(op, x, y)));
+        }
+        let row = row(op);
+        let b = if row.arity == 2 { b } else { &Value::Zero };
+        let level = level_of(a).max(level_of(b));
+        if level == 0 {
+            return Ok(Value::Real(real::eval(op, primal(a), primal(b))));
+        }
+        if row.derivative == Derivative::Select {
+            return self.select(op, a, b, level, site);
+        }
+        match self.levels.get(usize::from(level) - 1) {
+            Some(Level::Tape(_)) => self.record(op, a, b, level, site),
+            Some(Level::Jet(jet)) => {
+                let shape = &jet.shape.clone();
+                jet::apply(self, op, a, b, At { level, shape, site })
+            }
+            None => Err(no_level(level)),
+        }
+    }
+
+    /// An operation at a tape level.
+    fn record(
+        &mut self,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        level: u16,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        let parents = [entry(a, level), entry(b, level)];
+        let (a, b) = (below(a, level), below(b, level));
+        let y = self.op(op, &a, &b, site)?;
+        if parents == [0, 0] {
+            return Ok(taped(level, 0, y));
+        }
+        let second = if row(op).arity == 2 { b } else { y.clone() };
+        let tape = self.tape(level)?;
+        let id = tape.push(Operation::Real(op), site, parents, || [a, second])?;
+        Ok(taped(level, id, y))
+    }
+
+    /// An operation whose result is one of its operands, whatever influenced the choice.
+    fn select(
+        &mut self,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        level: u16,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        let (x, y) = (primal(a), primal(b));
+        if op == RealOp::Abs && x < 0.0 {
+            return self.op(RealOp::Neg, a, &Value::Zero, site);
+        }
+        let chosen = if op == RealOp::Sign || (op == RealOp::Abs && x == 0.0) {
+            None
+        } else if op == RealOp::Abs || real::chooses_first(op, x, y) {
+            Some(a)
+        } else {
+            Some(b)
+        };
+        // The levels below choose for themselves; that marks what influenced the choice there.
+        let p = self.op(op, &below(a, level), &below(b, level), site)?;
+        Ok(match chosen.filter(|v| level_of(v) == level) {
+            None => self.lift(level, p),
+            Some(v) => match coefficients(v, level) {
+                None => taped(level, entry(v, level), p),
+                Some(coefficients) => {
+                    let mut coefficients = coefficients.to_vec();
+                    coefficients[0] = p;
+                    super::derivative::level::jet(level, coefficients)
+                }
+            },
+        })
+    }
+
+    /// `x ^ n` by repeated multiplication.
+    pub(crate) fn raise(&mut self, x: &Value, n: i64, site: Span) -> Result<Value, ErrorKind> {
+        self.operations += 1;
+        let level = level_of(x);
+        if level == 0 {
+            return Ok(Value::Real(real::power(primal(x), n)));
+        }
+        let base = below(x, level);
+        if n == 0 {
+            let y = self.raise(&base, n, site)?;
+            return Ok(self.lift(level, y));
+        }
+        if let Some(shape) = &self.shape(level) {
+            return jet::power(self, x, n, At { level, shape, site });
+        }
+        let y = self.raise(&base, n, site)?;
+        let id = match entry(x, level) {
+            0 => 0,
+            id => self.tape(level)?.push(Operation::Power, site, [id, 0], || {
+                [base, Value::Int(n)]
+            })?,
+        };
+        Ok(taped(level, id, y))
+    }
+
+    /// The derivative `n x^(n-1)` of `x ^ n`.
+    pub(crate) fn power_slope(
+        &mut self,
+        x: &Value,
+        n: i64,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        let power = self.raise(x, n.saturating_sub(1), site)?;
+        self.times(n as f64, &power, site)
+    }
+
+    /// The partial derivative of an operation by operand `i`; its result is computed if need be.
+    pub(crate) fn partial(
+        &mut self,
+        i: usize,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        y: &mut Option<Value>,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        match row(op).derivative {
+            Derivative::Select => Ok(Value::Zero),
+            Derivative::Partials(partials) => self.term(&partials[i], op, a, b, y, site),
+        }
+    }
+
+    fn term(
+        &mut self,
+        term: &Partial,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        y: &mut Option<Value>,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        match term {
+            Partial::A => Ok(a.clone()),
+            Partial::B => Ok(b.clone()),
+            Partial::Y => match y {
+                Some(y) => Ok(y.clone()),
+                None => Ok(y.insert(self.op(op, a, b, site)?).clone()),
+            },
+            Partial::Num(x) => Ok(Value::Real(*x)),
+            Partial::Un(f, t) => {
+                let t = self.term(t, op, a, b, y, site)?;
+                self.op(*f, &t, &Value::Zero, site)
+            }
+            Partial::Bin(f, s, t) => {
+                let s = self.term(s, op, a, b, y, site)?;
+                let t = self.term(t, op, a, b, y, site)?;
+                self.op(*f, &s, &t, site)
+            }
+            Partial::NextPolygamma => self.op(real::next_polygamma(op), a, &Value::Zero, site),
+            Partial::TruncatedQuotient => Ok(Value::Real((primal(a) / primal(b)).trunc())),
+            Partial::ZeroWhere(condition, t) => {
+                let (x, e) = (primal(a), primal(b));
+                let zero = match condition {
+                    Condition::ZeroExponent => e == 0.0 && (x == 0.0 || plain(b).is_some()),
+                    Condition::ZeroBase => condition.holds(x, e),
+                };
+                if zero {
+                    Ok(Value::Zero)
+                } else {
+                    self.term(t, op, a, b, y, site)
+                }
+            }
+        }
+    }
+
+    /// `a + b`
+    #[inline]
+    pub(crate) fn add(&mut self, a: &Value, b: &Value, site: Span) -> Result<Value, ErrorKind> {
+        if is_zero(a) {
+            Ok(b.clone())
+        } else if is_zero(b) {
+            Ok(a.clone())
+        } else {
+            self.op(RealOp::Add, a, b, site)
+        }
+    }
+
+    /// `a * b`; zero where one does not vary at all.
+    #[inline]
+    pub(crate) fn mul(&mut self, a: &Value, b: &Value, site: Span) -> Result<Value, ErrorKind> {
+        if is_zero(a) || is_zero(b) {
+            Ok(Value::Zero)
+        } else {
+            self.op(RealOp::Mul, a, b, site)
+        }
+    }
+
+    /// `a / b`; zero where a does not vary at all.
+    pub(crate) fn divide(&mut self, a: &Value, b: &Value, site: Span) -> Result<Value, ErrorKind> {
+        if is_zero(a) {
+            Ok(Value::Zero)
+        } else {
+            self.op(RealOp::Div, a, b, site)
+        }
+    }
+
+    /// `-a`
+    pub(crate) fn negate(&mut self, a: &Value, site: Span) -> Result<Value, ErrorKind> {
+        if is_zero(a) {
+            Ok(Value::Zero)
+        } else {
+            self.op(RealOp::Neg, a, &Value::Zero, site)
+        }
+    }
+
+    /// `c * a` for a number c.
+    pub(crate) fn times(&mut self, c: f64, a: &Value, site: Span) -> Result<Value, ErrorKind> {
+        if c == 1.0 {
+            Ok(a.clone())
+        } else {
+            self.mul(&Value::Real(c), a, site)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What must cost a constant factor or grow linearly, by counting operations.
+
+mod support;
+
+use diffeo::{Kinks, Session};
+
+/// The operations and the printed value of `main`.
+fn operations(text: &str) -> (u64, String) {
+    let mut session = Session::new();
+    let module = session.load_text("costs.deo", text);
+    session.check(module);
+    let entry = session.entry(module, "main");
+    let Some(entry) = entry else { panic!("{:?}", session.diagnostics()) };
+    let run = session.run(&entry, None, Kinks::Ignore);
+    let value = run.result.unwrap_or_else(|e| panic!("{}", e.message));
+    let datas = &entry.program.datas;
+    (run.operations, diffeo_calculus::show::show(&value, &entry.ty, datas))
+}
+
+/// The program at size n and 10 n: the operations must grow no faster than tenfold, and a little.
+fn linear(name: &str, program: &str, n: u64) {
+    let at = |n: u64| operations(&program.replace("SIZE", &n.to_string())).0;
+    let (small, large) = (at(n), at(10 * n));
+    let ratio = large as f64 / small as f64;
+    println!("{name}: {small} operations at {n}, {large} at {}: ratio {ratio:.2}", 10 * n);
+    assert!(ratio < 11.0, "{name} is not linear: {small} operations, then {large}");
+}
+
+#[test]
+fn doubling_sixty_times_is_sixty_steps() {
+    let text = "
+def doubled(n: Int, x: Real) -> Real = loop y = x for i < n do y + y
+def main = grad(fn x -> doubled(60, x))(1.0)";
+    let (count, value) = operations(text);
+    assert_eq!(value, "1152921504606846976.0");
+    assert!(count < 3000, "{count} operations");
+    linear("doubled", &text.replace("60", "SIZE").replace("y + y", "0.5 * (y + y)"), 1000);
+}
+
+#[test]
+fn calls_that_pass_one_array_cost_no_more_for_its_length() {
+    let text = "
+def f(xs: [n]Real, i: Int) -> Real = xs[i] * xs[0]
+def g(xs: [n]Real) -> Real = loop s = 0.0 for i < SIZE do s + f(xs, i % n)
+def main = grad(g)(replicate(100, 0.5))[3]";
+    linear("10^5 calls passing one array", text, 10_000);
+}
+
+#[test]
+fn slices_in_a_loop_are_views() {
+    let text = "
+def main =
+  let f(xs: [n]Real) = loop s = 0.0 for i < n do s + xs[i..n][0] * s + xs[0..i + 1][i] in
+  sum(grad(f)(replicate(SIZE, 1e-9)))";
+    linear("slices in a loop", text, 1000);
+}
+
+#[test]
+fn updates_in_a_loop_are_in_place() {
+    let primal = "
+def f(xs: [n]Real) -> [n]Real = loop a = xs for i < n do a with [i] = sin(a[i])
+def main = sum(f(replicate(SIZE, 0.5)))";
+    linear("update in a loop", primal, 1000);
+    let reverse = primal.replace("sum(f(", "sum(grad(fn xs -> sum(f(xs)))(");
+    linear("update in a loop, reverse", &reverse, 1000);
+    let with_counter = "
+def main =
+  let f(xs: [n]Real) =
+    let (_, out) = loop (s, out) = (0.0, xs) for i < n do (s + out[i], out with [i] = s * out[i]) in
+    sum(out) in
+  sum(grad(f)(replicate(SIZE, 0.5)))";
+    linear("update beside a counter, reverse", with_counter, 1000);
+}
+
+#[test]
+fn an_input_at_two_positions_has_the_sum_of_its_derivatives_in_each() {
+    let text = "
+type Tree = Leaf(Real) | Node(Tree, Tree)
+def total(t: Tree) -> Real = case t of { Leaf(x) -> x * x | Node(l, r) -> total(l) * 2.0 + total(r) }
+def main = let t = Node(Leaf(1.0), Leaf(2.0)) in grad(total)(Node(t, t))";
+    let (_, value) = operations(text);
+    assert_eq!(
+        value,
+        "Node(Node(Leaf(8.0), Leaf(8.0)), Node(Leaf(4.0), Leaf(4.0)))"
+    );
+}
+
+#[test]
+fn a_pullback_may_be_called_twice() {
+    let text = "
+def main =
+  let (y, pullback) = vjp(fn (x, y) -> (x * y, x + y), (2.0, 3.0)) in
+  (y, pullback(1.0, 0.0), pullback(0.0, 1.0), pullback(1.0, 0.0))";
+    let (_, value) = operations(text);
+    assert_eq!(value, "((6.0, 5.0), (3.0, 2.0), (1.0, 1.0), (3.0, 2.0))");
+}
+
+#[test]
+fn a_list_read_many_times_costs_its_reads() {
+    let text = "
+def main =
+  let f(xs: List[Real]) = loop s = 0.0 for i < SIZE do s + foldl(fn (a, x) -> a + x * s, xs, 0.0) in
+  nth(grad(f)(list[1e-9, 2e-9, 3e-9]), 1)";
+    linear("a list read many times", text, 1000);
+}
+
+#[test]
+fn functions_in_data_are_differentiated() {
+    let text = "
+type Op = Op(Real -> Real)
+def main =
+  let f(x: Real) =
+    let ops = [Op(sin), Op(fn y -> x * y), Op(exp)] in
+    loop y = x for op in ops do case op of { Op(g) -> g(y) } in
+  (f(0.5), grad(f)(0.5), derivatives(1, f)(0.5)[1] - grad(f)(0.5))";
+    let (_, value) = operations(text);
+    let expected = {
+        let (s, c) = (0.5f64.sin(), 0.5f64.cos());
+        let y = (0.5 * s).exp();
+        format!("({y:?}, {:?}", y * (s + 0.5 * c))
+    };
+    assert!(value.starts_with(&expected[..expected.len() - 3]), "{value} is not {expected}");
+    assert!(value.ends_with("0.0)") || value.contains("e-1"), "{value}");
+}
+
+#[test]
+fn long_loops_and_deep_recursion_have_gradients() {
+    let text = "
+def f(x: Real) -> Real = loop y = x for i < 1000000 do y * 0.999999 + x * 1e-6
+def main = grad(f)(1.0)";
+    let (_, value) = operations(text);
+    let gradient: f64 = value.parse().expect("a number");
+    assert!((gradient - 1.0).abs() < 1e-6, "{gradient}");
+    let text = "
+def f(n: Int, x: Real) -> Real = if n == 0 then x else 0.999999 * f(n - 1, x) + x * 1e-6
+def main = grad(fn x -> f(1000000, x))(1.0)";
+    let (_, value) = operations(text);
+    let gradient: f64 = value.parse().expect("a number");
+    assert!((gradient - 1.0).abs() < 1e-6, "{gradient}");
+}
+
+#[test]
+fn ten_million_tail_steps_and_a_million_calls() {
+    let text = "
+def count(n: Int, acc: Int) -> Int = if n == 0 then acc else count(n - 1, acc + 1)
+def depth(n: Int) -> Int = if n == 0 then 0 else 1 + depth(n - 1)
+def main = (count(10000000, 0), depth(1000000))";
+    assert_eq!(operations(text).1, "(10000000, 1000000)");
+}
+
+#[test]
+fn checkpoints_give_the_same_gradient() {
+    let text = "
+def block(x: Real) -> Real = loop y = x for i < 100 do sin(y) + 0.5 * x
+def run(wrap: (Real -> Real) -> (Real -> Real), x: Real) -> Real = loop y = x for i < 100 do wrap(block)(y)
+def main =
+  let plain = grad(fn x -> run(id, x))(0.3)
+  let kept = grad(fn x -> run(fn f -> checkpoint(f), x))(0.3) in
+  plain == kept";
+    assert_eq!(operations(text).1, "true");
+}

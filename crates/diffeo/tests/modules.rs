@@ -1,0 +1,80 @@
+//! Modules: files beside each other, and what is wrong with imports.
+
+use diffeo::{Kinks, Session};
+use std::path::PathBuf;
+
+/// Writes files into a folder of their own and loads `main.deo`.
+fn load(name: &str, files: &[(&str, &str)]) -> (Session, diffeo::ModuleId) {
+    let folder = std::env::temp_dir().join(format!("diffeo-modules-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    for (file, text) in files {
+        std::fs::write(folder.join(file), text).expect("a temporary file");
+    }
+    let mut session = Session::new();
+    let main: PathBuf = folder.join("main.deo");
+    let module = session.load_file(&main).expect("main.deo is there");
+    session.check(module);
+    std::fs::remove_dir_all(&folder).expect("the folder was made here");
+    (session, module)
+}
+
+fn value(name: &str, files: &[(&str, &str)]) -> String {
+    let (mut session, module) = load(name, files);
+    let Some(entry) = session.entry(module, "main") else { panic!("{:?}", session.diagnostics()) };
+    let run = session.run(&entry, None, Kinks::Ignore);
+    let value = run.result.unwrap_or_else(|e| panic!("{}", e.message));
+    diffeo_calculus::show::show(&value, &entry.ty, &entry.program.datas)
+}
+
+fn codes(name: &str, files: &[(&str, &str)]) -> Vec<(&'static str, String)> {
+    let (session, _) = load(name, files);
+    session.diagnostics().into_iter().map(|d| (d.code, d.message)).collect()
+}
+
+const SHAPES: &str = "
+type Shape = Circle(Real) | Square(Real)
+def area(s: Shape) -> Real = case s of { Circle(r) -> 3.0 * r * r | Square(a) -> a * a }
+def unit = Square(1.0)";
+
+#[test]
+fn qualified_and_unqualified_names() {
+    let main = "
+import shapes
+import shapes (Circle, area)
+def double(s: shapes.Shape) = case s of { shapes.Circle(r) -> Circle(2.0 * r) | shapes.Square(a) -> shapes.Square(2.0 * a) }
+def main = (shapes.area(double(shapes.unit)), area(Circle(2.0)), grad(fn r -> area(Circle(r)))(1.0))";
+    assert_eq!(
+        value("names", &[("shapes.deo", SHAPES), ("main.deo", main)]),
+        "(4.0, 12.0, 6.0)"
+    );
+}
+
+#[test]
+fn a_module_is_shared_by_those_that_import_it() {
+    let left = "import base\ndef l = base.x + 1";
+    let right = "import base\ndef r = base.x + 2";
+    let main = "import left\nimport right\ndef main = (left.l, right.r)";
+    let files =
+        [("base.deo", "def x = 10"), ("left.deo", left), ("right.deo", right), ("main.deo", main)];
+    assert_eq!(value("shared", &files), "(11, 12)");
+}
+
+#[test]
+fn a_definition_shadows_a_module_and_the_prelude() {
+    let main = "import shapes\ndef shapes = {area = 5}\ndef length = 3\ndef main = (shapes.area, length)";
+    assert_eq!(value("shadow", &[("shapes.deo", SHAPES), ("main.deo", main)]), "(5, 3)");
+}
+
+#[test]
+fn wrong_imports_are_named() {
+    let unknown = codes("unknown", &[("main.deo", "import nowhere\ndef main = 1")]);
+    assert_eq!(unknown[0].0, "unknown-module");
+    assert!(unknown[0].1.contains("`nowhere`"), "{unknown:?}");
+    let member = codes("member", &[("shapes.deo", SHAPES), ("main.deo", "import shapes (aera)")]);
+    assert_eq!(member[0].0, "unknown-member");
+    let cycle = codes("cycle", &[("a.deo", "import main"), ("main.deo", "import a")]);
+    assert_eq!(cycle[0].0, "import-cycle");
+    let clash =
+        codes("clash", &[("shapes.deo", SHAPES), ("main.deo", "import shapes (area)\ndef area = 1")]);
+    assert_eq!(clash[0].0, "duplicate-definition");
+}
