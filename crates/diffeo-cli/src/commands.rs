@@ -4,7 +4,7 @@ use crate::args::{CheckArgs, EvalArgs, Evaluation, Form, Kinks, RunArgs, ShowArg
 use crate::arguments::{argument, Refusal};
 use crate::{print, render, Stop};
 use diffeo::data::{check_writable, write_file, Format};
-use diffeo::{Entry, ModuleId, Session};
+use diffeo::{Entry, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -65,7 +65,9 @@ impl Shell {
             Kinks::Warn => diffeo::Kinks::Warn,
             Kinks::Error => diffeo::Kinks::Error,
         };
-        let run = self.session.run(entry, arg, kinks);
+        let trace = Box::new(|line: &str| render::trace(line));
+        let options = Options { kinks, trace, ..Options::default() };
+        let run = self.session.run_with(entry, arg, options);
         self.report(&run.warnings);
         run.result.map_err(|error| {
             self.report(&[error]);

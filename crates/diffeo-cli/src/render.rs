@@ -30,6 +30,11 @@ pub fn report(sources: &SourceMap, diagnostics: &[Diagnostic], colored: bool) {
     }
 }
 
+/// Writes a line of `trace` to standard error.
+pub fn trace(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// The message as it is shown.
 fn rendered(sources: &SourceMap, diagnostic: &Diagnostic, colored: bool) -> Vec<u8> {
     let mut out = Vec::new();

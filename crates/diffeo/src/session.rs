@@ -536,14 +536,10 @@ impl Session {
         })
     }
 
-    /// Runs an entry point with its argument (a record of its fields), if it takes one.
+    /// Runs an entry point with its argument (a record of its fields), if it takes one; what it prints
+    /// with `trace` is lost.
     pub fn run(&self, entry: &Entry, arg: Option<Value>, kinks: Kinks) -> Run {
-        let options = Options {
-            kinks,
-            trace: Box::new(|line| eprintln!("{line}")),
-            ..Options::default()
-        };
-        self.run_with(entry, arg, options)
+        self.run_with(entry, arg, Options { kinks, ..Options::default() })
     }
 
     /// As [`Session::run`], with all options.

@@ -367,6 +367,12 @@ impl Store {
         self.vars[v.0 as usize].waiting.push(constraint);
     }
 
+    /// Keeps what is open in a type from being generalised before the end of the top-level definition:
+    /// a constraint on it waits.
+    pub fn hold(&mut self, ty: &Ty) {
+        self.adjust(ty, 1);
+    }
+
     fn adjust(&mut self, ty: &Ty, level: u32) {
         match self.shallow(ty) {
             Ty::Var(v) => {

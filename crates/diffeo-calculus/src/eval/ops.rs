@@ -13,7 +13,7 @@ pub(crate) use arrays::update;
 pub(crate) use sizes::sizes;
 
 use super::error::ErrorKind;
-use super::reals::Reals;
+use super::reals::{primal, Reals};
 use crate::prim::{Prim, RealOp};
 use crate::show::show;
 use crate::term::Program;
@@ -76,7 +76,7 @@ pub(crate) fn apply(
         (Prim::Not, [Value::Bool(b)]) => Ok(Value::Bool(!b)),
         (Prim::ToReal, [Value::Int(n)]) => Ok(Value::Real(*n as f64)),
         (Prim::Round(rounding), [x]) => cx.reals.round(*rounding, x, cx.site).map(Value::Int),
-        (Prim::IsNan, [x]) => Ok(Value::Bool(Reals::primal(x).is_nan())),
+        (Prim::IsNan, [x]) => Ok(Value::Bool(primal(x).is_nan())),
 
         (Prim::Add(_), [a, b]) => vectors::binary(cx, RealOp::Add, "+", a, b),
         (Prim::Sub(_), [a, b]) => vectors::binary(cx, RealOp::Sub, "-", a, b),

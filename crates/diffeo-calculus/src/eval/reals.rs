@@ -8,7 +8,7 @@
 
 use super::derivative::jet::{self, At, Culprit, Shape};
 use super::derivative::level::{
-    below, coefficients, entry, level_of, taped, JetLevel, Level, DETACHED,
+    below, coefficients, entry, level_of, taped, JetLevel, Level, DEEPEST,
 };
 use super::derivative::tape::{Operation, Tape};
 use super::error::{ErrorKind, WarningKind};
@@ -314,18 +314,18 @@ impl Reals {
     }
 
     fn open(&mut self, level: Level) -> Result<u16, ErrorKind> {
-        self.levels.push(level);
-        let number = self.levels.len();
-        if number >= usize::from(DETACHED) {
-            self.levels.pop();
-            return Err(ErrorKind::TooDeep { depth: number, function: "derivatives".into() });
+        if self.levels.len() >= usize::from(DEEPEST) {
+            let depth = self.levels.len();
+            return Err(ErrorKind::TooDeep { depth, function: "derivatives".into() });
         }
-        Ok(number as u16)
+        self.levels.push(level);
+        Ok(self.levels.len() as u16)
     }
 
     /// Opens a reverse-mode level.
     pub(crate) fn open_tape(&mut self) -> Result<u16, ErrorKind> {
-        self.open(Level::Tape(Tape::default()))
+        let level = self.levels.len() as u16 + 1;
+        self.open(Level::Tape(Tape { level, ..Tape::default() }))
     }
 
     /// Opens a level of Taylor coefficients of k variables up to order r.
@@ -488,9 +488,9 @@ impl Reals {
         let y = self.raise(&base, n, site)?;
         let id = match entry(x, level) {
             0 => 0,
-            id => self.tape(level)?.push(Operation::Power, site, [id, 0], || {
-                [base, Value::Int(n)]
-            })?,
+            id => {
+                self.tape(level)?.push(Operation::Power, site, [id, 0], || [base, Value::Int(n)])?
+            }
         };
         Ok(taped(level, id, y))
     }
@@ -582,6 +582,10 @@ impl Reals {
     pub(crate) fn mul(&mut self, a: &Value, b: &Value, site: Span) -> Result<Value, ErrorKind> {
         if is_zero(a) || is_zero(b) {
             Ok(Value::Zero)
+        } else if plain(a) == Some(1.0) {
+            Ok(b.clone())
+        } else if plain(b) == Some(1.0) {
+            Ok(a.clone())
         } else {
             self.op(RealOp::Mul, a, b, site)
         }
@@ -607,10 +611,6 @@ impl Reals {
 
     /// `c * a` for a number c.
     pub(crate) fn times(&mut self, c: f64, a: &Value, site: Span) -> Result<Value, ErrorKind> {
-        if c == 1.0 {
-            Ok(a.clone())
-        } else {
-            self.mul(&Value::Real(c), a, site)
-        }
+        self.mul(&Value::Real(c), a, site)
     }
 }

@@ -263,7 +263,9 @@ impl Usage {
             Kind::Case(case) => {
                 self.walk(&case.scrutinee, None);
                 for arm in &case.arms {
-                    arm.binders.iter().for_each(|b| drop(self.bind(b)));
+                    for binder in &arm.binders {
+                        self.bind(binder);
+                    }
                     self.walk(&arm.body, state);
                 }
                 if let Some(default) = &case.default {

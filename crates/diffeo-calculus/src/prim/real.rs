@@ -93,14 +93,13 @@ fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> boo
 /// What the table has on an operation.
 pub fn row(op: RealOp) -> Row {
     use Partial::{Bin, Num, Un, A, B, Y};
-    use RealOp::{Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, Pow, Sigmoid, Sin, Sinh, Sqrt, Sub};
+    use RealOp::{
+        Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, Pow, Sigmoid, Sin, Sinh, Sqrt, Sub,
+    };
     const ONE: Partial = Num(1.0);
     /// `2/√π · exp(-a²)`
-    const BELL: Partial = Bin(
-        Mul,
-        &Num(std::f64::consts::FRAC_2_SQRT_PI),
-        &Un(Exp, &Un(Neg, &Bin(Mul, &A, &A))),
-    );
+    const BELL: Partial =
+        Bin(Mul, &Num(std::f64::consts::FRAC_2_SQRT_PI), &Un(Exp, &Un(Neg, &Bin(Mul, &A, &A))));
     /// `√((1 - a)(1 + a))`
     const CIRCLE: Partial = Un(Sqrt, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)));
     let pole = |x: f64, _: f64| x <= 0.0 && x.floor() == x;
@@ -108,8 +107,9 @@ pub fn row(op: RealOp) -> Row {
         RealOp::Add => smooth("+", &[ONE, ONE]),
         RealOp::Sub => smooth("-", &[ONE, Num(-1.0)]),
         RealOp::Mul => smooth("*", &[B, A]),
-        RealOp::Div => smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))])
-            .outside(|_, b| b == 0.0),
+        RealOp::Div => {
+            smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))]).outside(|_, b| b == 0.0)
+        }
         RealOp::Neg => smooth("-", &[Num(-1.0)]),
         RealOp::Rem => smooth("%", &[ONE, Un(Neg, &Partial::TruncatedQuotient)])
             .outside(|_, b| b == 0.0)
@@ -157,11 +157,10 @@ pub fn row(op: RealOp) -> Row {
         )
         .outside(|x, _| x < 1.0)
         .kink(|x, _, _| x == 1.0),
-        RealOp::Atanh => smooth(
-            "atanh",
-            &[Bin(Div, &ONE, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)))],
-        )
-        .outside(|x, _| x.abs() >= 1.0),
+        RealOp::Atanh => {
+            smooth("atanh", &[Bin(Div, &ONE, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)))])
+                .outside(|x, _| x.abs() >= 1.0)
+        }
         RealOp::Expm1 => smooth("expm1", &[Un(Exp, &A)]),
         RealOp::Log1p => {
             smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))]).outside(|x, _| x <= -1.0)
@@ -289,21 +288,31 @@ impl Condition {
     }
 }
 
-/// The value of a partial derivative of `op` at operands `a` and `b` with result `y`. Adds the
-/// number of operations to `count`.
-pub fn partial(term: &Partial, op: RealOp, a: f64, b: f64, y: f64, count: &mut u64) -> f64 {
+/// The value of a partial derivative of `op` at operands `a` and `b`; the result `y` is computed if it is
+/// wanted and not known. Adds the number of operations to `count`.
+pub fn partial(
+    term: &Partial,
+    op: RealOp,
+    [a, b]: [f64; 2],
+    y: &mut Option<f64>,
+    count: &mut u64,
+) -> f64 {
     match term {
         Partial::A => a,
         Partial::B => b,
-        Partial::Y => y,
+        Partial::Y => *y.get_or_insert_with(|| {
+            *count += 1;
+            eval(op, a, b)
+        }),
         Partial::Num(x) => *x,
         Partial::Un(f, t) => {
             *count += 1;
-            eval(*f, partial(t, op, a, b, y, count), 0.0)
+            eval(*f, partial(t, op, [a, b], y, count), 0.0)
         }
         Partial::Bin(f, s, t) => {
             *count += 1;
-            eval(*f, partial(s, op, a, b, y, count), partial(t, op, a, b, y, count))
+            let s = partial(s, op, [a, b], y, count);
+            eval(*f, s, partial(t, op, [a, b], y, count))
         }
         Partial::NextPolygamma => {
             *count += 1;
@@ -314,7 +323,7 @@ pub fn partial(term: &Partial, op: RealOp, a: f64, b: f64, y: f64, count: &mut u
             if condition.holds(a, b) {
                 0.0
             } else {
-                partial(t, op, a, b, y, count)
+                partial(t, op, [a, b], y, count)
             }
         }
     }

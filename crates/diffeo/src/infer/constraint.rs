@@ -32,6 +32,25 @@ pub(super) enum Constraint {
     Jet { of: Ty, out: Ty, c: u64, span: Span },
 }
 
+impl Constraint {
+    fn types(&self) -> Vec<&Ty> {
+        match self {
+            Constraint::Done => Vec::new(),
+            Constraint::Mul { l, r, out, .. }
+            | Constraint::Div { l, r, out, .. }
+            | Constraint::Append { l, r, out, .. } => vec![l, r, out],
+            Constraint::Pow { base, exponent, .. } => vec![base, exponent],
+            Constraint::Field { base, out, .. } | Constraint::Component { base, out, .. } => {
+                vec![base, out]
+            }
+            Constraint::RecordPattern { ty, fields } => {
+                std::iter::once(ty).chain(fields.iter().map(|(_, t)| t)).collect()
+            }
+            Constraint::Jet { of, out, .. } => vec![of, out],
+        }
+    }
+}
+
 /// Where an operator and its operands stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operands {
@@ -57,6 +76,9 @@ impl Infer<'_> {
         let constraint =
             std::mem::replace(&mut self.constraints[id as usize], Constraint::Done);
         if let Outcome::Wait(vars) = self.try_solve(&constraint) {
+            for ty in constraint.types() {
+                self.store().hold(ty);
+            }
             self.constraints[id as usize] = constraint;
             for v in vars {
                 self.store().wait(v, id);

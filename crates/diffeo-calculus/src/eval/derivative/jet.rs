@@ -186,12 +186,7 @@ pub(crate) fn power(reals: &mut Reals, x: &Value, n: i64, at: At) -> Result<Valu
 }
 
 /// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0.
-fn by_multiplication(
-    reals: &mut Reals,
-    x: &Value,
-    n: i64,
-    site: Span,
-) -> Result<Value, ErrorKind> {
+fn by_multiplication(reals: &mut Reals, x: &Value, n: i64, site: Span) -> Result<Value, ErrorKind> {
     let mut exponent = n.unsigned_abs();
     let mut base = x.clone();
     let mut result: Option<Value> = None;

@@ -9,9 +9,14 @@ use super::tape::Tape;
 use crate::value::{Active, Parts, Value};
 use std::rc::Rc;
 
-/// The level of variables of a closed tape, in what the tape keeps to run a block again: no open
-/// level has this number, so nothing takes them for its own.
-pub(crate) const DETACHED: u16 = u16::MAX;
+/// Levels are at most this.
+pub(crate) const DEEPEST: u16 = u16::MAX / 2;
+
+/// The level of the variables of a tape of this level in what it keeps to run a block again. No open
+/// level has such a number, so nothing takes them for its own once the tape's level is closed.
+pub(crate) fn detached(level: u16) -> u16 {
+    u16::MAX - level
+}
 
 /// What an open derivative operator keeps.
 #[derive(Debug)]

@@ -101,6 +101,8 @@ impl<T> Chunks<T> {
 /// The Wengert list of a level.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tape {
+    /// Its level.
+    pub level: u16,
     /// The steps, in order.
     pub steps: Chunks<Step>,
     /// For each step that keeps them: the operand and the result of a unary operation, the operands of
@@ -112,7 +114,7 @@ pub(crate) struct Tape {
     pub entries: u32,
     /// The number of steps.
     pub length: usize,
-    /// The highest level among what it keeps.
+    /// The highest level among what it keeps, its own apart.
     pub outer: u16,
 }
 

@@ -6,7 +6,7 @@
 use super::{take_field, Frame, Machine, Resume};
 use crate::array::{Array, ArrayBuilder};
 use crate::eval::code::{Code, Instr, List, Operand, Source};
-use crate::eval::derivative::{derivative, pull_back, Caller};
+use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
@@ -241,11 +241,11 @@ impl Machine {
         // Calls a function whose arguments are pushed.
         macro_rules! call {
             ($callee:expr, $this:expr, $resume:expr) => {{
-                let callee = $callee;
+                let (callee, next): (Rc<Code>, Value) = ($callee, $this);
                 check!(self.room(&callee));
                 self.frames.push(Frame {
                     code: std::mem::replace(&mut code, callee),
-                    this: std::mem::replace(&mut this, $this),
+                    this: std::mem::replace(&mut this, next),
                     pc: pc as u32,
                     base: base as u32,
                     resume: $resume,

@@ -1,6 +1,5 @@
 //! Looks up the sizes that a type annotation names in a value; see [`SizePattern`].
 
-use super::Values;
 use crate::array::Array;
 use crate::eval::code::{SizesCall, SizesTree};
 use crate::eval::error::ErrorKind;

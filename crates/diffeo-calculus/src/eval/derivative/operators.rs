@@ -1,0 +1,484 @@
+//! The derivative operators.
+//!
+//! What comes in: the operands of a derivative term. What goes out: its value. Each operator lifts its
+//! point to a level of its own, calls the function, and reads the result off; `stop_gradient`,
+//! `checkpoint` and `with_derivative` open none but act on the levels of their operands.
+
+use super::environment::{highest_level, map_active};
+use super::jet::Shape;
+use super::level::{
+    below, coefficients, detached, entry, is_plain_zero, jet, level_of, taped, JetLevel, Level,
+};
+use super::sweep::{sweep, Watch};
+use super::tape::{Block, Operation};
+use super::{shapes, Caller, Pullback};
+use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::eval::reals::{primal, Reals};
+use crate::leaves::{any_active, each_leaf, each_leaf_pair, map_leaves, zip_leaves};
+use crate::prim::DiffOp;
+use crate::value::{Function, Value};
+use diffeo_base::Span;
+use std::rc::Rc;
+
+/// The value of a derivative term.
+///
+/// # Errors
+/// What stops the program in the functions called; [`ErrorKind::ShapeMismatch`] for a tangent or
+/// cotangent of another shape.
+pub fn derivative(
+    cx: &mut dyn Caller,
+    op: &DiffOp,
+    args: Vec<Value>,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    match (op, args.as_slice()) {
+        (DiffOp::Rd, [f, x, cotangent]) => {
+            let (_, p) = vjp(cx, f, x, site)?;
+            gradient(cx, &p, cotangent, site)
+        }
+        (DiffOp::Vjp, [f, x]) => {
+            let (y, p) = vjp(cx, f, x, site)?;
+            Ok(Value::tuple([y, Value::Function(Rc::new(Function::Pullback(p)))]))
+        }
+        (DiffOp::Jvp, [f, x, tangent]) => jvp(cx, f, x, tangent, site),
+        (DiffOp::Jet { k, r }, [f, x]) => taylor(cx, (*k, *r), f, x, site),
+        (DiffOp::StopGradient, [x]) => Ok(stop_gradient(cx, x)),
+        (DiffOp::Checkpoint, [f, x]) => checkpoint(cx, f, x, site),
+        (DiffOp::WithDerivative, [f, rule, x]) => with_derivative(cx, f, rule, x, site),
+        (
+            DiffOp::Rd
+            | DiffOp::Vjp
+            | DiffOp::Jvp
+            | DiffOp::Jet { .. }
+            | DiffOp::StopGradient
+            | DiffOp::Checkpoint
+            | DiffOp::WithDerivative,
+            operands,
+        ) => {
+            let message = format!("{op:?} of {} operands", operands.len());
+            Err(cx.error(ErrorKind::Internal { message }, site))
+        }
+    }
+}
+
+/// The result with its place.
+fn at<T>(cx: &mut dyn Caller, result: Result<T, ErrorKind>, site: Span) -> Result<T, RuntimeError> {
+    result.map_err(|kind| cx.error(kind, site))
+}
+
+/// Calls a function at a lifted point and closes the level.
+fn call_at_level(
+    cx: &mut dyn Caller,
+    level: u16,
+    f: &Value,
+    lifted: Result<Value, ErrorKind>,
+    site: Span,
+) -> Result<(Value, Option<Level>), RuntimeError> {
+    let result = match lifted {
+        Ok(x) => cx.call(f, x),
+        Err(kind) => Err(cx.error(kind, site)),
+    };
+    let closed = cx.reals().close(level);
+    Ok((result?, closed))
+}
+
+/// Value and pullback.
+fn vjp(
+    cx: &mut dyn Caller,
+    f: &Value,
+    x: &Value,
+    site: Span,
+) -> Result<(Value, Pullback), RuntimeError> {
+    let opened = cx.reals().open_tape();
+    let level = at(cx, opened, site)?;
+    let reals = cx.reals();
+    let lifted = map_leaves(x, &mut |leaf| {
+        reals.operations += 1;
+        Ok(taped(level, reals.tape(level)?.input()?, leaf.clone()))
+    });
+    let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
+    let mut tape = match closed {
+        Some(Level::Tape(tape)) => tape,
+        Some(Level::Jet(_)) | None => Default::default(),
+    };
+    let mut entries = Vec::new();
+    let output = map_leaves(&y, &mut |leaf| {
+        entries.push(entry(leaf, level));
+        Ok(below(leaf, level))
+    });
+    let output = at(cx, output, site)?;
+    cx.reals().operations += entries.len() as u64;
+    if level > 1 {
+        tape.outer = tape.outer.max(highest_level(&[x, &output], level));
+    }
+    let outer = tape.outer;
+    let tape = Rc::new(tape);
+    let p = Pullback { tape, point: x.clone(), output: output.clone(), entries, outer };
+    Ok((output, p))
+}
+
+/// What a pullback makes of a cotangent.
+pub(super) fn gradient(
+    cx: &mut dyn Caller,
+    p: &Pullback,
+    cotangent: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let mut adjoints = seeded(cx, p, cotangent, false, site)?;
+    sweep(cx, &p.tape, &mut adjoints, None)?;
+    let mut inputs = adjoints.into_iter().skip(1);
+    let mut nan = false;
+    let gradient = map_leaves(&p.point, &mut |_| {
+        let bar = inputs.next().unwrap_or(Value::Zero);
+        nan |= primal(&bar).is_nan();
+        Ok(if let Value::Zero = bar { Value::Real(0.0) } else { bar })
+    });
+    let gradient = at(cx, gradient, site)?;
+    if nan && finite(&p.output) {
+        let mut adjoints = seeded(cx, p, cotangent, true, site)?;
+        if !adjoints.iter().any(|bar| primal(bar).is_nan()) {
+            let mut watch = Watch::default();
+            sweep(cx, &p.tape, &mut adjoints, Some(&mut watch))?;
+            if let Some(culprit) = watch.culprit() {
+                cx.reals().warn_nan(culprit);
+            }
+        }
+    }
+    Ok(gradient)
+}
+
+/// Adjoints of the entries of a tape, those of the outputs being the cotangent's (or their primals).
+fn seeded(
+    cx: &mut dyn Caller,
+    p: &Pullback,
+    cotangent: &Value,
+    primals: bool,
+    site: Span,
+) -> Result<Vec<Value>, RuntimeError> {
+    let reals = cx.reals();
+    let mut adjoints = vec![Value::Zero; p.tape.entries as usize + 1];
+    let mut entries = p.entries.iter();
+    let seeded = each_leaf_pair("the cotangent", &p.output, cotangent, &mut |_, bar| {
+        reals.operations += 1;
+        let id = entries.next().copied().unwrap_or(0) as usize;
+        if id != 0 && !is_plain_zero(bar) {
+            let bar = if primals { &Value::Real(primal(bar)) } else { bar };
+            adjoints[id] = reals.add(&adjoints[id], bar, site)?;
+        }
+        Ok(())
+    });
+    at(cx, seeded, site)?;
+    Ok(adjoints)
+}
+
+/// Whether all numbers in it are finite.
+fn finite(v: &Value) -> bool {
+    each_leaf(v, &mut |leaf| if primal(leaf).is_finite() { Ok(()) } else { Err(()) }).is_ok()
+}
+
+/// Value and pushforward.
+fn jvp(
+    cx: &mut dyn Caller,
+    f: &Value,
+    x: &Value,
+    tangent: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let opened = cx.reals().open_jet(1, 1);
+    let (level, _) = at(cx, opened, site)?;
+    let reals = cx.reals();
+    let lifted = zip_leaves("the tangent", x, tangent, &mut |p, dot| {
+        reals.operations += 1;
+        let dot = if is_plain_zero(dot) { Value::Zero } else { dot.clone() };
+        Ok(jet(level, vec![p.clone(), dot]))
+    });
+    let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
+    let split = split(cx.reals(), &y, level);
+    let (value, dot) = at(cx, split, site)?;
+    warn_if_nan(cx, &value, &dot, closed);
+    Ok(Value::tuple([value, dot]))
+}
+
+/// The primals and the first-order coefficients of the numbers of a level of one variable.
+fn split(reals: &mut Reals, y: &Value, level: u16) -> Result<(Value, Value), ErrorKind> {
+    let value = map_leaves(y, &mut |leaf| {
+        reals.operations += 1;
+        Ok::<_, ErrorKind>(below(leaf, level))
+    })?;
+    let dot = map_leaves(y, &mut |leaf| {
+        Ok::<_, ErrorKind>(match coefficients(leaf, level) {
+            None | Some([_, Value::Zero] | [] | [_]) => Value::Real(0.0),
+            Some([_, dot, ..]) => dot.clone(),
+        })
+    })?;
+    Ok((value, dot))
+}
+
+/// Warns if a derivative is nan and the value is finite, and the level knows why.
+fn warn_if_nan(cx: &mut dyn Caller, value: &Value, derivative: &Value, closed: Option<Level>) {
+    let Some(Level::Jet(JetLevel { culprit: Some(culprit), .. })) = closed else { return };
+    let nan =
+        each_leaf(derivative, &mut |leaf| if primal(leaf).is_nan() { Err(()) } else { Ok(()) });
+    if nan.is_err() && finite(value) {
+        cx.reals().warn_nan(culprit);
+    }
+}
+
+/// Huot, Staton & Vákár's `D_(k,R)`.
+fn taylor(
+    cx: &mut dyn Caller,
+    (k, r): (u32, u32),
+    f: &Value,
+    x: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let opened = cx.reals().open_jet(k, r);
+    let (level, shape) = at(cx, opened, site)?;
+    let reals = cx.reals();
+    let lifted = shapes::from_derivatives(x, &shape, &mut |derivatives| {
+        reals.operations += derivatives.len() as u64;
+        let mut out = derivatives;
+        for (i, c) in out.iter_mut().enumerate().skip(1) {
+            *c = if is_plain_zero(c) {
+                Value::Zero
+            } else if shape.factorials[i] == 1.0 {
+                c.clone()
+            } else {
+                reals.divide(c, &Value::Real(shape.factorials[i]), site)?
+            };
+        }
+        Ok(jet(level, out))
+    });
+    let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
+    let reals = cx.reals();
+    let derivatives = shapes::to_derivatives(&y, &shape, &mut |leaf| {
+        reals.operations += shape.count() as u64;
+        let Some(coefficients) = coefficients(leaf, level) else {
+            let mut out = vec![Value::Real(0.0); shape.count()];
+            out[0] = leaf.clone();
+            return Ok(out);
+        };
+        let mut out = Vec::with_capacity(coefficients.len());
+        for (c, factorial) in coefficients.iter().zip(&shape.factorials) {
+            out.push(if is_plain_zero(c) {
+                Value::Real(0.0)
+            } else {
+                reals.times(*factorial, c, site)?
+            });
+        }
+        Ok(out)
+    });
+    let derivatives = at(cx, derivatives, site)?;
+    if let Some(Level::Jet(JetLevel { culprit: Some(_), .. })) = &closed {
+        let value = map_leaves(&y, &mut |leaf| Ok::<_, ErrorKind>(below(leaf, level)));
+        let value = at(cx, value, site)?;
+        warn_if_nan(cx, &value, &derivatives, closed);
+    }
+    Ok(derivatives)
+}
+
+/// The identity with derivative zero.
+fn stop_gradient(cx: &mut dyn Caller, x: &Value) -> Value {
+    let reals = cx.reals();
+    if reals.depth() == 0 || !any_active(x) {
+        return x.clone();
+    }
+    let stripped: Result<Value, std::convert::Infallible> = map_leaves(x, &mut |leaf| {
+        reals.operations += 1;
+        Ok(Value::Real(primal(leaf)))
+    });
+    stripped.unwrap_or_else(|never| match never {})
+}
+
+/// The call, of which a tape keeps only what it takes to run it again.
+fn checkpoint(
+    cx: &mut dyn Caller,
+    f: &Value,
+    x: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let level = if cx.reals().depth() == 0 { 0 } else { highest_level(&[f, x], 0) };
+    if level == 0 || cx.reals().shape(level).is_some() {
+        return cx.call(f, x.clone());
+    }
+    let mut strip = |v: &Value| Ok(below(v, level));
+    let stripped = map_active(f, &mut strip).and_then(|f| Ok((f, map_active(x, &mut strip)?)));
+    let (function, argument) = at(cx, stripped, site)?;
+    // The levels below may have tapes of their own.
+    let y = checkpoint(cx, &function, &argument, site)?;
+    let own = detached(level);
+    let mut detach = |v: &Value| {
+        Ok(if level_of(v) == level {
+            taped(own, entry(v, level), below(v, level))
+        } else {
+            v.clone()
+        })
+    };
+    let kept = map_active(f, &mut detach).and_then(|f| Ok((f, map_active(x, &mut detach)?)));
+    let (function, argument) = at(cx, kept, site)?;
+    let mut outputs = 0;
+    let counted = each_leaf(&y, &mut |_| {
+        outputs += 1;
+        Ok(())
+    });
+    at(cx, counted, site)?;
+    if outputs == 0 {
+        return Ok(y);
+    }
+    let outer = highest_level(&[&function, &argument], own);
+    let reals = cx.reals();
+    let block = Block { function, argument, outputs };
+    let pushed = reals.tape(level).and_then(|tape| tape.push_block(block, outer, site));
+    let mut id = pushed.map_err(|kind| cx.error(kind, site))?;
+    let reals = cx.reals();
+    let marked = map_leaves(&y, &mut |leaf| {
+        reals.operations += 1;
+        id += 1;
+        Ok(taped(level, id, leaf.clone()))
+    });
+    at(cx, marked, site)
+}
+
+/// The function where nothing is differentiated; else what its rule says.
+fn with_derivative(
+    cx: &mut dyn Caller,
+    f: &Value,
+    rule: &Value,
+    x: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let level = if cx.reals().depth() == 0 { 0 } else { highest_level(&[f, rule, x], 0) };
+    if level == 0 {
+        return cx.call(f, x.clone());
+    }
+    match cx.reals().shape(level) {
+        Some(shape) if shape.r > 1 => by_rule_of_all_orders(cx, rule, x, level, site),
+        Some(_) | None => by_rule(cx, rule, x, level, site),
+    }
+}
+
+const RULE: &str = "the rule of `with_derivative`";
+
+/// The components of the pair that a rule gives.
+fn pair(cx: &mut dyn Caller, v: &Value, site: Span) -> Result<(Value, Value), RuntimeError> {
+    match v.fields() {
+        [a, b] => Ok((a.clone(), b.clone())),
+        _ => {
+            let message = format!("{RULE} did not give a pair");
+            Err(cx.error(ErrorKind::Internal { message }, site))
+        }
+    }
+}
+
+/// On a tape or with coefficients of order 1: `(y, w) = rule(p, v)` where p is the point without the level
+/// and v has its variations with primal 0; y + w varies as it should, for w is linear in v, and y
+/// varies with what the rule captured.
+fn by_rule(
+    cx: &mut dyn Caller,
+    rule: &Value,
+    x: &Value,
+    level: u16,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let reals = cx.reals();
+    let point = map_leaves(x, &mut |leaf| {
+        reals.operations += 1;
+        Ok(below(leaf, level))
+    });
+    let variation = map_leaves(x, &mut |leaf| {
+        Ok(match (coefficients(leaf, level), entry(leaf, level)) {
+            (Some([_, rest @ ..]), _) => {
+                let zero = std::iter::once(Value::Real(0.0));
+                jet(level, zero.chain(rest.iter().cloned()).collect())
+            }
+            (None, id) if id != 0 => taped(level, id, Value::Real(0.0)),
+            (None | Some([]), _) => Value::Real(0.0),
+        })
+    });
+    let argument = Value::tuple([at(cx, point, site)?, at(cx, variation, site)?]);
+    let result = cx.call(rule, argument)?;
+    let (y, w) = pair(cx, &result, site)?;
+    let reals = cx.reals();
+    let sum = zip_leaves(RULE, &y, &w, &mut |y, w| {
+        reals.operations += 1;
+        let p = below(y, level);
+        if let Some(shape) = reals.shape(level) {
+            let mut out = super::jet::constant(&shape, p);
+            for (i, out) in out.iter_mut().enumerate().skip(1) {
+                let [a, b] = [y, w].map(|v| coefficients(v, level).map_or(&Value::Zero, |c| &c[i]));
+                *out = reals.add(a, b, site)?;
+            }
+            return Ok(jet(level, out));
+        }
+        let id = match [entry(y, level), entry(w, level)] {
+            [id, 0] | [0, id] => id,
+            both => reals
+                .tape(level)?
+                .push(Operation::Sum, site, both, || [Value::Zero, Value::Zero])?,
+        };
+        Ok(taped(level, id, p))
+    });
+    at(cx, sum, site)
+}
+
+/// With coefficients of any order, by Euler's operator: `E y = V + W` where `(Y, V) = rule(x, E x)` and W
+/// is how Y varies when what the rule captured varies by E of itself (a level above tells).
+fn by_rule_of_all_orders(
+    cx: &mut dyn Caller,
+    rule: &Value,
+    x: &Value,
+    level: u16,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let Some(shape) = cx.reals().shape(level) else { return cx.call(rule, x.clone()) };
+    let reals = cx.reals();
+    let variation = map_leaves(x, &mut |v| match coefficients(v, level) {
+        None => Ok(Value::Real(0.0)),
+        Some(coefficients) => euler(reals, coefficients, level, &shape, site),
+    });
+    let variation = at(cx, variation, site)?;
+    let opened = cx.reals().open_jet(1, 1);
+    let (above, _) = at(cx, opened, site)?;
+    let reals = cx.reals();
+    let rule = map_active(rule, &mut |v| match coefficients(v, level) {
+        None => Ok(v.clone()),
+        Some(coefficients) => {
+            let variation = euler(reals, coefficients, level, &shape, site)?;
+            Ok(jet(above, vec![v.clone(), variation]))
+        }
+    });
+    let (rule, argument) = match rule {
+        Ok(rule) => (rule, Ok(Value::tuple([x.clone(), variation]))),
+        Err(kind) => (Value::Unit, Err(kind)),
+    };
+    let (result, _) = call_at_level(cx, above, &rule, argument, site)?;
+    let (y, v) = pair(cx, &result, site)?;
+    let reals = cx.reals();
+    let sum = zip_leaves(RULE, &y, &v, &mut |y, v| {
+        let v = below(v, above);
+        let w = coefficients(y, above).map_or(Value::Zero, |c| c[1].clone());
+        let mut out = super::jet::constant(&shape, below(&below(y, above), level));
+        for (i, out) in out.iter_mut().enumerate().skip(1) {
+            let [v, w] = [&v, &w].map(|v| coefficients(v, level).map_or(&Value::Zero, |c| &c[i]));
+            let sum = reals.add(v, w, site)?;
+            *out = reals.divide(&sum, &Value::Real(f64::from(shape.degrees[i])), site)?;
+        }
+        Ok(jet(level, out))
+    });
+    at(cx, sum, site)
+}
+
+/// `E x`: coefficient α times |α|.
+fn euler(
+    reals: &mut Reals,
+    coefficients: &[Value],
+    level: u16,
+    shape: &Shape,
+    site: Span,
+) -> Result<Value, ErrorKind> {
+    let mut out = vec![Value::Real(0.0)];
+    for (c, degree) in coefficients.iter().zip(&shape.degrees).skip(1) {
+        out.push(reals.times(f64::from(*degree), c, site)?);
+    }
+    Ok(jet(level, out))
+}
