@@ -59,7 +59,6 @@ const GRADIENT: &str = "(fn (x, w) -> let (y, pullback) = vjp(FUNCTION, x) in pu
 struct Function {
     machine: Machine,
     value: Value,
-    result: Ty,
 }
 
 impl Function {

@@ -1,4 +1,17 @@
 //! The evaluator of Core.
+//!
+//! [`Machine`] runs a program: a definition is compiled to register code when it is first needed, and the
+//! code is run.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `usage.rs`, `scope.rs` | what a definition does with its variables |
+//! | `compile.rs`, `liveness.rs` | from terms to code, with the last use of every variable |
+//! | `code.rs` | the code |
+//! | `machine.rs` | calls, frames and errors; the instructions |
+//! | `ops.rs` | operations on whole values |
+//! | `reals.rs`, `derivative/` | arithmetic on Reals that carry derivatives; the derivative terms |
+//! | `error.rs` | what can go wrong |
 
 mod code;
 mod compile;

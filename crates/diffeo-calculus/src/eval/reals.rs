@@ -45,6 +45,7 @@ pub struct Reals {
     /// The multi-indices that were needed so far.
     shapes: Vec<Rc<Shape>>,
     /// The number of steps of the longest tape so far.
+    #[cfg(test)]
     longest_tape: usize,
 }
 
@@ -101,6 +102,7 @@ impl Reals {
             reported: HashSet::new(),
             levels: Vec::new(),
             shapes: Vec::new(),
+            #[cfg(test)]
             longest_tape: 0,
         }
     }
@@ -309,6 +311,7 @@ impl Reals {
     }
 
     /// The number of steps of the longest tape so far.
+    #[cfg(test)]
     pub(crate) fn longest_tape(&self) -> usize {
         self.longest_tape
     }
@@ -345,6 +348,7 @@ impl Reals {
     pub(crate) fn close(&mut self, level: u16) -> Option<Level> {
         self.levels.truncate(usize::from(level));
         let closed = self.levels.pop();
+        #[cfg(test)]
         if let Some(Level::Tape(tape)) = &closed {
             self.longest_tape = self.longest_tape.max(tape.length);
         }

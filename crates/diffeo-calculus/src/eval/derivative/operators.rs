@@ -325,7 +325,7 @@ fn checkpoint(
     if outputs == 0 {
         return Ok(y);
     }
-    let outer = highest_level(&[&function, &argument], own);
+    let outer = highest_level(&[f, x], level).min(level - 1);
     let reals = cx.reals();
     let block = Block { function, argument, outputs };
     let pushed = reals.tape(level).and_then(|tape| tape.push_block(block, outer, site));

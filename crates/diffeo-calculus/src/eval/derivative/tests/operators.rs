@@ -1,0 +1,3 @@
+//! The operators.
+
+use super::*;
