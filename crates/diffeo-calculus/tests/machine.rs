@@ -141,10 +141,8 @@ fn functions_are_values() {
     let ty = Ty::fun(tuple_ty(&[fun.clone(), fun.clone()]), fun.clone());
     let plus = lam(Ty::Int, |x| iadd(x, int(1)));
     let both = app(global(0), tuple(&[fun.clone(), fun.clone()], vec![plus, global(1)]));
-    let definitions = vec![
-        ("compose", ty, compose),
-        ("twice", fun.clone(), lam(Ty::Int, |x| imul(x, int(2)))),
-    ];
+    let definitions =
+        vec![("compose", ty, compose), ("twice", fun.clone(), lam(Ty::Int, |x| imul(x, int(2))))];
     assert_eq!(show_in(definitions, Ty::Int, app(both, int(5))), "12");
     // Arguments in one piece for a function that takes them apart, and the other way round.
     let pair = [Ty::Int, Ty::Int];
@@ -228,9 +226,8 @@ fn tail_calls_through_closures() {
         |go, p| {
             split(&tuple_ty(&[Ty::Int, int_to_int()]), p, |v| {
                 let (n, k) = (v[0].clone(), v[1].clone());
-                let again = lam(Ty::Int, |m| {
-                    app(go, tuple(&[Ty::Int, int_to_int()], vec![m, k.clone()]))
-                });
+                let again =
+                    lam(Ty::Int, |m| app(go, tuple(&[Ty::Int, int_to_int()], vec![m, k.clone()])));
                 let_(int_to_int(), again, |again| {
                     let next = app(again, isub(n.clone(), int(1)));
                     if_(ieq(n.clone(), int(0)), app(k, n), next)
@@ -294,7 +291,8 @@ fn loops() {
     let ty = tuple_ty(&pair);
     let step = lam_of(&pair, |v| tuple(&pair, vec![iadd(v[0].clone(), v[1].clone()), int(3)]));
     let called = loop_(ty.clone(), tuple(&pair, vec![int(0), int(1)]), int(4), |s, i| {
-        let moved = app(global(0), tuple(&pair, vec![proj(&ty, 0, s.clone()), proj(&ty, 1, s.clone())]));
+        let moved =
+            app(global(0), tuple(&pair, vec![proj(&ty, 0, s.clone()), proj(&ty, 1, s.clone())]));
         if_(ieq(i, int(2)), s, moved)
     });
     let definitions = vec![("step", Ty::fun(ty.clone(), ty.clone()), step)];
@@ -312,18 +310,14 @@ fn loops() {
 fn nested_states_and_inner_loops() {
     let inner = [Ty::Int, Ty::Int];
     let outer = [tuple_ty(&inner), Ty::Int];
-    let looped = loop_of(
-        &outer,
-        vec![tuple(&inner, vec![int(0), int(1)]), int(0)],
-        int(5),
-        |v, i| {
+    let looped =
+        loop_of(&outer, vec![tuple(&inner, vec![int(0), int(1)]), int(0)], int(5), |v, i| {
             split(&tuple_ty(&inner), v[0].clone(), |w| {
                 let sum = loop_(Ty::Int, w[0].clone(), i, |s, j| iadd(s, j));
                 let both = tuple(&inner, vec![w[1].clone(), sum]);
                 tuple(&outer, vec![both, iadd(v[1].clone(), w[0].clone())])
             })
-        },
-    );
+        });
     // (0,1) 0 -> (1,0) 0 -> (0,1) 1 -> (1,1) 1 -> (1,4) 2 -> (4,7) 3
     assert_eq!(show(tuple_ty(&outer), looped), "((4, 7), 3)");
 }
@@ -348,7 +342,9 @@ fn arrays() {
         vec![array(Ty::Real, vec![real(f64::NAN), real(2.0), real(-1.0)])],
     );
     assert_eq!(show(ints_ty(), order), "[2, 1, 0]");
-    let matrix = || build(ints_ty(), int(2), |i| build(Ty::Int, int(3), |j| iadd(imul(i.clone(), int(3)), j)));
+    let matrix = || {
+        build(ints_ty(), int(2), |i| build(Ty::Int, int(3), |j| iadd(imul(i.clone(), int(3)), j)))
+    };
     let ty = Ty::array(ints_ty());
     assert_eq!(show(ints_ty(), index(ints_ty(), matrix(), int(1))), "[3, 4, 5]");
     let changed = prim(Prim::Update(ty.clone()), vec![matrix(), int(1), int(0), int(9)]);
@@ -366,7 +362,8 @@ fn sums_start_from_the_left_and_keep_the_shape_of_nothing() {
     let xs = array(Ty::Real, vec![real(1e100), real(1.0), real(-1e100)]);
     assert_eq!(show(Ty::Real, sum(Ty::Real, xs)), "0.0");
     assert_eq!(show(Ty::Real, sum(Ty::Real, build(Ty::Real, int(0), to_real))), "0.0");
-    let matrix = || build(reals_ty(), int(2), |i| build(Ty::Real, int(3), |j| to_real(iadd(i.clone(), j))));
+    let matrix =
+        || build(reals_ty(), int(2), |i| build(Ty::Real, int(3), |j| to_real(iadd(i.clone(), j))));
     assert_eq!(show(reals_ty(), sum(reals_ty(), matrix())), "[1.0, 3.0, 5.0]");
     let no_rows = slice(reals_ty(), matrix(), int(1), int(1));
     assert_eq!(show(reals_ty(), sum(reals_ty(), no_rows)), "[0.0, 0.0, 0.0]");
@@ -537,12 +534,10 @@ fn sizes_are_bound_and_checked() {
         sizes(size_pattern(&["n"], 0, shape), tuple_ty(&pair), value, vec![])
     };
     assert_eq!(show(Ty::Int, both(2, 2)), "2");
-    assert_eq!(
-        show(Ty::Int, both(2, 5)),
-        "size-mismatch: the sizes 2 and 5 differ: the size `n`"
-    );
+    assert_eq!(show(Ty::Int, both(2, 5)), "size-mismatch: the sizes 2 and 5 differ: the size `n`");
     // A given size and a literal one.
-    let given = |k: i64| sizes(size_pattern(&["n"], 1, array_of(n())), reals_ty(), xs(3), vec![int(k)]);
+    let given =
+        |k: i64| sizes(size_pattern(&["n"], 1, array_of(n())), reals_ty(), xs(3), vec![int(k)]);
     assert_eq!(show(Ty::Unit, given(3)), "()");
     assert!(show(Ty::Unit, given(4)).starts_with("size-mismatch: the sizes 4 and 3 differ"));
     let literal = |k: u64| {

@@ -1,8 +1,6 @@
 //! The top level of a module: its types, constructors, definitions and imports.
 
-use crate::db::{
-    AliasInfo, ConstructorInfo, DataInfo, Db, DefInfo, ModuleId, TypeRef,
-};
+use crate::db::{AliasInfo, ConstructorInfo, DataInfo, Db, DefInfo, ModuleId, TypeRef};
 use crate::infer;
 use crate::types::DataIdx;
 use diffeo_base::{closest, Diagnostic, Name, Span};
@@ -75,9 +73,8 @@ pub fn declare(db: &mut Db, module: ModuleId) {
             db.datas[d.0 as usize].constructors[tag].fields = fields;
         }
     }
-    let own: Vec<u32> = (0..db.aliases.len() as u32)
-        .filter(|a| db.aliases[*a as usize].module == module)
-        .collect();
+    let own: Vec<u32> =
+        (0..db.aliases.len() as u32).filter(|a| db.aliases[*a as usize].module == module).collect();
     for a in own {
         let span = db.module(module).ast.types[db.aliases[a as usize].body].span;
         infer::alias(db, a, span);
@@ -101,12 +98,7 @@ fn new_data(db: &mut Db, module: ModuleId, decl: &TypeDecl, params: Vec<Name>) -
             vec![ConstructorInfo { name: decl.name.name.clone(), fields: Vec::new() }]
         }
     };
-    db.datas.push(DataInfo {
-        module,
-        name: decl.name.name.clone(),
-        params,
-        constructors,
-    });
+    db.datas.push(DataInfo { module, name: decl.name.name.clone(), params, constructors });
     db.store.data_has_function.push(false);
     DataIdx(db.datas.len() as u32 - 1)
 }
@@ -139,9 +131,7 @@ fn lone_constructors(db: &mut Db, module: ModuleId) {
         db.module_mut(module).scope.types.insert(name, (TypeRef::Data(d), decl.name.span));
         declare_constructor(db, module, d, 0, &path.name.name, path.name.span);
         // The alias stays without a meaning: its type is the variant's.
-        if let Some(alias) =
-            db.aliases.iter_mut().find(|a| a.module == module && a.body == *body)
-        {
+        if let Some(alias) = db.aliases.iter_mut().find(|a| a.module == module && a.body == *body) {
             alias.ty = Some(crate::types::Ty::Error);
         }
     }

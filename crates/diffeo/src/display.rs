@@ -41,7 +41,11 @@ impl<'a> Printer<'a> {
                         self.sizes.len() - 1
                     });
                     let letter = ["n", "m", "k", "l"][i % 4];
-                    if i < 4 { letter.to_string() } else { format!("{letter}{}", i / 4) }
+                    if i < 4 {
+                        letter.to_string()
+                    } else {
+                        format!("{letter}{}", i / 4)
+                    }
                 }
             },
         }
@@ -59,7 +63,11 @@ impl<'a> Printer<'a> {
             (0u32..)
                 .map(|i| {
                     let letter = char::from(b'a' + (i % 26) as u8);
-                    if i < 26 { letter.to_string() } else { format!("{letter}{}", i / 26) }
+                    if i < 26 {
+                        letter.to_string()
+                    } else {
+                        format!("{letter}{}", i / 26)
+                    }
                 })
                 .find(|n| !self.taken.contains(n))
                 .unwrap_or_default()

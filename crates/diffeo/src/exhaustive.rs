@@ -223,11 +223,8 @@ impl Cx<'_> {
                 self.specialised(rows, head, &wild, &row[1..], width)
             }),
             _ => {
-                let rest: Vec<Vec<Pat>> = rows
-                    .iter()
-                    .filter(|r| r[0] == Pat::Wild)
-                    .map(|r| r[1..].to_vec())
-                    .collect();
+                let rest: Vec<Vec<Pat>> =
+                    rows.iter().filter(|r| r[0] == Pat::Wild).map(|r| r[1..].to_vec()).collect();
                 let mut witness = self.useful(&rest, &row[1..], width - 1)?;
                 let first = match missing {
                     Some(head) => Pat::Node(head.clone(), vec![Pat::Wild; self.arity(head)]),
@@ -290,8 +287,11 @@ impl Cx<'_> {
                 }
                 Head::Tuple(_, None) => format!("({})", list(ps)),
                 Head::Tuple(_, Some(names)) => {
-                    let fields: Vec<String> =
-                        names.iter().zip(ps).map(|(n, p)| format!("{n} = {}", self.show(p))).collect();
+                    let fields: Vec<String> = names
+                        .iter()
+                        .zip(ps)
+                        .map(|(n, p)| format!("{n} = {}", self.show(p)))
+                        .collect();
                     format!("{{{}}}", fields.join(", "))
                 }
                 Head::Bool(b) => b.to_string(),

@@ -388,8 +388,10 @@ impl Resolver<'_> {
         let locals = self.locals.iter().filter(|(_, s)| !s.is_empty()).map(|(n, _)| n.as_str());
         let own = module.scope.values.keys().map(Name::as_str);
         let prelude = self.db.prelude.map(|p| &self.db.module(p).scope.values);
-        let mut names: Vec<&str> =
-            locals.chain(own).chain(prelude.into_iter().flat_map(|v| v.keys().map(Name::as_str))).collect();
+        let mut names: Vec<&str> = locals
+            .chain(own)
+            .chain(prelude.into_iter().flat_map(|v| v.keys().map(Name::as_str)))
+            .collect();
         names.sort_unstable();
         closest(name, names).map(str::to_string)
     }
@@ -455,9 +457,11 @@ impl Resolver<'_> {
                     return None;
                 }
             },
-            None => module.scope.constructors.get(name).or_else(|| {
-                self.db.module(self.db.prelude?).scope.constructors.get(name)
-            }),
+            None => module
+                .scope
+                .constructors
+                .get(name)
+                .or_else(|| self.db.module(self.db.prelude?).scope.constructors.get(name)),
         };
         if let Some((data, tag, _)) = found {
             return Some((*data, *tag));

@@ -57,7 +57,10 @@ impl LoadError {
             LoadError::NotUtf8 { path, offset } => Diagnostic::error(
                 "not-utf8",
                 Span::NONE,
-                format!("{} is not UTF-8 text: byte {offset} is not part of a character", path.display()),
+                format!(
+                    "{} is not UTF-8 text: byte {offset} is not part of a character",
+                    path.display()
+                ),
             )
             .help("save the file as UTF-8"),
         }
@@ -239,7 +242,9 @@ impl Session {
                         Diagnostic::error(
                             "import-cycle",
                             span,
-                            format!("the module `{name}` imports this one, directly or through others"),
+                            format!(
+                                "the module `{name}` imports this one, directly or through others"
+                            ),
                         )
                         .help("move what both need into a third module"),
                     );

@@ -139,7 +139,7 @@ pub enum Touch {
     Neutral,
     /// An integer literal.
     Literal,
-    /// A parameter of unknown type.
+    /// A caller of the definition, or a derivative.
     Parameter,
 }
 
@@ -152,6 +152,8 @@ struct VarInfo {
     first_order: Option<Why>,
     equality: Option<Why>,
     touch: Touch,
+    /// Whether a derivative is taken at the type.
+    differentiated: bool,
     name: Option<Name>,
     waiting: Vec<u32>,
 }
@@ -234,6 +236,7 @@ impl Store {
             first_order: None,
             equality: None,
             touch,
+            differentiated: false,
             name,
             waiting: Vec::new(),
         });
@@ -243,11 +246,6 @@ impl Store {
     /// A new open variable.
     pub fn fresh(&mut self) -> Ty {
         Ty::Var(self.new_var(State::Open, Touch::Neutral, None))
-    }
-
-    /// A new open variable that stands for a parameter.
-    pub fn fresh_parameter(&mut self) -> Ty {
-        Ty::Var(self.new_var(State::Open, Touch::Parameter, None))
     }
 
     /// The type of an integer literal: Int or Real.
@@ -346,9 +344,14 @@ impl Store {
         }
     }
 
-    /// Whether a literal, and no parameter, touched an open variable.
+    /// What had to do with an open variable; a derivative counts as a parameter.
     pub fn touch(&self, v: TyVar) -> Touch {
-        self.vars[v.0 as usize].touch
+        let info = &self.vars[v.0 as usize];
+        if info.differentiated {
+            Touch::Parameter
+        } else {
+            info.touch
+        }
     }
 
     /// The class of an open variable and why.
@@ -471,6 +474,7 @@ impl Store {
         let info = &mut self.vars[v.0 as usize];
         let (class, why) = (info.class, info.class_why.take());
         let (fo, eq, touch) = (info.first_order.take(), info.equality.take(), info.touch);
+        let differentiated = info.differentiated;
         let waiting = std::mem::take(&mut info.waiting);
         let name = info.name.clone();
         info.state = State::Bound(ty.clone());
@@ -487,6 +491,9 @@ impl Store {
             }
         } else {
             self.released.extend(waiting);
+        }
+        if differentiated {
+            self.differentiate(ty);
         }
         if let Some(why) = why {
             self.require(ty, class, &why)?;
@@ -546,9 +553,7 @@ impl Store {
             Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => match class {
                 Class::Any => Ok(()),
                 Class::Add | Class::Vec => match &ty {
-                    Ty::Tuple(ts) => {
-                        ts.iter().try_for_each(|t| self.require(t, Class::Vec, why))
-                    }
+                    Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.require(t, Class::Vec, why)),
                     Ty::Record(fs) => {
                         fs.iter().try_for_each(|(_, t)| self.require(t, Class::Vec, why))
                     }
@@ -570,13 +575,9 @@ impl Store {
     /// Requires a type to hold no function.
     pub fn first_order(&mut self, ty: &Ty, why: &Why) -> Result<(), Clash> {
         match self.shallow(ty) {
-            Ty::Error
-            | Ty::Real
-            | Ty::Int
-            | Ty::Bool
-            | Ty::String
-            | Ty::Unit
-            | Ty::Param(_) => Ok(()),
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {
+                Ok(())
+            }
             Ty::Var(v) => {
                 let info = &mut self.vars[v.0 as usize];
                 info.first_order.get_or_insert_with(|| why.clone());
@@ -592,6 +593,39 @@ impl Store {
             Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.first_order(t, why)),
             Ty::Array(_, t) => self.first_order(&t, why),
             Ty::Fun(f) => Err(Clash::NotFirstOrder(Ty::Fun(f), why.clone())),
+        }
+    }
+
+    /// A derivative is taken at this type: the numbers in it that nothing else decides are Reals.
+    pub fn differentiate(&mut self, ty: &Ty) {
+        match self.shallow(ty) {
+            Ty::Var(v) => self.vars[v.0 as usize].differentiated = true,
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
+            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().for_each(|t| self.differentiate(t)),
+            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.differentiate(t)),
+            Ty::Array(_, t) => self.differentiate(&t),
+            Ty::Fun(_) => {}
+        }
+    }
+
+    /// Marks what a type takes from outside: numbers there come from callers, not from literals.
+    pub fn mark_parameters(&mut self, ty: &Ty, taken: bool) {
+        match self.shallow(ty) {
+            Ty::Var(v) => {
+                if taken {
+                    self.vars[v.0 as usize].touch = Touch::Parameter;
+                }
+            }
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
+            Ty::Tuple(ts) | Ty::Data(_, ts) => {
+                ts.iter().for_each(|t| self.mark_parameters(t, taken));
+            }
+            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.mark_parameters(t, taken)),
+            Ty::Array(_, t) => self.mark_parameters(&t, taken),
+            Ty::Fun(f) => {
+                self.mark_parameters(&f.0, !taken);
+                self.mark_parameters(&f.1, taken);
+            }
         }
     }
 
@@ -746,12 +780,13 @@ impl Store {
     pub fn instantiate(&mut self, scheme: &Scheme, use_site: &Why) -> (Vec<Ty>, Vec<Size>, Ty) {
         let mut types = Vec::with_capacity(scheme.vars.len());
         for v in &scheme.vars {
-            let (class, first_order) = {
+            let (class, first_order, differentiated) = {
                 let info = &self.vars[v.0 as usize];
-                (info.class, info.first_order.is_some())
+                (info.class, info.first_order.is_some(), info.differentiated)
             };
             let fresh = self.new_var(State::Open, Touch::Neutral, None);
             let info = &mut self.vars[fresh.0 as usize];
+            info.differentiated = differentiated;
             if first_order {
                 info.first_order = Some(use_site.clone());
             }
@@ -827,7 +862,9 @@ pub fn instantiate_params(ty: &Ty, args: &[Ty]) -> Ty {
     let go = |t: &Ty| instantiate_params(t, args);
     match ty {
         Ty::Param(i) => args.get(*i as usize).cloned().unwrap_or(Ty::Error),
-        Ty::Error | Ty::Var(_) | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => ty.clone(),
+        Ty::Error | Ty::Var(_) | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => {
+            ty.clone()
+        }
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(go).collect()),
         Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), go(t))).collect()),
         Ty::Array(s, t) => Ty::array(*s, go(t)),

@@ -136,7 +136,11 @@ fn command(text: &str) -> Command {
 /// The value of an argument; a file's name from the root of the repository.
 fn in_root(value: &str) -> String {
     let is_file = root().join(value.split(':').next().unwrap_or(value)).is_file();
-    if is_file { root().join(value).to_string_lossy().into_owned() } else { value.to_string() }
+    if is_file {
+        root().join(value).to_string_lossy().into_owned()
+    } else {
+        value.to_string()
+    }
 }
 
 /// What a program gave.
@@ -159,13 +163,19 @@ fn program(text: &str, command: &Command) -> Outcome {
     let module = session.load_text("program.deo", text);
     session.check(module);
     let has_main = session.definitions(module).iter().any(|name| name == &"main");
-    let entry = if has_main && !session.has_errors() { session.entry(module, "main") } else { None };
+    let entry =
+        if has_main && !session.has_errors() { session.entry(module, "main") } else { None };
     let mut outcome = entry.map_or(Outcome::default(), |entry| evaluate(&session, &entry, command));
     outcome.diagnostics.extend(session.diagnostics());
     outcome
 }
 
-fn expression(session: &mut Session, module: Option<ModuleId>, text: &str, command: &Command) -> Outcome {
+fn expression(
+    session: &mut Session,
+    module: Option<ModuleId>,
+    text: &str,
+    command: &Command,
+) -> Outcome {
     let entry = session.expression(module, text).and_then(|it| session.entry(it, "it"));
     let mut outcome = entry.map_or(Outcome::default(), |entry| evaluate(session, &entry, command));
     outcome.diagnostics.extend(session.take_diagnostics());
@@ -256,7 +266,8 @@ fn the_programs_of_the_book_do_what_it_says() {
             let has_command = info(i + 1) == "sh" && info(i + 2) == "text";
             let result = match block.info.as_str() {
                 "diffeo" | "diffeo error" => {
-                    let how = if has_command { command(&blocks[i + 1].text) } else { Command::default() };
+                    let how =
+                        if has_command { command(&blocks[i + 1].text) } else { Command::default() };
                     i += usize::from(has_command);
                     let expected = (info(i + 1) == "text").then(|| blocks[i + 1].text.as_str());
                     i += usize::from(expected.is_some());
@@ -328,17 +339,21 @@ fn signatures(source: &str) -> Vec<String> {
 #[test]
 fn the_library_page_lists_every_definition_of_the_prelude() {
     let pages = pages();
-    let (_, page) = pages.iter().find(|(name, _)| name == "library.md").expect("the page library.md");
+    let (_, page) =
+        pages.iter().find(|(name, _)| name == "library.md").expect("the page library.md");
     let source = library::source("prelude").expect("the prelude");
     let missing: Vec<String> =
         signatures(source).into_iter().filter(|s| !page.contains(&format!("`{s}`"))).collect();
     assert!(missing.is_empty(), "docs/book/library.md lacks\n{}", missing.join("\n"));
 }
 
-/// A page without its blocks.
+/// A page without its blocks and without the code in its lines.
 fn prose(page: &str) -> String {
-    let parts = page.split("\n```").enumerate().filter(|(i, _)| i % 2 == 0);
-    parts.map(|(_, part)| part).collect::<Vec<_>>().join("\n")
+    let even = |text: &str, separator: &str, joint: &str| -> String {
+        let parts: Vec<&str> = text.split(separator).step_by(2).collect();
+        parts.join(joint)
+    };
+    even(&even(page, "\n```", "\n"), "`", "")
 }
 
 /// The anchor of a heading.

@@ -43,10 +43,7 @@ import shapes
 import shapes (Circle, area)
 def double(s: shapes.Shape) = case s of { shapes.Circle(r) -> Circle(2.0 * r) | shapes.Square(a) -> shapes.Square(2.0 * a) }
 def main = (shapes.area(double(shapes.unit)), area(Circle(2.0)), grad(fn r -> area(Circle(r)))(1.0))";
-    assert_eq!(
-        value("names", &[("shapes.deo", SHAPES), ("main.deo", main)]),
-        "(4.0, 12.0, 6.0)"
-    );
+    assert_eq!(value("names", &[("shapes.deo", SHAPES), ("main.deo", main)]), "(4.0, 12.0, 6.0)");
 }
 
 #[test]
@@ -61,7 +58,8 @@ fn a_module_is_shared_by_those_that_import_it() {
 
 #[test]
 fn a_definition_shadows_a_module_and_the_prelude() {
-    let main = "import shapes\ndef shapes = {area = 5}\ndef length = 3\ndef main = (shapes.area, length)";
+    let main =
+        "import shapes\ndef shapes = {area = 5}\ndef length = 3\ndef main = (shapes.area, length)";
     assert_eq!(value("shadow", &[("shapes.deo", SHAPES), ("main.deo", main)]), "(5, 3)");
 }
 
@@ -74,7 +72,9 @@ fn wrong_imports_are_named() {
     assert_eq!(member[0].0, "unknown-member");
     let cycle = codes("cycle", &[("a.deo", "import main"), ("main.deo", "import a")]);
     assert_eq!(cycle[0].0, "import-cycle");
-    let clash =
-        codes("clash", &[("shapes.deo", SHAPES), ("main.deo", "import shapes (area)\ndef area = 1")]);
+    let clash = codes(
+        "clash",
+        &[("shapes.deo", SHAPES), ("main.deo", "import shapes (area)\ndef area = 1")],
+    );
     assert_eq!(clash[0].0, "duplicate-definition");
 }

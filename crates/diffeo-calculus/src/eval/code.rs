@@ -33,9 +33,7 @@ impl Shape {
     pub fn flat(&self) -> Option<usize> {
         match self {
             Shape::One => None,
-            Shape::Split(shapes) => {
-                shapes.iter().all(|s| *s == Shape::One).then_some(shapes.len())
-            }
+            Shape::Split(shapes) => shapes.iter().all(|s| *s == Shape::One).then_some(shapes.len()),
         }
     }
 }

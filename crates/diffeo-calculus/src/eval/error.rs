@@ -271,7 +271,9 @@ impl ErrorKind {
             ErrorKind::IrregularRows { .. } => {
                 Some("use a List of arrays where the lengths differ")
             }
-            ErrorKind::TooDeep { .. } => Some("check that the recursion ends; a call in tail position needs no memory"),
+            ErrorKind::TooDeep { .. } => {
+                Some("check that the recursion ends; a call in tail position needs no memory")
+            }
             ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
             ErrorKind::Internal { .. } => Some("please report it with the program"),
             ErrorKind::DivisionByZero { .. }
@@ -303,7 +305,11 @@ fn blame(
     trace
         .iter()
         .find(|(_, s)| !s.is_none() && !in_library(*s))
-        .map_or((span, None), |(name, s)| (*s, Some(name.clone())))
+        .map_or((span, None), |(name, s)| {
+            // Without the type arguments of an instance.
+            let name = name.split('[').next().unwrap_or_default();
+            (*s, Some(Name::new(name)))
+        })
 }
 
 impl RuntimeError {
@@ -333,10 +339,9 @@ impl RuntimeWarning {
                 "outside-domain",
                 format!("{} is outside the domain of the operation", operands(op, xs)),
             ),
-            WarningKind::NanDerivative { op, operands: xs } => (
-                "nan-derivative",
-                format!("the derivative is nan because of {}", operands(op, xs)),
-            ),
+            WarningKind::NanDerivative { op, operands: xs } => {
+                ("nan-derivative", format!("the derivative is nan because of {}", operands(op, xs)))
+            }
         };
         let mut d = Diagnostic::warning(code, span, message);
         if let Some(name) = function {

@@ -24,7 +24,7 @@ const TRACE: usize = 64;
 
 /// What a run of the machine within a derivative term may take of the native stack, in bytes: it counts
 /// against [`Options::max_stack`].
-const NATIVE: usize = 4096;
+const NATIVE: usize = 6144;
 
 /// How a program is to be run.
 pub struct Options {
@@ -61,6 +61,9 @@ struct Frame {
     pc: u32,
     /// Where its registers begin.
     base: u32,
+    /// The last tail call from one file into another that led here in place of an open call, so that a
+    /// message can name a place outside a library.
+    via: Span,
     resume: Resume,
 }
 
@@ -310,28 +313,35 @@ impl Machine {
     }
 
     /// The open calls when a function of this name runs, called by the last of `frames`.
-    fn trace_of(name: &Name, frames: &[Frame]) -> Vec<(Name, Span)> {
+    fn trace_of(name: &Name, via: Span, frames: &[Frame]) -> Vec<(Name, Span)> {
         let mut name = name;
         let mut trace = Vec::new();
+        if !via.is_none() {
+            trace.push((name.clone(), via));
+        }
         for frame in frames.iter().rev().take(TRACE) {
             trace.push((name.clone(), frame.code.spans[frame.pc as usize - 1]));
             name = &frame.code.name;
+            if !frame.via.is_none() {
+                trace.push((name.clone(), frame.via));
+            }
         }
+        trace.truncate(TRACE);
         trace
     }
 
     /// The open calls while the last of the waiting functions is at work.
     fn trace(&self) -> Vec<(Name, Span)> {
         match self.frames.split_last() {
-            Some((last, callers)) => Machine::trace_of(&last.code.name, callers),
+            Some((last, callers)) => Machine::trace_of(&last.code.name, last.via, callers),
             None => Vec::new(),
         }
     }
 
     /// An error in the function that runs.
     #[cold]
-    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize) -> RuntimeError {
-        let trace = Machine::trace_of(&code.name, &self.frames);
+    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize, via: Span) -> RuntimeError {
+        let trace = Machine::trace_of(&code.name, via, &self.frames);
         RuntimeError { kind, span: code.spans[pc - 1], trace }
     }
 

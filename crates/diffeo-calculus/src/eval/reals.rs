@@ -13,6 +13,7 @@ use super::derivative::level::{
 use super::derivative::tape::{Operation, Tape};
 use super::error::{ErrorKind, WarningKind};
 use crate::array::Array;
+use crate::deep::deep;
 use crate::prim::real::{self, row, Condition, Derivative, Partial};
 use crate::prim::{Comparison, RealOp, Rounding};
 use crate::value::{Parts, Value};
@@ -238,11 +239,11 @@ impl Reals {
         operands: &[f64],
         site: Span,
     ) -> Result<(), ErrorKind> {
-        let operands = operands.to_vec();
+        let operands = || operands.to_vec();
         match self.kinks {
             Kinks::Ignore => {}
-            Kinks::Warn => self.warn(WarningKind::Kink { op, operands }, site),
-            Kinks::Error => return Err(ErrorKind::Kink { op, operands }),
+            Kinks::Warn => self.warn(WarningKind::Kink { op, operands: operands() }, site),
+            Kinks::Error => return Err(ErrorKind::Kink { op, operands: operands() }),
         }
         Ok(())
     }
@@ -253,11 +254,11 @@ impl Reals {
         operands: &[f64],
         site: Span,
     ) -> Result<(), ErrorKind> {
-        let operands = operands.to_vec();
+        let operands = || operands.to_vec();
         match self.kinks {
             Kinks::Ignore => {}
-            Kinks::Warn => self.warn(WarningKind::OutsideDomain { op, operands }, site),
-            Kinks::Error => return Err(ErrorKind::OutsideDomain { op, operands }),
+            Kinks::Warn => self.warn(WarningKind::OutsideDomain { op, operands: operands() }, site),
+            Kinks::Error => return Err(ErrorKind::OutsideDomain { op, operands: operands() }),
         }
         Ok(())
     }
@@ -405,7 +406,22 @@ impl Reals {
         if level == 0 {
             return Ok(Value::Real(real::eval(op, primal(a), primal(b))));
         }
-        if row.derivative == Derivative::Select {
+        // The rule of a level does its arithmetic one level below.
+        if level % 64 == 0 {
+            return deep(|| self.at_level(op, a, b, level, site));
+        }
+        self.at_level(op, a, b, level, site)
+    }
+
+    fn at_level(
+        &mut self,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        level: u16,
+        site: Span,
+    ) -> Result<Value, ErrorKind> {
+        if row(op).derivative == Derivative::Select {
             return self.select(op, a, b, level, site);
         }
         match self.levels.get(usize::from(level) - 1) {
@@ -520,10 +536,20 @@ impl Reals {
         y: &mut Option<Value>,
         site: Span,
     ) -> Result<Value, ErrorKind> {
-        match row(op).derivative {
-            Derivative::Select => Ok(Value::Zero),
-            Derivative::Partials(partials) => self.term(&partials[i], op, a, b, y, site),
+        let Derivative::Partials(partials) = row(op).derivative else { return Ok(Value::Zero) };
+        let term = &partials[i];
+        let (Some(p), Some(q)) = (plain(a), plain(b)) else {
+            return self.term(term, op, a, b, y, site);
+        };
+        if let Partial::ZeroWhere(condition, _) = term {
+            if condition.holds(p, q) {
+                return Ok(Value::Zero);
+            }
         }
+        let mut z = y.as_ref().map(primal);
+        let slope = real::partial(term, op, [p, q], &mut z, &mut self.operations);
+        *y = z.map(Value::Real);
+        Ok(Value::Real(slope))
     }
 
     fn term(

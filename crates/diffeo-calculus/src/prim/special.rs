@@ -37,7 +37,7 @@ pub fn polygamma(n: u32, x: f64) -> f64 {
             polygamma_positive(n, x)
         }
     } else if x.floor() == x {
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             f64::NAN
         } else {
             f64::INFINITY
@@ -45,7 +45,7 @@ pub fn polygamma(n: u32, x: f64) -> f64 {
     } else {
         // ψ(1-x) - ψ(x) = π cot πx, differentiated n times.
         let mirrored = polygamma(n, 1.0 - x);
-        let mirrored = if n % 2 == 0 { mirrored } else { -mirrored };
+        let mirrored = if n.is_multiple_of(2) { mirrored } else { -mirrored };
         mirrored - cotangent_derivative(n, x)
     }
 }
@@ -113,7 +113,7 @@ fn digamma(x: f64) -> f64 {
 
 /// At n > 0 and x > 0: `(-1)ⁿ⁺¹ Σₖ n!/(x+k)ⁿ⁺¹`, the tail by Euler's and Maclaurin's formula.
 fn polygamma_positive(n: u32, x: f64) -> f64 {
-    let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
+    let sign = if n.is_multiple_of(2) { -1.0 } else { 1.0 };
     if x == f64::INFINITY {
         return sign * 0.0;
     }

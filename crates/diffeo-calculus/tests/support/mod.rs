@@ -237,12 +237,7 @@ pub fn case_list(
 }
 
 /// `case maybe of { Nothing -> … | Just(x) -> … }`
-pub fn case_maybe(
-    element: Ty,
-    maybe: Term,
-    none: Term,
-    some: impl FnOnce(Term) -> Term,
-) -> Term {
+pub fn case_maybe(element: Ty, maybe: Term, none: Term, some: impl FnOnce(Term) -> Term) -> Term {
     let (binder, x) = binder("x", element.clone());
     let arms = vec![
         Arm { tag: 0, binders: vec![], body: none },

@@ -73,8 +73,7 @@ impl Body<'_, '_> {
         let fun = self.expr(parts[2]);
         let fun_binder = self.cx.binder("f", Ty::Fun(f));
         let x = self.cx.binder("x", lifted.0.clone());
-        let body =
-            Term::new(Kind::Diff(diff, vec![var(&fun_binder, span), var(&x, span)]), span);
+        let body = Term::new(Kind::Diff(diff, vec![var(&fun_binder, span), var(&x, span)]), span);
         let lam = Term::new(Kind::Lam(x, Box::new(body)), span);
         Term::new(Kind::Let(vec![(fun_binder, fun)], Box::new(lam)), span)
     }

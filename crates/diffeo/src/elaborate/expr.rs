@@ -243,9 +243,11 @@ impl Body<'_, '_> {
         let ast = self.ast.clone();
         let holes: Vec<ExprId> = match &ast.exprs[arg].kind {
             ExprKind::Hole => vec![arg],
-            ExprKind::Tuple(es) => {
-                es.iter().copied().filter(|e| matches!(ast.exprs[*e].kind, ExprKind::Hole)).collect()
-            }
+            ExprKind::Tuple(es) => es
+                .iter()
+                .copied()
+                .filter(|e| matches!(ast.exprs[*e].kind, ExprKind::Hole))
+                .collect(),
             _ => Vec::new(),
         };
         if let Some(hole) = holes.first() {
@@ -326,9 +328,7 @@ impl Body<'_, '_> {
             .enumerate()
             .map(|(i, (n, _))| match fields.iter().rposition(|(f, _)| f.name == *n) {
                 Some(k) => var(&bindings[k + 1].0, span),
-                None => {
-                    Term::new(Kind::Proj(ty.clone(), i, Box::new(var(&record, span))), span)
-                }
+                None => Term::new(Kind::Proj(ty.clone(), i, Box::new(var(&record, span))), span),
             })
             .collect();
         lets(bindings, Term::new(Kind::Tuple(ty.clone(), parts), span))
@@ -380,7 +380,12 @@ impl Body<'_, '_> {
     }
 
     /// An index variable, and the bindings of a pattern to the element there.
-    fn element_of(&mut self, pat: PatId, array: &Binder, span: Span) -> (Binder, Vec<(Binder, Term)>) {
+    fn element_of(
+        &mut self,
+        pat: PatId,
+        array: &Binder,
+        span: Span,
+    ) -> (Binder, Vec<(Binder, Term)>) {
         let element = match &array.ty {
             Ty::Array(t) => (**t).clone(),
             _ => Ty::Unit,

@@ -192,12 +192,7 @@ impl Body<'_, '_> {
     }
 
     /// A result with the sizes of its annotation checked where inference does not know them.
-    pub(super) fn checked_result(
-        &mut self,
-        term: Term,
-        body: ExprId,
-        ret: Option<TypeId>,
-    ) -> Term {
+    pub(super) fn checked_result(&mut self, term: Term, body: ExprId, ret: Option<TypeId>) -> Term {
         let Some(ret) = ret else { return term };
         let module = self.cx.db.module(self.module);
         let Some(annotation) = module.annotations.get(&ret).cloned() else { return term };

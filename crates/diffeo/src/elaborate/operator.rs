@@ -122,10 +122,8 @@ impl Body<'_, '_> {
     /// Lists are joined by the prelude's `append`.
     fn append_lists(&mut self, ty: Ty, lhs: ExprId, rhs: ExprId, span: Span) -> Term {
         let db = self.cx.db;
-        let append = db
-            .prelude
-            .and_then(|p| db.module(p).scope.values.get("append"))
-            .map(|(def, _)| *def);
+        let append =
+            db.prelude.and_then(|p| db.module(p).scope.values.get("append")).map(|(def, _)| *def);
         let (Some(append), Ty::Data(_, args)) = (append, &ty) else {
             return Term::new(Kind::Lit(Lit::Unit), span);
         };

@@ -64,10 +64,7 @@ impl Body<'_, '_> {
                 let types = value.ty.components().unwrap_or_default();
                 for (i, (p, ty)) in ps.iter().zip(types).enumerate() {
                     self.bind_part(*p, ty, bindings, span, |span| {
-                        Term::new(
-                            Kind::Proj(value.ty.clone(), i, Box::new(var(value, span))),
-                            span,
-                        )
+                        Term::new(Kind::Proj(value.ty.clone(), i, Box::new(var(value, span))), span)
                     });
                 }
             }
@@ -78,10 +75,7 @@ impl Body<'_, '_> {
                         continue;
                     };
                     self.bind_part(*p, types[i].1.clone(), bindings, span, |span| {
-                        Term::new(
-                            Kind::Proj(value.ty.clone(), i, Box::new(var(value, span))),
-                            span,
-                        )
+                        Term::new(Kind::Proj(value.ty.clone(), i, Box::new(var(value, span))), span)
                     });
                 }
             }
@@ -282,7 +276,14 @@ impl Body<'_, '_> {
         })
     }
 
-    fn test(&mut self, values: Vec<Binder>, rows: Vec<Row>, c: usize, pat: PatId, span: Span) -> Tree {
+    fn test(
+        &mut self,
+        values: Vec<Binder>,
+        rows: Vec<Row>,
+        c: usize,
+        pat: PatId,
+        span: Span,
+    ) -> Tree {
         let ast = self.ast.clone();
         let value = values[c].clone();
         let replaced = |values: &[Binder], parts: &[Binder]| {
@@ -372,9 +373,11 @@ impl Body<'_, '_> {
                 let no = self.tree(values, no, span);
                 Tree::If(test, Box::new(yes), Box::new(no))
             }
-            PatKind::Error | PatKind::Wild | PatKind::Var(_) | PatKind::Unit | PatKind::Annot(..) => {
-                Tree::Fail
-            }
+            PatKind::Error
+            | PatKind::Wild
+            | PatKind::Var(_)
+            | PatKind::Unit
+            | PatKind::Annot(..) => Tree::Fail,
         }
     }
 
@@ -399,7 +402,14 @@ impl Body<'_, '_> {
         self.cx.binder(&name, ty)
     }
 
-    fn switch(&mut self, values: &[Binder], rows: Vec<Row>, c: usize, pat: PatId, span: Span) -> Tree {
+    fn switch(
+        &mut self,
+        values: &[Binder],
+        rows: Vec<Row>,
+        c: usize,
+        pat: PatId,
+        span: Span,
+    ) -> Tree {
         let value = values[c].clone();
         let Some((data, args, _, _)) = self.constructor(pat, &value.ty) else { return Tree::Fail };
         let tag_of = |body: &Self, row: &Row| {

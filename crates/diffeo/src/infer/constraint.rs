@@ -5,7 +5,7 @@
 
 use super::error::Because;
 use super::Infer;
-use crate::types::{Class, Clash, Size, Touch, Ty, TyVar, Why};
+use crate::types::{Clash, Class, Size, Touch, Ty, TyVar, Why};
 use diffeo_base::{closest, Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
 
@@ -73,8 +73,7 @@ impl Infer<'_> {
     }
 
     fn attempt(&mut self, id: u32) {
-        let constraint =
-            std::mem::replace(&mut self.constraints[id as usize], Constraint::Done);
+        let constraint = std::mem::replace(&mut self.constraints[id as usize], Constraint::Done);
         if let Outcome::Wait(vars) = self.try_solve(&constraint) {
             for ty in constraint.types() {
                 self.store().hold(ty);
@@ -526,12 +525,17 @@ impl Infer<'_> {
                 ),
                 Constraint::Field { field, base_span, .. } => (
                     base_span,
-                    format!("the type of this record is not known when its field `{}` is taken", field.name),
+                    format!(
+                        "the type of this record is not known when its field `{}` is taken",
+                        field.name
+                    ),
                     "annotate it, for instance as a parameter: `(r: {x: Real, y: Real})`",
                 ),
                 Constraint::Component { base_span, index, .. } => (
                     base_span,
-                    format!("the type of this tuple is not known when its component {index} is taken"),
+                    format!(
+                        "the type of this tuple is not known when its component {index} is taken"
+                    ),
                     "annotate it, for instance as a parameter: `(p: (Real, Real))`",
                 ),
                 Constraint::Jet { span, .. } => (
@@ -553,20 +557,21 @@ impl Infer<'_> {
     /// Decides open variables: Real, and where there are none of those left, Int for those that only
     /// integer literals had to do with. Whether there was one.
     fn take_defaults(&mut self) -> bool {
+        let types: Vec<Ty> = self.own.values().map(|own| own.ty.clone()).collect();
+        types.iter().for_each(|ty| self.store().mark_parameters(ty, false));
         let mut open = std::mem::take(&mut self.store().classed);
         open.retain(|v| {
             let store = &self.db.store;
-            store.open_var(&Ty::Var(*v)).is_some_and(|v| {
-                store.class(v).0 != Class::Any || store.equality(v).is_some()
-            })
+            store
+                .open_var(&Ty::Var(*v))
+                .is_some_and(|v| store.class(v).0 != Class::Any || store.equality(v).is_some())
         });
         for real in [true, false] {
             let mut taken = false;
             for v in &open {
                 let Some(v) = self.db.store.open_var(&Ty::Var(*v)) else { continue };
                 let class = self.db.store.class(v).0;
-                let literal =
-                    self.db.store.touch(v) == Touch::Literal && class != Class::Vec;
+                let literal = self.db.store.touch(v) == Touch::Literal && class != Class::Vec;
                 if class == Class::Any || literal == real {
                     continue;
                 }

@@ -103,8 +103,7 @@ impl Infer<'_> {
             }
             Clash::Class(ty, class, why) => {
                 let text = self.show(ty);
-                let rigid =
-                    matches!(ty, Ty::Var(v) if self.db.store.is_rigid(*v));
+                let rigid = matches!(ty, Ty::Var(v) if self.db.store.is_rigid(*v));
                 let mut d = Diagnostic::error(
                     "type-mismatch",
                     why.span,

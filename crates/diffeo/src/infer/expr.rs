@@ -5,7 +5,7 @@ use super::error::Because;
 use super::pattern::payload;
 use super::{duplicate_field, Infer};
 use crate::db::{DefId, Res};
-use crate::types::{instantiate_params, Class, Clash, Scheme, Size, Touch, Ty};
+use crate::types::{instantiate_params, Clash, Class, Scheme, Size, Ty};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
     Binding, Clause, Control, ExprId, ExprKind, Ident, PatId, PatKind, TypeId, UnaryOp,
@@ -43,7 +43,7 @@ impl Infer<'_> {
             match (&ast.exprs[id].kind, &wanted) {
                 (ExprKind::Fn { param, body }, Ty::Fun(f)) => {
                     self.scoped_names(|cx| {
-                        let before = cx.pattern_type(*param, Touch::Parameter);
+                        let before = cx.pattern_type(*param);
                         let span = cx.ast.pats[*param].span;
                         if let Err(clash) = cx.store().unify(&f.0, &before) {
                             cx.report_clash(span, &f.0, &before, &clash, because);
@@ -123,7 +123,10 @@ impl Infer<'_> {
             ExprKind::RecordWith { base, fields } => {
                 let ty = self.infer(*base);
                 let base_span = self.span(*base);
-                for (field, value) in fields {
+                for (i, (field, value)) in fields.iter().enumerate() {
+                    if fields[..i].iter().any(|(f, _)| f.name == field.name) {
+                        self.db.report(duplicate_field(field.span, &field.name));
+                    }
                     let out = self.store().fresh();
                     self.add(Constraint::Field {
                         base: ty.clone(),
@@ -201,15 +204,12 @@ impl Infer<'_> {
                 let ty = self.infer(*scrutinee);
                 let mut join: Option<(Ty, Span)> = None;
                 for arm in arms {
-                    self.pattern(arm.pat, &ty, Touch::Neutral);
+                    self.pattern(arm.pat, &ty);
                     self.solve();
                     match &join {
                         None => {
                             let first = self.infer(arm.body);
-                            join = Some((
-                                self.store().with_own_sizes(&first),
-                                self.span(arm.body),
-                            ));
+                            join = Some((self.store().with_own_sizes(&first), self.span(arm.body)));
                         }
                         Some((ty, other)) => {
                             let (ty, because) = (ty.clone(), Because::Branch { other: *other });
@@ -221,7 +221,7 @@ impl Infer<'_> {
             }
             ExprKind::Let { bindings, body } => self.bindings(bindings, |cx| cx.infer(*body)),
             ExprKind::Fn { param, body } => self.scoped_names(|cx| {
-                let from = cx.pattern_type(*param, Touch::Parameter);
+                let from = cx.pattern_type(*param);
                 let to = cx.infer(*body);
                 Ty::fun(from, to)
             }),
@@ -308,7 +308,7 @@ impl Infer<'_> {
                 Clause::Count { pat, bound } => {
                     self.check(*bound, &Ty::Int, &Because::Count);
                     sizes.push(self.static_size(*bound));
-                    self.pattern(*pat, &Ty::Int, Touch::Neutral);
+                    self.pattern(*pat, &Ty::Int);
                 }
                 Clause::In { pat, source } => sizes.push(self.over(*pat, *source)),
             }
@@ -327,7 +327,7 @@ impl Infer<'_> {
             self.report_clash(span, &array, &ty, &clash, &Because::Over);
         }
         self.solve();
-        self.pattern(pat, &element, Touch::Neutral);
+        self.pattern(pat, &element);
         match self.store().shallow(&ty) {
             Ty::Array(s, _) => s,
             _ => size,
@@ -354,10 +354,10 @@ impl Infer<'_> {
             }
             Control::While(_) => None,
         };
-        self.pattern(pat, &state, Touch::Neutral);
+        self.pattern(pat, &state);
         self.solve();
         if let Some((pat, ty)) = count {
-            self.pattern(pat, &ty, Touch::Neutral);
+            self.pattern(pat, &ty);
         }
         if let Control::While(cond) = control {
             self.check(*cond, &Ty::Bool, &Because::Condition);
@@ -390,14 +390,14 @@ impl Infer<'_> {
                 self.generalise(pat, &ty);
             }
             PatKind::Annot(..) => {
-                let declared = self.pattern_type(pat, Touch::Neutral);
+                let declared = self.pattern_type(pat);
                 let span = self.ast.pats[pat].span;
                 self.check(value, &declared, &Because::Annotation(span));
             }
             _ => {
                 let ty = self.infer(value);
                 let ty = self.store().with_own_sizes(&ty);
-                self.pattern(pat, &ty, Touch::Neutral);
+                self.pattern(pat, &ty);
                 self.solve();
             }
         }
@@ -413,7 +413,7 @@ impl Infer<'_> {
     ) {
         self.store().level += 1;
         let ty = self.scoped_names(|cx| {
-            let from = cx.pattern_type(param, Touch::Parameter);
+            let from = cx.pattern_type(param);
             let to = match ret {
                 Some(ret) => cx.annotation(ret),
                 None => cx.store().fresh(),
@@ -568,7 +568,7 @@ impl Infer<'_> {
         };
         let outer_hole = self.hole.take();
         if holes {
-            self.hole = Some(self.store().fresh_parameter());
+            self.hole = Some(self.store().fresh());
         }
         let (from, to) = match self.store().shallow(&fun_ty) {
             Ty::Fun(f) => (f.0.clone(), f.1.clone()),
@@ -593,7 +593,8 @@ impl Infer<'_> {
                 )
                 .label(self.span(arg), "to this");
                 if self.new_line_between(fun, arg) {
-                    d = d.help("the argument starts on another line: is an `in` missing before it?");
+                    d = d
+                        .help("the argument starts on another line: is an `in` missing before it?");
                 } else if matches!(other, Ty::Array(..)) {
                     d = d.help("an element of an array is taken with brackets: `xs[i]`");
                 }
@@ -686,7 +687,12 @@ impl Infer<'_> {
             "scale" | "trace" => vec![types[2].clone()],
             _ => Vec::new(),
         };
+        let derivative =
+            matches!(name.as_str(), "vjp" | "jvp" | "rd" | "checkpoint" | "with_derivative");
         for ty in needs {
+            if derivative {
+                self.store().differentiate(&ty);
+            }
             if let Err(clash) = self.store().first_order(&ty, &why) {
                 self.report_clash(span, &ty, &ty, &clash, &Because::Use);
             }
@@ -720,7 +726,10 @@ impl Infer<'_> {
                 let (what, how) = if n == 3 {
                     ("jet", "`jet(k, r, f)`: the number of variables and the order, integer literals, and a function")
                 } else {
-                    ("derivatives", "`derivatives(r, f)`: the order, an integer literal, and a function")
+                    (
+                        "derivatives",
+                        "`derivatives(r, f)`: the order, an integer literal, and a function",
+                    )
                 };
                 self.db.report(
                     Diagnostic::error(
@@ -776,6 +785,7 @@ impl Infer<'_> {
         let span = self.span(id);
         let why = self.why(span, &format!("`{name}`"));
         for ty in [&s, &t] {
+            self.store().differentiate(ty);
             let result: Result<(), Clash> = self.store().first_order(ty, &why);
             if let Err(clash) = result {
                 self.report_clash(span, ty, ty, &clash, &Because::Use);

@@ -303,7 +303,11 @@ impl Meaning for Infer<'_> {
             SizeRes::Name(owner, name) | SizeRes::Free(owner, name) => {
                 let key = (*owner, name.clone());
                 if let Some(size) = self.named_sizes.get(&key) {
-                    return *size;
+                    // First met where it has no value, in a function type: now it has one.
+                    if let (Size::Var(v), SizeRes::Name(..)) = (*size, &res) {
+                        self.db.module_mut(self.module).size_values.insert(v, res);
+                    }
+                    return self.named_sizes[&key];
                 }
                 let size = if self.in_signature {
                     self.db.store.rigid_size(name.clone(), span)
@@ -331,9 +335,7 @@ pub fn mark_function_holders(db: &mut Db) {
             Ty::Tuple(ts) => ts.iter().any(|t| holds(t, known)),
             Ty::Record(fs) => fs.iter().any(|(_, t)| holds(t, known)),
             Ty::Array(_, t) => holds(t, known),
-            Ty::Data(DataIdx(d), ts) => {
-                known[*d as usize] || ts.iter().any(|t| holds(t, known))
-            }
+            Ty::Data(DataIdx(d), ts) => known[*d as usize] || ts.iter().any(|t| holds(t, known)),
         }
     }
     let mut known = std::mem::take(&mut db.store.data_has_function);

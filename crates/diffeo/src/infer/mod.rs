@@ -12,7 +12,7 @@ mod operator;
 mod pattern;
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res};
-use crate::types::{Scheme, Size, Store, Touch, Ty, Why};
+use crate::types::{Scheme, Size, Store, Ty, Why};
 use constraint::Constraint;
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
@@ -172,7 +172,7 @@ impl Infer<'_> {
         self.in_signature = true;
         let ty = match def.param {
             Some(param) => {
-                let from = self.pattern_type(param, Touch::Parameter);
+                let from = self.pattern_type(param);
                 let to = match def.ret {
                     Some(ret) => self.annotation(ret),
                     None => self.store().fresh(),
@@ -207,11 +207,9 @@ impl Infer<'_> {
             Some(Size::Known(_) | Size::Unknown) | None => None,
         };
         match &self.ast.pats[param].kind {
-            PatKind::Tuple(ps) => ps
-                .iter()
-                .enumerate()
-                .filter_map(|(i, p)| of(*p).map(|v| (Some(i), v)))
-                .collect(),
+            PatKind::Tuple(ps) => {
+                ps.iter().enumerate().filter_map(|(i, p)| of(*p).map(|v| (Some(i), v))).collect()
+            }
             _ => of(param).map(|v| (None, v)).into_iter().collect(),
         }
     }

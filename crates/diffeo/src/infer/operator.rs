@@ -153,7 +153,10 @@ impl Infer<'_> {
                                     span,
                                     format!("this division of Ints is truncated to {}", a / b),
                                 )
-                                .help(format!("write `{a}.0 / {b}` for the Real {}", a as f64 / b as f64)),
+                                .help(format!(
+                                    "write `{a}.0 / {b}` for the Real {}",
+                                    a as f64 / b as f64
+                                )),
                             );
                         }
                     }

@@ -2,29 +2,22 @@
 
 use super::error::Because;
 use super::{duplicate_field, Constraint, Infer};
-use crate::types::{instantiate_params, Size, Touch, Ty};
+use crate::types::{instantiate_params, Size, Ty};
 use diffeo_base::{Diagnostic, Name};
 use diffeo_syntax::ast::{PatId, PatKind};
 
 impl Infer<'_> {
-    fn fresh_touched(&mut self, touch: Touch) -> Ty {
-        match touch {
-            Touch::Parameter => self.store().fresh_parameter(),
-            Touch::Neutral | Touch::Literal => self.store().fresh(),
-        }
-    }
-
     /// The type of the values that a pattern is for, from its annotations.
-    pub(super) fn pattern_type(&mut self, pat: PatId, touch: Touch) -> Ty {
+    pub(super) fn pattern_type(&mut self, pat: PatId) -> Ty {
         let ast = self.ast.clone();
         match &ast.pats[pat].kind {
             PatKind::Annot(_, ty) => {
                 let ty = self.annotation(*ty);
-                self.pattern(pat, &ty, touch);
+                self.pattern(pat, &ty);
                 ty
             }
             PatKind::Tuple(ps) => {
-                let ty = Ty::Tuple(ps.iter().map(|p| self.pattern_type(*p, touch)).collect());
+                let ty = Ty::Tuple(ps.iter().map(|p| self.pattern_type(*p)).collect());
                 self.set_pat(pat, &ty);
                 ty
             }
@@ -42,8 +35,8 @@ impl Infer<'_> {
             | PatKind::Record(_)
             | PatKind::Con { .. }
             | PatKind::Cons(..) => {
-                let ty = self.fresh_touched(touch);
-                self.pattern(pat, &ty, touch);
+                let ty = self.store().fresh();
+                self.pattern(pat, &ty);
                 ty
             }
         }
@@ -61,11 +54,11 @@ impl Infer<'_> {
     }
 
     /// Gives a pattern for values of a type its types.
-    pub(super) fn pattern(&mut self, pat: PatId, ty: &Ty, touch: Touch) {
-        stacker::maybe_grow(64 << 10, 1 << 20, || self.pattern_inner(pat, ty, touch));
+    pub(super) fn pattern(&mut self, pat: PatId, ty: &Ty) {
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.pattern_inner(pat, ty));
     }
 
-    fn pattern_inner(&mut self, pat: PatId, ty: &Ty, touch: Touch) {
+    fn pattern_inner(&mut self, pat: PatId, ty: &Ty) {
         self.set_pat(pat, ty);
         let ast = self.ast.clone();
         let node = &ast.pats[pat];
@@ -85,13 +78,13 @@ impl Infer<'_> {
                 let parts: Vec<Ty> = match &shallow {
                     Ty::Tuple(ts) if ts.len() == ps.len() => ts.to_vec(),
                     _ => {
-                        let parts: Vec<Ty> = ps.iter().map(|_| self.fresh_touched(touch)).collect();
+                        let parts: Vec<Ty> = ps.iter().map(|_| self.store().fresh()).collect();
                         self.agree(pat, ty, &Ty::Tuple(parts.clone().into()));
                         parts
                     }
                 };
                 for (p, t) in ps.iter().zip(parts) {
-                    self.pattern(*p, &t, touch);
+                    self.pattern(*p, &t);
                 }
             }
             PatKind::Record(fields) => {
@@ -101,7 +94,7 @@ impl Infer<'_> {
                         self.db.report(duplicate_field(field.span, &field.name));
                         continue;
                     }
-                    let t = self.fresh_touched(touch);
+                    let t = self.store().fresh();
                     parts.push((field.name.clone(), t.clone()));
                     self.add(Constraint::Field {
                         base: ty.clone(),
@@ -109,7 +102,7 @@ impl Infer<'_> {
                         field: field.clone(),
                         out: t.clone(),
                     });
-                    self.pattern(*p, &t, touch);
+                    self.pattern(*p, &t);
                 }
                 parts.sort_by(|a, b| a.0.cmp(&b.0));
                 self.add(Constraint::RecordPattern { ty: ty.clone(), fields: parts });
@@ -118,7 +111,7 @@ impl Infer<'_> {
                 let Some((data, tag)) = self.db.module(self.module).con_pats.get(&pat).copied()
                 else {
                     if let Some(arg) = arg {
-                        self.pattern(*arg, &Ty::Error, touch);
+                        self.pattern(*arg, &Ty::Error);
                     }
                     return;
                 };
@@ -132,7 +125,7 @@ impl Infer<'_> {
                 self.agree(pat, ty, &Ty::Data(data, args.into()));
                 match (arg, payload(&fields)) {
                     (None, None) => {}
-                    (Some(arg), Some(payload)) => self.pattern(*arg, &payload, touch),
+                    (Some(arg), Some(payload)) => self.pattern(*arg, &payload),
                     (None, Some(_)) => {
                         let name = &path.name.name;
                         let holes = vec!["_"; fields.len()].join(", ");
@@ -140,7 +133,10 @@ impl Infer<'_> {
                             Diagnostic::error(
                                 "constructor-arity",
                                 node.span,
-                                format!("`{name}` has {} here without a pattern", count(fields.len())),
+                                format!(
+                                    "`{name}` has {} here without a pattern",
+                                    count(fields.len())
+                                ),
                             )
                             .help(format!("write `{name}({holes})`")),
                         );
@@ -155,7 +151,7 @@ impl Infer<'_> {
                             )
                             .help(format!("write `{name}` alone")),
                         );
-                        self.pattern(*arg, &Ty::Error, touch);
+                        self.pattern(*arg, &Ty::Error);
                     }
                 }
             }
@@ -163,8 +159,8 @@ impl Infer<'_> {
                 let element = self.store().fresh();
                 let list = self.list_of(element.clone());
                 self.agree(pat, ty, &list);
-                self.pattern(*head, &element, touch);
-                self.pattern(*tail, &list, touch);
+                self.pattern(*head, &element);
+                self.pattern(*tail, &list);
             }
             PatKind::Annot(p, annotation) => {
                 let declared = self.annotation(*annotation);
@@ -172,7 +168,7 @@ impl Infer<'_> {
                     let span = ast.types[*annotation].span;
                     self.report_clash(span, ty, &declared, &clash, &Because::Pattern);
                 }
-                self.pattern(*p, &declared, touch);
+                self.pattern(*p, &declared);
             }
         }
     }
@@ -203,5 +199,9 @@ pub(super) fn payload(fields: &[Ty]) -> Option<Ty> {
 }
 
 fn count(n: usize) -> String {
-    if n == 1 { "one field".to_string() } else { format!("{n} fields") }
+    if n == 1 {
+        "one field".to_string()
+    } else {
+        format!("{n} fields")
+    }
 }

@@ -50,9 +50,7 @@ fn expected(line: &str) -> Expected {
     let rest = words.next().unwrap_or("").trim();
     let mut parts = rest.splitn(2, ' ');
     let first = parts.next().unwrap_or("");
-    let place = first
-        .split_once(':')
-        .and_then(|(l, c)| Some((l.parse().ok()?, c.parse().ok()?)));
+    let place = first.split_once(':').and_then(|(l, c)| Some((l.parse().ok()?, c.parse().ok()?)));
     let text = match place {
         Some(_) => parts.next().unwrap_or("").trim().to_string(),
         None => rest.to_string(),
@@ -202,7 +200,11 @@ pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
     {
         if !outcome.diagnostics.iter().any(|d| d.is_error() == error && matches(wanted, d)) {
             let all: Vec<String> = outcome.diagnostics.iter().map(shown).collect();
-            wrong.push(format!("expected {wanted:?}, found {}; value {:?}", all.join(" | "), outcome.value));
+            wrong.push(format!(
+                "expected {wanted:?}, found {}; value {:?}",
+                all.join(" | "),
+                outcome.value
+            ));
         }
     }
     for d in &outcome.diagnostics {
@@ -252,7 +254,9 @@ fn near(a: &str, b: &str) -> bool {
     }
     let ((xs, s), (ys, t)) = (split(a), split(b));
     let close = |x: f64, y: f64| {
-        x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-9 * x.abs().max(y.abs()).max(1e-12)
+        x == y
+            || x.is_nan() && y.is_nan()
+            || (x - y).abs() <= 1e-9 * x.abs().max(y.abs()).max(1e-12)
     };
     s == t && xs.len() == ys.len() && xs.iter().zip(&ys).all(|(x, y)| close(*x, *y))
 }

@@ -96,8 +96,11 @@ impl Function<'_, '_> {
         self.step(Step::Label(head), span);
         self.live.set(index, 0);
         self.live.set(limit, 0);
-        self.with_operands(vec![Item::Term(&build.count)], span, |_, operands| {
-            Instr::BuildStart { index, limit, count: operands[0], exit }
+        self.with_operands(vec![Item::Term(&build.count)], span, |_, operands| Instr::BuildStart {
+            index,
+            limit,
+            count: operands[0],
+            exit,
         });
     }
 

@@ -154,9 +154,7 @@ impl Function<'_, '_> {
         match (&value.kind, shape) {
             (Kind::Tuple(_, terms), Shape::Tuple(shapes)) if terms.len() == shapes.len() => {
                 let pairs = terms.iter().zip(shapes);
-                SizesTree::Tuple(
-                    pairs.map(|(t, s)| self.sizes_tree(s, t, operands)).collect(),
-                )
+                SizesTree::Tuple(pairs.map(|(t, s)| self.sizes_tree(s, t, operands)).collect())
             }
             _ => {
                 operands.push(Item::Term(value));

@@ -181,8 +181,35 @@ pub(crate) fn power(reals: &mut Reals, x: &Value, n: i64, at: At) -> Result<Valu
     }
     let operands = vec![primal(x), n as f64];
     reals.blaming(at.level, Culprit { op: "^", operands, site: at.site }, |reals| {
-        by_multiplication(reals, x, n, at.site)
+        let base = primal(x);
+        if n < 0 && (base == 0.0 || base.is_infinite()) {
+            by_slopes(reals, coefficients, n, at)
+        } else {
+            by_multiplication(reals, x, n, at.site)
+        }
     })
+}
+
+/// `x ^ n` from `x ^ (n-1)` up to one degree less, and so on: where a quotient would be inf/inf or 0/0.
+fn by_slopes(reals: &mut Reals, x: &[Value], n: i64, at: At) -> Result<Value, ErrorKind> {
+    let r = at.shape.r;
+    let mut slope = Vec::new();
+    for j in (0..=r).rev() {
+        let m = n.saturating_sub(i64::from(j));
+        let mut power = constant(at.shape, reals.raise(&x[0], m, at.site)?);
+        for gamma in at.shape.by_degree[1..=(r - j) as usize].iter().flatten() {
+            let mut sum = Value::Zero;
+            for (alpha, beta) in at.shape.pairs(*gamma).filter(|(_, beta)| *beta != 0) {
+                let x = reals.times(f64::from(at.shape.degrees[beta]), &x[beta], at.site)?;
+                let term = reals.mul(&slope[alpha], &x, at.site)?;
+                sum = reals.add(&sum, &term, at.site)?;
+            }
+            let factor = m as f64 / f64::from(at.shape.degrees[*gamma]);
+            power[*gamma] = reals.times(factor, &sum, at.site)?;
+        }
+        slope = power;
+    }
+    Ok(jet(at.level, slope))
 }
 
 /// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0.

@@ -9,8 +9,8 @@ use super::tape::Tape;
 use crate::value::{Active, Parts, Value};
 use std::rc::Rc;
 
-/// Levels are at most this.
-pub(crate) const DEEPEST: u16 = u16::MAX / 2;
+/// Levels are at most this, for numbers are dropped by recursion over their levels.
+pub(crate) const DEEPEST: u16 = 10_000;
 
 /// The level of the variables of a tape of this level in what it keeps to run a block again. No open
 /// level has such a number, so nothing takes them for its own once the tape's level is closed.

@@ -12,9 +12,9 @@ use super::tape::{Block, Operation, Tape};
 use super::Caller;
 use crate::deep::deep;
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::eval::reals::{plain, primal, Reals};
+use crate::eval::reals::{primal, Reals};
 use crate::leaves::each_leaf;
-use crate::prim::real::{self, row, Derivative, Partial};
+use crate::prim::real::{row, Derivative, Partial};
 use crate::value::Value;
 use diffeo_base::Span;
 use std::mem;
@@ -138,26 +138,12 @@ impl Visit<'_> {
             return if *x == -1.0 { reals.negate(bar, site) } else { reals.times(*x, bar, site) };
         }
         let Some([first, second]) = self.operands else { return Err(no_operands()) };
-        let unary = partials.len() == 1;
-        let numbers = match (plain(first), plain(second)) {
-            (Some(x), Some(y)) => Some([x, y]),
-            (Some(_), None) | (None, _) if primals => Some([primal(first), primal(second)]),
-            (Some(_), None) | (None, _) => None,
-        };
-        if let Some([x, y]) = numbers {
-            if let Partial::ZeroWhere(condition, _) = term {
-                if condition.holds(x, y) {
-                    return Ok(Value::Zero);
-                }
-            }
-            let (y, mut z) = if unary { (0.0, Some(y)) } else { (y, None) };
-            let slope = real::partial(term, op, [x, y], &mut z, &mut reals.operations);
-            return reals.mul(bar, &Value::Real(slope), site);
-        }
-        let slope = if unary {
-            reals.partial(i, op, first, &Value::Zero, &mut Some(second.clone()), site)?
+        let seen = |v: &Value| if primals { Value::Real(primal(v)) } else { v.clone() };
+        let slope = if partials.len() == 1 {
+            *result = Some(seen(second));
+            reals.partial(i, op, &seen(first), &Value::Zero, result, site)?
         } else {
-            reals.partial(i, op, first, second, result, site)?
+            reals.partial(i, op, &seen(first), &seen(second), result, site)?
         };
         reals.mul(bar, &slope, site)
     }
@@ -189,7 +175,7 @@ fn again(
     site: Span,
     outputs: &mut [Value],
     adjoints: &mut [Value],
-    mut watch: Option<&mut Watch>,
+    watch: Option<&mut Watch>,
 ) -> Result<(), RuntimeError> {
     let primals = watch.is_some();
     let opened = cx.reals().open_tape();
@@ -230,7 +216,7 @@ fn again(
         }
     });
     seeded.map_err(|kind| cx.error(kind, site))?;
-    sweep(cx, &tape, &mut inner, watch.as_deref_mut())?;
+    sweep(cx, &tape, &mut inner, watch)?;
     for (outer, bar) in entries.into_iter().zip(&inner[1..]) {
         let adjoint = &mut adjoints[outer as usize];
         match cx.reals().add(adjoint, bar, site) {

@@ -12,6 +12,7 @@ use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
 use crate::prim::{int, real, Comparison, IntOp, RealOp};
 use crate::value::{Data, Fields, Function, Value};
+use diffeo_base::Span;
 use std::rc::Rc;
 
 /// The value of an operand.
@@ -123,6 +124,7 @@ impl Machine {
         let floor = self.frames.len();
         let smooth = matches!(self.options.kinks, Kinks::Ignore);
         let mut pc = 0;
+        let mut via = Span::NONE;
 
         macro_rules! set {
             ($to:expr, $value:expr) => {{
@@ -152,14 +154,14 @@ impl Machine {
             ($result:expr) => {
                 match $result {
                     Ok(value) => value,
-                    Err(kind) => return Err(self.failure(kind, &code, pc)),
+                    Err(kind) => return Err(self.failure(kind, &code, pc, via)),
                 }
             };
         }
         macro_rules! warnings {
             () => {
                 if !self.reals.warnings.is_empty() {
-                    let trace = Machine::trace_of(&code.name, &self.frames);
+                    let trace = Machine::trace_of(&code.name, via, &self.frames);
                     self.add_warnings(&trace);
                 }
             };
@@ -230,6 +232,7 @@ impl Machine {
                     this: this.clone(),
                     pc: pc as u32,
                     base: base as u32,
+                    via,
                     resume: Resume::Register($to),
                 });
                 let result = $work;
@@ -248,9 +251,11 @@ impl Machine {
                     this: std::mem::replace(&mut this, next),
                     pc: pc as u32,
                     base: base as u32,
+                    via,
                     resume: $resume,
                 });
                 base = self.stack.len() - code.registers;
+                via = Span::NONE;
                 pc = 0;
             }};
         }
@@ -258,6 +263,10 @@ impl Machine {
         macro_rules! tail {
             ($callee:expr, $this:expr, $top:expr) => {{
                 self.settle(base, $top);
+                let (from, to) = (code.spans[pc - 1], $callee.spans.first());
+                if to.is_some_and(|to| to.file != from.file) {
+                    via = from;
+                }
                 code = $callee;
                 this = $this;
                 check!(self.room(&code));
@@ -276,6 +285,7 @@ impl Machine {
                 this = frame.this;
                 pc = frame.pc as usize;
                 base = frame.base as usize;
+                via = frame.via;
                 match frame.resume {
                     Resume::Register(to) => set!(to, value),
                     Resume::Constant { global, to } => {
@@ -447,7 +457,7 @@ impl Machine {
                             set!(to, self.function_value(global, number));
                         } else if self.globals[global as usize].open {
                             let kind = self.cycle(global);
-                            return Err(self.failure(kind, &code, pc));
+                            return Err(self.failure(kind, &code, pc, via));
                         } else {
                             self.globals[global as usize].open = true;
                             self.constants.push(global);
@@ -556,7 +566,7 @@ impl Machine {
                 Instr::Call { to, function, args, spread } => {
                     let callee = take!(function);
                     let Value::Function(f) = &callee else {
-                        return Err(self.failure(mistyped("a function"), &code, pc));
+                        return Err(self.failure(mistyped("a function"), &code, pc, via));
                     };
                     match &**f {
                         Function::Closure { code: number, .. } => {
@@ -582,7 +592,7 @@ impl Machine {
                 Instr::Tail { function, args, spread } => {
                     let callee = take!(function);
                     let Value::Function(f) = &callee else {
-                        return Err(self.failure(mistyped("a function"), &code, pc));
+                        return Err(self.failure(mistyped("a function"), &code, pc, via));
                     };
                     match &**f {
                         Function::Closure { code: number, .. } => {

@@ -62,15 +62,15 @@ impl Sizes<'_> {
                 .iter()
                 .zip(value.fields())
                 .try_for_each(|(shape, field)| self.value(shape, field)),
-            (Shape::Data(constructors), Value::Data(data)) => match constructors
-                .get(data.tag as usize)
-            {
-                Some(shapes) => shapes
-                    .iter()
-                    .zip(&data.fields)
-                    .try_for_each(|(shape, field)| self.value(shape, field)),
-                None => Ok(()),
-            },
+            (Shape::Data(constructors), Value::Data(data)) => {
+                match constructors.get(data.tag as usize) {
+                    Some(shapes) => shapes
+                        .iter()
+                        .zip(&data.fields)
+                        .try_for_each(|(shape, field)| self.value(shape, field)),
+                    None => Ok(()),
+                }
+            }
             (Shape::Array(..) | Shape::Data(_), _) => {
                 Err(ErrorKind::Internal { message: "sizes of a value of another type".into() })
             }

@@ -31,7 +31,9 @@ pub(super) fn sum(cx: &mut Context<'_>, array: &Array, ty: &Ty) -> Result<Value,
     let mut total = array.get(0);
     for element in array.iter().skip(1) {
         total = match (&total, &element) {
-            (Value::Array(_) | Value::Tuple(_), _) => binary(cx, RealOp::Add, "+", &total, &element)?,
+            (Value::Array(_) | Value::Tuple(_), _) => {
+                binary(cx, RealOp::Add, "+", &total, &element)?
+            }
             _ => cx.real(RealOp::Add, &total, &element)?,
         };
     }
@@ -75,13 +77,9 @@ fn zero(ty: &Ty, array: &Array) -> Value {
             let Some((width, rows)) = array.flat() else { return Value::array(Array::empty()) };
             Value::array(zeros(width, element, &rows))
         }
-        Ty::Real
-        | Ty::Bool
-        | Ty::String
-        | Ty::Unit
-        | Ty::Data(..)
-        | Ty::Fun(_)
-        | Ty::Param(_) => Value::Real(0.0),
+        Ty::Real | Ty::Bool | Ty::String | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+            Value::Real(0.0)
+        }
     }
 }
 
@@ -103,18 +101,12 @@ fn zeros(count: usize, ty: &Ty, array: &Array) -> Array {
                 .collect(),
         ),
         Ty::Array(element) => match array.flat() {
-            Some((width, rows)) => {
-                Array::rows(count, width, zeros(count * width, element, &rows))
-            }
+            Some((width, rows)) => Array::rows(count, width, zeros(count * width, element, &rows)),
             None if count == 0 => Array::empty(),
             None => Array::rows(count, 0, Array::empty()),
         },
-        Ty::Real
-        | Ty::Bool
-        | Ty::String
-        | Ty::Unit
-        | Ty::Data(..)
-        | Ty::Fun(_)
-        | Ty::Param(_) => Array::from_reals(vec![0.0; count]),
+        Ty::Real | Ty::Bool | Ty::String | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+            Array::from_reals(vec![0.0; count])
+        }
     }
 }

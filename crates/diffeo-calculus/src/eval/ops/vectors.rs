@@ -73,9 +73,7 @@ pub(super) fn unary(
             let plain = match (op, scalar) {
                 (RealOp::Neg, None) => map(parts, |x| -x),
                 (RealOp::Mul, Some((Value::Real(r), true))) => map(parts, |x| r * x),
-                (RealOp::Div, Some((Value::Real(r), false))) if cx.smooth => {
-                    map(parts, |x| x / r)
-                }
+                (RealOp::Div, Some((Value::Real(r), false))) if cx.smooth => map(parts, |x| x / r),
                 _ => None,
             };
             match plain {
@@ -169,7 +167,11 @@ fn add_inner(
 }
 
 /// Adds the products of plain Reals; false, and nothing added, where there are others or none.
-fn inner_columns(a: (&Column, usize, usize), b: (&Column, usize, usize), sum: &mut Option<f64>) -> bool {
+fn inner_columns(
+    a: (&Column, usize, usize),
+    b: (&Column, usize, usize),
+    sum: &mut Option<f64>,
+) -> bool {
     let ((a, a_off, len), (b, b_off, _)) = (a, b);
     match (a, b) {
         (Column::Reals(a), Column::Reals(b)) => {
@@ -272,10 +274,7 @@ fn zip(
 }
 
 /// The operation on a column of plain numbers; None where there are others.
-fn map(
-    (a, off, len): (&Column, usize, usize),
-    f: impl Fn(f64) -> f64 + Copy,
-) -> Option<Column> {
+fn map((a, off, len): (&Column, usize, usize), f: impl Fn(f64) -> f64 + Copy) -> Option<Column> {
     match a {
         Column::Reals(xs) => {
             let xs = xs[off..off + len].iter();

@@ -101,10 +101,8 @@ fn all_modes_agree_to_order_three_and_with_differences() {
                         assert_close(&format!("modes {modes:b}: {what}"), other, got, 1e-11);
                     }
                     let steps = std::cell::RefCell::new(&mut t);
-                    let by_steps = difference(
-                        &|x| number(below(&mut **steps.borrow_mut(), real(x))),
-                        x,
-                    );
+                    let by_steps =
+                        difference(&|x| number(below(&mut **steps.borrow_mut(), real(x))), x);
                     assert_close(&format!("differences: {what}"), got, by_steps, 1e-6);
                 }
             }
