@@ -202,6 +202,13 @@ impl Db {
         &self.defs[id.0 as usize]
     }
 
+    /// The body of a definition.
+    pub fn def_span(&self, id: DefId) -> Span {
+        let def = self.def(id);
+        let ast = &self.module(def.module).ast;
+        ast.exprs[def_item(ast, def.item).body].span
+    }
+
     /// A variant type.
     pub fn data(&self, d: DataIdx) -> &DataInfo {
         &self.datas[d.0 as usize]

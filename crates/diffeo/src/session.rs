@@ -3,7 +3,7 @@
 //! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in
 //! debug builds) → evaluate.
 
-use crate::db::{Db, DefId, ModuleData, ModuleId, Res, Scope};
+use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
@@ -12,7 +12,7 @@ use diffeo_calculus::eval::{Kinks, Machine, Options};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{Program, Ty};
-use diffeo_syntax::ast::{self, ExprKind, Item};
+use diffeo_syntax::ast::{self, Item};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -151,7 +151,7 @@ impl Session {
         let text = library::source(name)?;
         let id = self.module(name, &format!("std/{name}.deo"), text.to_string(), None, true);
         self.std.insert(name.clone(), id);
-        if name == &"prelude" {
+        if *name == "prelude" {
             self.db.prelude = Some(id);
         }
         Some(id)
@@ -252,9 +252,8 @@ impl Session {
                 }
                 return Some(*id);
             }
-            let shown = match self.db.sources.name(self.db.module(module).file) {
-                f => Path::new(f).parent().map_or(path.clone(), |d| d.join(format!("{name}.deo"))),
-            };
+            let from = Path::new(self.db.sources.name(self.db.module(module).file));
+            let shown = from.parent().map_or(path, |d| d.join(format!("{name}.deo")));
             return match self.load_file(&shown) {
                 Ok(id) => Some(id),
                 Err(error) => {
@@ -289,6 +288,9 @@ impl Session {
     fn check_all(&mut self) {
         let new: Vec<ModuleId> =
             (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
+        let syntax: Vec<Span> =
+            self.db.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.primary.span).collect();
+        let before = self.db.diagnostics.len();
         for id in &new {
             resolve::resolve(&mut self.db, *id);
         }
@@ -300,6 +302,41 @@ impl Session {
             }
         }
         self.checked = self.db.modules.len();
+        self.silence(before, &syntax);
+    }
+
+    /// Where an item could not be read, what else is wrong in it follows from that: the messages
+    /// since `before` about such items are dropped.
+    fn silence(&mut self, before: usize, syntax: &[Span]) {
+        if syntax.is_empty() {
+            return;
+        }
+        let mut broken: Vec<Span> = Vec::new();
+        for module in &self.db.modules {
+            let spans: Vec<Span> = module
+                .ast
+                .items
+                .iter()
+                .map(|item| match item {
+                    Item::Import(import) => import.span,
+                    Item::Type(ty) => ty.span,
+                    Item::Def(def) => def.span,
+                })
+                .collect();
+            for (i, span) in spans.iter().enumerate() {
+                // Up to the next item: an error may stand behind what could be read.
+                let end = spans.get(i + 1).map_or(u32::MAX, |next| next.start);
+                let hit = |s: &Span| s.file == span.file && span.start <= s.start && s.start < end;
+                if syntax.iter().any(hit) {
+                    broken.push(Span { end, ..*span });
+                }
+            }
+        }
+        let later = self.db.diagnostics.split_off(before);
+        self.db.diagnostics.extend(later.into_iter().filter(|d| {
+            let at = d.primary.span;
+            !broken.iter().any(|b| b.file == at.file && b.start <= at.start && at.start < b.end)
+        }));
     }
 
     /// Whether there are errors.
@@ -373,12 +410,16 @@ impl Session {
                 (true, Some(from)) => ("takes", printer.ty(from)),
                 _ => ("returns", printer.ty(&to)),
             };
-            let d = Diagnostic::error(
-                "entry-type",
-                span,
-                format!("`{name}` cannot be run: it {what} a function, in {ty}"),
-            )
-            .help("an entry point takes and returns data: apply the function first");
+            let message = if name == "it" {
+                format!(
+                    "the value {} a function, in {ty}",
+                    if what == "takes" { what } else { "is or holds" }
+                )
+            } else {
+                format!("`{name}` cannot be run: it {what} a function, in {ty}")
+            };
+            let d = Diagnostic::error("entry-type", span, message)
+                .help("an entry point takes and returns data: apply the function first");
             self.db.report(d);
             return None;
         }
@@ -390,6 +431,17 @@ impl Session {
             None | Some(Inferred::Unit) => Vec::new(),
             Some(_) => {
                 let text = parameter.clone().unwrap_or_default();
+                if name == "it" {
+                    let ty = Printer::new(&self.db).ty(&scheme.ty);
+                    let d = Diagnostic::error(
+                        "entry-type",
+                        self.db.def_span(def),
+                        format!("the value is a function, of type {ty}"),
+                    )
+                    .help("apply it to see a value");
+                    self.db.report(d);
+                    return None;
+                }
                 let d = Diagnostic::error(
                     "entry-type",
                     span,
@@ -532,15 +584,6 @@ impl Session {
         self.library(&Name::new(name))
     }
 
-    /// Whether a module mentions a name of the language that stands for an operation (for coverage).
-    pub fn mentions(&self, module: ModuleId, name: &str) -> bool {
-        let m = self.db.module(module);
-        m.ast.exprs.iter().any(|(id, e)| match (&e.kind, m.res.get(&id)) {
-            (ExprKind::Var(n), Some(Res::Def(_) | Res::Jet | Res::Derivatives)) => n == &name,
-            _ => false,
-        })
-    }
-
     /// Runs an entry point with its argument (a record of its fields), if it takes one; what it prints
     /// with `trace` is lost.
     pub fn run(&self, entry: &Entry, arg: Option<Value>, kinks: Kinks) -> Run {
@@ -557,7 +600,15 @@ impl Session {
         });
         let warnings = machine.take_warnings();
         Run {
-            result: result.map_err(|e| e.to_diagnostic(&in_library)),
+            result: result.map_err(|e| {
+                let mut d = e.to_diagnostic(&in_library);
+                if d.code == "size-mismatch" && e.trace.is_empty() && !entry.fields.is_empty() {
+                    let fields: Vec<String> =
+                        entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
+                    d = d.note(format!("`{}` takes {}", entry.name, fields.join(", ")));
+                }
+                d
+            }),
             warnings: warnings.iter().map(|w| w.to_diagnostic(&in_library)).collect(),
             operations: machine.operations(),
         }

@@ -376,6 +376,13 @@ impl Store {
         self.adjust(ty, 1);
     }
 
+    /// Binds a type that is an open variable to the type of errors.
+    pub fn give_up(&mut self, ty: &Ty) {
+        if let Some(v) = self.open_var(ty) {
+            self.vars[v.0 as usize].state = State::Bound(Ty::Error);
+        }
+    }
+
     fn adjust(&mut self, ty: &Ty, level: u32) {
         match self.shallow(ty) {
             Ty::Var(v) => {
@@ -426,7 +433,10 @@ impl Store {
                 self.bind(*v, &b)
             }
             (_, Ty::Var(w)) if matches!(self.vars[w.0 as usize].state, State::Open) => {
-                self.bind(*w, &a)
+                self.bind(*w, &a).map_err(|clash| match clash {
+                    Clash::Types(x, y) => Clash::Types(y, x),
+                    other => other,
+                })
             }
             (Ty::Real, Ty::Real)
             | (Ty::Int, Ty::Int)
@@ -496,7 +506,14 @@ impl Store {
             self.differentiate(ty);
         }
         if let Some(why) = why {
-            self.require(ty, class, &why)?;
+            if let Err(clash) = self.require(ty, class, &why) {
+                if touch == Touch::Literal && why.what == "this literal" {
+                    // As an Int the literal differs from the type in a way that can be shown.
+                    self.vars[v.0 as usize].state = State::Bound(Ty::Int);
+                    return Err(Clash::Types(Ty::Int, ty.clone()));
+                }
+                return Err(clash);
+            }
         }
         if let Some(why) = fo {
             self.first_order(ty, &why)?;
@@ -740,7 +757,8 @@ impl Store {
                         info.level > level
                             && info.class == Class::Any
                             && info.equality.is_none()
-                            && info.waiting.is_empty()
+                            // At the end of a group nothing waits any more.
+                            && (level == 0 || info.waiting.is_empty())
                     }
                     State::Rigid => info.level > level,
                     State::Bound(_) | State::General => false,

@@ -1,7 +1,5 @@
 //! What must cost a constant factor or grow linearly, by counting operations.
 
-mod support;
-
 use diffeo::{Kinks, Session};
 
 /// The operations and the printed value of `main`.

@@ -302,14 +302,11 @@ fn blame(
     if !in_library(span) {
         return (span, None);
     }
-    trace
-        .iter()
-        .find(|(_, s)| !s.is_none() && !in_library(*s))
-        .map_or((span, None), |(name, s)| {
-            // Without the type arguments of an instance.
-            let name = name.split('[').next().unwrap_or_default();
-            (*s, Some(Name::new(name)))
-        })
+    trace.iter().find(|(_, s)| !s.is_none() && !in_library(*s)).map_or((span, None), |(name, s)| {
+        // Without the type arguments of an instance.
+        let name = name.split('[').next().unwrap_or_default();
+        (*s, Some(Name::new(name)))
+    })
 }
 
 impl RuntimeError {

@@ -407,7 +407,7 @@ impl Reals {
             return Ok(Value::Real(real::eval(op, primal(a), primal(b))));
         }
         // The rule of a level does its arithmetic one level below.
-        if level % 64 == 0 {
+        if level.is_multiple_of(64) {
             return deep(|| self.at_level(op, a, b, level, site));
         }
         self.at_level(op, a, b, level, site)

@@ -67,16 +67,16 @@ pub struct Row {
 }
 
 impl Row {
-    fn outside(self, outside: fn(f64, f64) -> bool) -> Row {
+    const fn outside(self, outside: fn(f64, f64) -> bool) -> Row {
         Row { outside, ..self }
     }
 
-    fn kink(self, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
+    const fn kink(self, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
         Row { kink, ..self }
     }
 }
 
-fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
+const fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
     Row {
         name,
         arity: partials.len(),
@@ -86,12 +86,17 @@ fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
     }
 }
 
-fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
+const fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
     Row { name, arity, derivative: Derivative::Select, outside: |_, _| false, kink }
 }
 
+/// The poles of the gamma function.
+fn pole(x: f64, _: f64) -> bool {
+    x <= 0.0 && x.floor() == x
+}
+
 /// What the table has on an operation.
-pub fn row(op: RealOp) -> Row {
+pub fn row(op: RealOp) -> &'static Row {
     use Partial::{Bin, Num, Un, A, B, Y};
     use RealOp::{
         Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, Pow, Sigmoid, Sin, Sinh, Sqrt, Sub,
@@ -102,92 +107,140 @@ pub fn row(op: RealOp) -> Row {
         Bin(Mul, &Num(std::f64::consts::FRAC_2_SQRT_PI), &Un(Exp, &Un(Neg, &Bin(Mul, &A, &A))));
     /// `√((1 - a)(1 + a))`
     const CIRCLE: Partial = Un(Sqrt, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)));
-    let pole = |x: f64, _: f64| x <= 0.0 && x.floor() == x;
     match op {
-        RealOp::Add => smooth("+", &[ONE, ONE]),
-        RealOp::Sub => smooth("-", &[ONE, Num(-1.0)]),
-        RealOp::Mul => smooth("*", &[B, A]),
+        RealOp::Add => const { &smooth("+", &[ONE, ONE]) },
+        RealOp::Sub => const { &smooth("-", &[ONE, Num(-1.0)]) },
+        RealOp::Mul => const { &smooth("*", &[B, A]) },
         RealOp::Div => {
-            smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))]).outside(|_, b| b == 0.0)
+            const {
+                &smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))])
+                    .outside(|_, b| b == 0.0)
+            }
         }
-        RealOp::Neg => smooth("-", &[Num(-1.0)]),
-        RealOp::Rem => smooth("%", &[ONE, Un(Neg, &Partial::TruncatedQuotient)])
-            .outside(|_, b| b == 0.0)
-            .kink(|a, b, _| a != 0.0 && a % b == 0.0),
-        RealOp::Pow => smooth(
-            "^",
-            &[
-                Partial::ZeroWhere(
-                    Condition::ZeroExponent,
-                    &Bin(Mul, &B, &Bin(Pow, &A, &Bin(Sub, &B, &ONE))),
-                ),
-                Partial::ZeroWhere(Condition::ZeroBase, &Bin(Mul, &Y, &Un(Log, &A))),
-            ],
-        )
-        .outside(|a, b| (a < 0.0 && b.is_finite() && b.fract() != 0.0) || (a == 0.0 && b < 0.0))
-        .kink(|a, b, [_, exponent]| {
-            (a == 0.0 && (b.fract() != 0.0 || (exponent && b == 0.0))) || (a < 0.0 && exponent)
-        }),
-        RealOp::Exp => smooth("exp", &[Y]),
-        RealOp::Log => smooth("log", &[Bin(Div, &ONE, &A)]).outside(|x, _| x <= 0.0),
-        RealOp::Sqrt => smooth("sqrt", &[Bin(Div, &Num(0.5), &Y)])
-            .outside(|x, _| x < 0.0)
-            .kink(|x, _, _| x == 0.0),
-        RealOp::Sin => smooth("sin", &[Un(Cos, &A)]),
-        RealOp::Cos => smooth("cos", &[Un(Neg, &Un(Sin, &A))]),
-        RealOp::Tan => smooth("tan", &[Bin(Add, &ONE, &Bin(Mul, &Y, &Y))]),
-        RealOp::Asin => smooth("asin", &[Bin(Div, &ONE, &CIRCLE)])
-            .outside(|x, _| x.abs() > 1.0)
-            .kink(|x, _, _| x.abs() == 1.0),
-        RealOp::Acos => smooth("acos", &[Bin(Div, &Num(-1.0), &CIRCLE)])
-            .outside(|x, _| x.abs() > 1.0)
-            .kink(|x, _, _| x.abs() == 1.0),
-        RealOp::Atan => smooth("atan", &[Bin(Div, &ONE, &Bin(Add, &ONE, &Bin(Mul, &A, &A)))]),
-        RealOp::Sinh => smooth("sinh", &[Un(Cosh, &A)]),
-        RealOp::Cosh => smooth("cosh", &[Un(Sinh, &A)]),
-        RealOp::Tanh => smooth("tanh", &[Bin(Sub, &ONE, &Bin(Mul, &Y, &Y))]),
-        RealOp::Asinh => smooth("asinh", &[Bin(Div, &ONE, &Bin(Hypot, &A, &ONE))]),
-        RealOp::Acosh => smooth(
-            "acosh",
-            &[Bin(
-                Div,
-                &Bin(Div, &ONE, &Un(Sqrt, &Bin(Sub, &A, &ONE))),
-                &Un(Sqrt, &Bin(Add, &A, &ONE)),
-            )],
-        )
-        .outside(|x, _| x < 1.0)
-        .kink(|x, _, _| x == 1.0),
+        RealOp::Neg => const { &smooth("-", &[Num(-1.0)]) },
+        RealOp::Rem => {
+            const {
+                &smooth("%", &[ONE, Un(Neg, &Partial::TruncatedQuotient)])
+                    .outside(|_, b| b == 0.0)
+                    .kink(|a, b, _| a != 0.0 && a % b == 0.0)
+            }
+        }
+        RealOp::Pow => {
+            const {
+                &smooth(
+                    "^",
+                    &[
+                        Partial::ZeroWhere(
+                            Condition::ZeroExponent,
+                            &Bin(Mul, &B, &Bin(Pow, &A, &Bin(Sub, &B, &ONE))),
+                        ),
+                        Partial::ZeroWhere(Condition::ZeroBase, &Bin(Mul, &Y, &Un(Log, &A))),
+                    ],
+                )
+                .outside(|a, b| {
+                    (a < 0.0 && b.is_finite() && b.fract() != 0.0) || (a == 0.0 && b < 0.0)
+                })
+                .kink(|a, b, [_, exponent]| {
+                    (a == 0.0 && (b.fract() != 0.0 || (exponent && b == 0.0)))
+                        || (a < 0.0 && exponent)
+                })
+            }
+        }
+        RealOp::Exp => const { &smooth("exp", &[Y]) },
+        RealOp::Log => const { &smooth("log", &[Bin(Div, &ONE, &A)]).outside(|x, _| x <= 0.0) },
+        RealOp::Sqrt => {
+            const {
+                &smooth("sqrt", &[Bin(Div, &Num(0.5), &Y)])
+                    .outside(|x, _| x < 0.0)
+                    .kink(|x, _, _| x == 0.0)
+            }
+        }
+        RealOp::Sin => const { &smooth("sin", &[Un(Cos, &A)]) },
+        RealOp::Cos => const { &smooth("cos", &[Un(Neg, &Un(Sin, &A))]) },
+        RealOp::Tan => const { &smooth("tan", &[Bin(Add, &ONE, &Bin(Mul, &Y, &Y))]) },
+        RealOp::Asin => {
+            const {
+                &smooth("asin", &[Bin(Div, &ONE, &CIRCLE)])
+                    .outside(|x, _| x.abs() > 1.0)
+                    .kink(|x, _, _| x.abs() == 1.0)
+            }
+        }
+        RealOp::Acos => {
+            const {
+                &smooth("acos", &[Bin(Div, &Num(-1.0), &CIRCLE)])
+                    .outside(|x, _| x.abs() > 1.0)
+                    .kink(|x, _, _| x.abs() == 1.0)
+            }
+        }
+        RealOp::Atan => {
+            const { &smooth("atan", &[Bin(Div, &ONE, &Bin(Add, &ONE, &Bin(Mul, &A, &A)))]) }
+        }
+        RealOp::Sinh => const { &smooth("sinh", &[Un(Cosh, &A)]) },
+        RealOp::Cosh => const { &smooth("cosh", &[Un(Sinh, &A)]) },
+        RealOp::Tanh => const { &smooth("tanh", &[Bin(Sub, &ONE, &Bin(Mul, &Y, &Y))]) },
+        RealOp::Asinh => const { &smooth("asinh", &[Bin(Div, &ONE, &Bin(Hypot, &A, &ONE))]) },
+        RealOp::Acosh => {
+            const {
+                &smooth(
+                    "acosh",
+                    &[Bin(
+                        Div,
+                        &Bin(Div, &ONE, &Un(Sqrt, &Bin(Sub, &A, &ONE))),
+                        &Un(Sqrt, &Bin(Add, &A, &ONE)),
+                    )],
+                )
+                .outside(|x, _| x < 1.0)
+                .kink(|x, _, _| x == 1.0)
+            }
+        }
         RealOp::Atanh => {
-            smooth("atanh", &[Bin(Div, &ONE, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)))])
+            const {
+                &smooth(
+                    "atanh",
+                    &[Bin(Div, &ONE, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)))],
+                )
                 .outside(|x, _| x.abs() >= 1.0)
+            }
         }
-        RealOp::Expm1 => smooth("expm1", &[Un(Exp, &A)]),
+        RealOp::Expm1 => const { &smooth("expm1", &[Un(Exp, &A)]) },
         RealOp::Log1p => {
-            smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))]).outside(|x, _| x <= -1.0)
+            const { &smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))]).outside(|x, _| x <= -1.0) }
         }
-        RealOp::Sigmoid => smooth("sigmoid", &[Bin(Mul, &Y, &Bin(Sub, &ONE, &Y))]),
-        RealOp::Softplus => smooth("softplus", &[Un(Sigmoid, &A)]),
-        RealOp::Erf => smooth("erf", &[BELL]),
-        RealOp::Erfc => smooth("erfc", &[Un(Neg, &BELL)]),
-        RealOp::Lgamma => smooth("lgamma", &[Un(RealOp::Polygamma(0), &A)]).outside(pole),
-        RealOp::Polygamma(n) => {
-            smooth(if n == 0 { "digamma" } else { "polygamma" }, &[Partial::NextPolygamma])
-                .outside(pole)
+        RealOp::Sigmoid => const { &smooth("sigmoid", &[Bin(Mul, &Y, &Bin(Sub, &ONE, &Y))]) },
+        RealOp::Softplus => const { &smooth("softplus", &[Un(Sigmoid, &A)]) },
+        RealOp::Erf => const { &smooth("erf", &[BELL]) },
+        RealOp::Erfc => const { &smooth("erfc", &[Un(Neg, &BELL)]) },
+        RealOp::Lgamma => {
+            const { &smooth("lgamma", &[Un(RealOp::Polygamma(0), &A)]).outside(pole) }
         }
-        RealOp::Atan2 => smooth(
-            "atan2",
-            &[
-                Bin(Div, &Bin(Div, &B, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B)),
-                Un(Neg, &Bin(Div, &Bin(Div, &A, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B))),
-            ],
-        )
-        .kink(|a, b, _| a == 0.0 && b == 0.0),
-        RealOp::Hypot => smooth("hypot", &[Bin(Div, &A, &Y), Bin(Div, &B, &Y)])
-            .kink(|a, b, _| a == 0.0 && b == 0.0),
-        RealOp::Abs => select("abs", 1, |x, _, _| x == 0.0),
-        RealOp::Sign => select("sign", 1, |x, _, _| x == 0.0),
-        RealOp::Min => select("min", 2, |a, b, _| a == b),
-        RealOp::Max => select("max", 2, |a, b, _| a == b),
+        RealOp::Polygamma(0) => {
+            const { &smooth("digamma", &[Partial::NextPolygamma]).outside(pole) }
+        }
+        RealOp::Polygamma(_) => {
+            const { &smooth("polygamma", &[Partial::NextPolygamma]).outside(pole) }
+        }
+        RealOp::Atan2 => {
+            const {
+                &smooth(
+                    "atan2",
+                    &[
+                        Bin(Div, &Bin(Div, &B, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B)),
+                        Un(Neg, &Bin(Div, &Bin(Div, &A, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B))),
+                    ],
+                )
+                .kink(|a, b, _| a == 0.0 && b == 0.0)
+            }
+        }
+        RealOp::Hypot => {
+            const {
+                &smooth("hypot", &[Bin(Div, &A, &Y), Bin(Div, &B, &Y)])
+                    .kink(|a, b, _| a == 0.0 && b == 0.0)
+            }
+        }
+        RealOp::Abs => const { &select("abs", 1, |x, _, _| x == 0.0) },
+        RealOp::Sign => const { &select("sign", 1, |x, _, _| x == 0.0) },
+        RealOp::Min => const { &select("min", 2, |a, b, _| a == b) },
+        RealOp::Max => const { &select("max", 2, |a, b, _| a == b) },
     }
 }
 

@@ -106,6 +106,15 @@ pub fn read_argument(
             _ => Value::string(text),
         });
     }
+    if *field.ty == Ty::Real {
+        // As JSON these are strings; on the command line nobody would write the quotes.
+        match text.trim() {
+            "nan" => return Ok(Value::Real(f64::NAN)),
+            "inf" => return Ok(Value::Real(f64::INFINITY)),
+            "-inf" => return Ok(Value::Real(f64::NEG_INFINITY)),
+            _ => {}
+        }
+    }
     let Some((path, format, option)) = file_of(text) else {
         return json::read(text, field.ty, datas).map_err(|(at, problem)| {
             let problem = if text.trim().is_empty() { Problem::Empty } else { problem };

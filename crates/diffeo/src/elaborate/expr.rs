@@ -4,7 +4,8 @@ use super::{lets, var, Body, Local};
 use crate::db::Res;
 use crate::types::Scheme;
 use diffeo_base::{Name, Span};
-use diffeo_calculus::term::{Binder, Build, Control, Kind, Lit, Loop, Term};
+use diffeo_calculus::prim::{Comparison, IntOp};
+use diffeo_calculus::term::{Binder, Build, Control, Kind, Lit, Loop, Term, Var};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{self, Binding, Clause, ExprId, ExprKind, PatId, PatKind};
 use std::rc::Rc;
@@ -349,6 +350,9 @@ impl Body<'_, '_> {
                 let mut bindings = Vec::new();
                 self.bind(*pat, &index, &mut bindings, span);
                 let inner = self.comprehension(body, rest, &element, span);
+                if let Some(width) = row_width(&inner, &element, &index, &bindings) {
+                    return self.rows(count, width, index, lets(bindings, inner), element, span);
+                }
                 let body = lets(bindings, inner);
                 Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span)
             }
@@ -356,12 +360,58 @@ impl Body<'_, '_> {
                 let (array, binding) = self.source(*source);
                 let (index, bindings) = self.element_of(*pat, &array, self.at(*source));
                 let inner = self.comprehension(body, rest, &element, span);
-                let body = lets(bindings, inner);
                 let count = self.length(&array, span);
+                if let Some(width) = row_width(&inner, &element, &index, &bindings) {
+                    let body = lets(bindings, inner);
+                    let rows = self.rows(count, width, index, body, element, span);
+                    return lets(vec![binding], rows);
+                }
+                let body = lets(bindings, inner);
                 let build = Kind::Build(Box::new(Build { count, index, body, element }));
                 lets(vec![binding], Term::new(build, span))
             }
         }
+    }
+
+    /// An array of rows whose width is known beforehand: without rows it still has that width.
+    fn rows(
+        &mut self,
+        count: Term,
+        width: Term,
+        index: Binder,
+        body: Term,
+        element: Ty,
+        span: Span,
+    ) -> Term {
+        let int = |n: i64| Term::new(Kind::Lit(Lit::Int(n)), span);
+        let Ty::Array(scalar) = element.clone() else {
+            let build = Build { count, index, body, element };
+            return Term::new(Kind::Build(Box::new(build)), span);
+        };
+        let zero = match &*scalar {
+            Ty::Real => Lit::Real(0.0),
+            Ty::Bool => Lit::Bool(false),
+            _ => Lit::Int(0),
+        };
+        let number = self.cx.binder("count", Ty::Int);
+        let row = Build {
+            count: Term::new(Kind::Prim(Prim::Int(IntOp::Max), vec![width, int(0)]), span),
+            index: self.cx.binder("j", Ty::Int),
+            body: Term::new(Kind::Lit(zero), span),
+            element: (*scalar).clone(),
+        };
+        let row = Term::new(Kind::Build(Box::new(row)), span);
+        let one = Term::new(Kind::Array(element.clone(), vec![row]), span);
+        let none = Kind::Prim(Prim::Slice(element.clone()), vec![one, int(0), int(0)]);
+        let is_empty =
+            Kind::Prim(Prim::Compare(Comparison::Eq, Ty::Int), vec![var(&number, span), int(0)]);
+        let build = Build { count: var(&number, span), index, body, element };
+        let choice = Kind::If(
+            Box::new(Term::new(is_empty, span)),
+            Box::new(Term::new(none, span)),
+            Box::new(Term::new(Kind::Build(Box::new(build)), span)),
+        );
+        lets(vec![(number, count)], Term::new(choice, span))
     }
 
     fn source(&mut self, source: ExprId) -> (Binder, (Binder, Term)) {
@@ -397,6 +447,7 @@ impl Body<'_, '_> {
         let term = Term::new(Kind::Prim(Prim::Index(element), args), span);
         let mut bindings = vec![(x.clone(), term)];
         self.bind(pat, &x, &mut bindings, span);
+        self.check_sizes(pat, &x, &mut bindings);
         (index, bindings)
     }
 
@@ -460,7 +511,17 @@ impl Body<'_, '_> {
             self.emit_sizes(sizes, &state, &mut bindings);
         }
         let body = lets(bindings, term);
-        lets(outer, Term::new(Kind::Loop(Box::new(Loop { state, init, control, body })), span))
+        let result = self.cx.binder("state", state.ty.clone());
+        let term = Term::new(Kind::Loop(Box::new(Loop { state, init, control, body })), span);
+        // The last state is checked as those before it were.
+        let mut checks = Vec::new();
+        self.check_sizes(pat, &result, &mut checks);
+        if checks.is_empty() {
+            return lets(outer, term);
+        }
+        let value = var(&result, span);
+        let checked = lets(std::iter::once((result, term)).chain(checks).collect(), value);
+        lets(outer, checked)
     }
 
     /// The bindings around a term, with binders of their own.
@@ -601,14 +662,50 @@ impl Body<'_, '_> {
         let term = self.expr(value);
         out.push((binder.clone(), term));
         self.bind(pat, &binder, out, span);
-        if let Some(sizes) = self.declare_sizes(pat) {
-            // Names may be used later on: bind them all.
-            for ((owner, _), (_, used)) in &mut self.sizes {
-                *used |= *owner == pat;
-            }
-            self.emit_sizes(sizes, &binder, out);
-        }
+        self.check_sizes(pat, &binder, out);
     }
+}
+
+/// The width of the rows that `inner` makes for each index, where it does not depend on the index.
+fn row_width(
+    inner: &Term,
+    element: &Ty,
+    index: &Binder,
+    bindings: &[(Binder, Term)],
+) -> Option<Term> {
+    match element {
+        Ty::Array(scalar) if matches!(**scalar, Ty::Real | Ty::Int | Ty::Bool) => {}
+        _ => return None,
+    }
+    let free = |v: &Var| *v != index.var && bindings.iter().all(|(b, _)| b.var != *v);
+    let (renamed, build) = match &inner.kind {
+        Kind::Build(build) => (None, build),
+        Kind::Let(inner, body) => match (inner.as_slice(), &body.kind) {
+            ([(b, Term { kind: Kind::Var(v), .. })], Kind::Build(build)) => {
+                (Some((&b.var, v)), build)
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let outer = |v: &Var| match renamed {
+        Some((from, to)) if from == v => to.clone(),
+        _ => v.clone(),
+    };
+    let at = build.count.span;
+    let kind = match &build.count.kind {
+        Kind::Lit(lit) => Kind::Lit(lit.clone()),
+        Kind::Var(v) if free(&outer(v)) => Kind::Var(outer(v)),
+        Kind::Prim(Prim::Length(ty), args) => match &args[0].kind {
+            Kind::Var(v) if free(&outer(v)) => {
+                let array = Term::new(Kind::Var(outer(v)), at);
+                Kind::Prim(Prim::Length(ty.clone()), vec![array])
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Term::new(kind, at))
 }
 
 enum Segment {

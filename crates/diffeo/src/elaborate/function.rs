@@ -191,6 +191,22 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Checks the sizes of a pattern's annotations in a value, and binds those that they name: the
+    /// names may be used in all that follows.
+    pub(super) fn check_sizes(
+        &mut self,
+        pat: PatId,
+        value: &Binder,
+        bindings: &mut Vec<(Binder, Term)>,
+    ) {
+        if let Some(sizes) = self.declare_sizes(pat) {
+            for ((owner, _), (_, used)) in &mut self.sizes {
+                *used |= *owner == pat;
+            }
+            self.emit_sizes(sizes, value, bindings);
+        }
+    }
+
     /// A result with the sizes of its annotation checked where inference does not know them.
     pub(super) fn checked_result(&mut self, term: Term, body: ExprId, ret: Option<TypeId>) -> Term {
         let Some(ret) = ret else { return term };

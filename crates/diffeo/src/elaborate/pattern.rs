@@ -17,6 +17,8 @@ use std::rc::Rc;
 struct Row {
     columns: Vec<Option<PatId>>,
     binds: Vec<(PatId, Bound)>,
+    /// Annotated patterns, whose sizes are checked in an arm that is taken.
+    annotated: Vec<(PatId, Binder)>,
     arm: usize,
 }
 
@@ -28,9 +30,17 @@ enum Bound {
     Payload(Vec<Binder>),
 }
 
+/// The constructor of a pattern at a type.
+struct Constructor {
+    data: DataId,
+    args: Rc<[Ty]>,
+    tag: u32,
+    types: Vec<Ty>,
+}
+
 enum Tree {
     Fail,
-    Leaf(usize, Vec<(PatId, Bound)>),
+    Leaf(usize, Vec<(PatId, Bound)>, Vec<(PatId, Binder)>),
     Lets(Vec<(Binder, Term)>, Box<Tree>),
     Switch(Binder, (DataId, Rc<[Ty]>), Vec<(u32, Vec<Binder>, Tree)>, Option<Box<Tree>>),
     If(Term, Box<Tree>, Box<Tree>),
@@ -80,7 +90,8 @@ impl Body<'_, '_> {
                 }
             }
             PatKind::Con { .. } | PatKind::Cons(..) => {
-                let Some((data, args, tag, types)) = self.constructor(pat, &value.ty) else {
+                let Some(Constructor { data, args, tag, types }) = self.constructor(pat, &value.ty)
+                else {
                     return;
                 };
                 let parts = self.sub_patterns(pat, types.len());
@@ -148,12 +159,12 @@ impl Body<'_, '_> {
     }
 
     /// The constructor of a pattern: its type, arguments, tag and field types.
-    fn constructor(&mut self, pat: PatId, ty: &Ty) -> Option<(DataId, Rc<[Ty]>, u32, Vec<Ty>)> {
+    fn constructor(&mut self, pat: PatId, ty: &Ty) -> Option<Constructor> {
         let (data, tag) = self.cx.db.module(self.module).con_pats.get(&pat).copied()?;
         let id = self.cx.data(data);
         let Ty::Data(_, args) = ty else { return None };
         let types = self.cx.program.datas[id.0 as usize].fields(tag, args);
-        Some((id, args.clone(), tag, types))
+        Some(Constructor { data: id, args: args.clone(), tag, types })
     }
 
     /// The patterns of a constructor's fields, or the one pattern for all of them together.
@@ -192,7 +203,12 @@ impl Body<'_, '_> {
         let rows = arms
             .iter()
             .enumerate()
-            .map(|(arm, a)| Row { columns: vec![Some(a.pat)], binds: Vec::new(), arm })
+            .map(|(arm, a)| Row {
+                columns: vec![Some(a.pat)],
+                binds: Vec::new(),
+                annotated: Vec::new(),
+                arm,
+            })
             .collect();
         let tree = self.tree(vec![value.clone()], rows, span);
         let mut uses = vec![0usize; arms.len()];
@@ -259,7 +275,10 @@ impl Body<'_, '_> {
                                 row.binds.push((p, Bound::Value(value.clone())));
                                 *column = None;
                             }
-                            PatKind::Annot(inner, _) => *column = Some(*inner),
+                            PatKind::Annot(inner, _) => {
+                                row.annotated.push((p, value.clone()));
+                                *column = Some(*inner);
+                            }
                             PatKind::Wild | PatKind::Unit | PatKind::Error => *column = None,
                             _ => break,
                         }
@@ -269,7 +288,7 @@ impl Body<'_, '_> {
             let Some(first) = rows.first() else { return Tree::Fail };
             let Some(c) = first.columns.iter().position(Option::is_some) else {
                 let first = rows.swap_remove(0);
-                return Tree::Leaf(first.arm, first.binds);
+                return Tree::Leaf(first.arm, first.binds, first.annotated);
             };
             let Some(pat) = first.columns[c] else { return Tree::Fail };
             self.test(values, rows, c, pat, span)
@@ -411,7 +430,9 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Tree {
         let value = values[c].clone();
-        let Some((data, args, _, _)) = self.constructor(pat, &value.ty) else { return Tree::Fail };
+        let Some(Constructor { data, args, .. }) = self.constructor(pat, &value.ty) else {
+            return Tree::Fail;
+        };
         let tag_of = |body: &Self, row: &Row| {
             let p = row.columns[c]?;
             body.cx.db.module(body.module).con_pats.get(&p).map(|(_, tag)| *tag)
@@ -486,7 +507,7 @@ impl Body<'_, '_> {
                 let message = Term::new(Kind::Lit(message), span);
                 Term::new(Kind::Prim(Prim::Fail(result.clone()), vec![message]), span)
             }
-            Tree::Leaf(arm, binds) => match &joins[arm] {
+            Tree::Leaf(arm, binds, annotated) => match &joins[arm] {
                 Some((join, vars)) => {
                     let parts: Vec<Term> = vars
                         .iter()
@@ -515,6 +536,9 @@ impl Body<'_, '_> {
                             }
                         };
                         self.locals.insert(*p, Local::Var(binder));
+                    }
+                    for (p, value) in &annotated {
+                        self.check_sizes(*p, value, &mut bindings);
                     }
                     let body = self.expr(arms[arm].body);
                     lets(bindings, body)
@@ -555,7 +579,7 @@ fn without(row: &Row, column: usize) -> Row {
 fn count(tree: &Tree, uses: &mut [usize]) {
     stacker::maybe_grow(64 << 10, 1 << 20, || match tree {
         Tree::Fail => {}
-        Tree::Leaf(arm, _) => uses[*arm] += 1,
+        Tree::Leaf(arm, ..) => uses[*arm] += 1,
         Tree::Lets(_, rest) => count(rest, uses),
         Tree::Switch(_, _, cases, default) => {
             cases.iter().for_each(|(_, _, t)| count(t, uses));

@@ -517,6 +517,11 @@ impl Infer<'_> {
             }
         }
         for constraint in std::mem::take(&mut self.constraints) {
+            // What stays open agrees with everything, so that one mistake is reported once.
+            let open: Vec<Ty> = constraint.types().into_iter().cloned().collect();
+            for ty in &open {
+                self.store().give_up(ty);
+            }
             let (span, message, help) = match constraint {
                 Constraint::Append { at, .. } => (
                     at.op,

@@ -116,8 +116,6 @@ impl Infer<'_> {
                     d = d.help(format!(
                         "the annotation says that `{text}` can be any type: write a type such as Real instead"
                     ));
-                } else if why.what == "this literal" {
-                    d = d.help("a number is added to an array by mapping: `[x + 1 for x in xs]`");
                 }
                 d
             }
@@ -331,6 +329,9 @@ fn conversion(expected: &Ty, found: &Ty) -> Option<&'static str> {
     match (expected, found) {
         (Ty::Real, Ty::Int) => Some("`real(n)` makes a Real of an Int"),
         (Ty::Int, Ty::Real) => Some("`floor`, `round` or `trunc` make an Int of a Real"),
+        (Ty::Array(..), Ty::Real | Ty::Int) | (Ty::Real | Ty::Int, Ty::Array(..)) => {
+            Some("an operation on each element is a comprehension: `[x + 1 for x in xs]`")
+        }
         (Ty::Array(..), Ty::Data(..)) => Some("`list_to_array(xs)` makes an array of a list"),
         (Ty::Data(..), Ty::Array(..)) => Some("`to_list(xs)` makes a list of an array"),
         (Ty::String, Ty::Real | Ty::Int | Ty::Bool) => Some("`show(x)` makes a String of a value"),

@@ -152,7 +152,7 @@ pub fn run(text: &str, kinks: Kinks) -> (Session, ModuleId, Outcome) {
     let module = session.load_text("case.deo", text);
     session.check(module);
     let mut outcome = Outcome { value: None, diagnostics: Vec::new(), trace: Vec::new() };
-    let has_main = session.definitions(module).iter().any(|d| d == &"main");
+    let has_main = session.definitions(module).iter().any(|d| *d == "main");
     if has_main && !session.has_errors() {
         if let Some(entry) = session.entry(module, "main") {
             let lines = Rc::new(RefCell::new(Vec::new()));

@@ -135,6 +135,8 @@ pub(crate) fn apply(
     let operands = [coefficients(a, at.level), coefficients(b, at.level)];
     let out = if at.shape.r <= 1 {
         first_order(reals, op, [a, b], operands, at)?
+    } else if let Some(out) = bilinear(reals, op, [a, b], operands, at)? {
+        out
     } else {
         let mut series = Series { reals, at, nodes: vec![Node::given(Vec::new())] };
         let given = |x: Option<&[Value]>, v: &Value| match x {
@@ -264,6 +266,70 @@ fn first_order(
         }
     }
     Ok(out)
+}
+
+/// Sums and products, which need no graph; nothing for other operations.
+fn bilinear(
+    reals: &mut Reals,
+    op: RealOp,
+    values: [&Value; 2],
+    operands: [Option<&[Value]>; 2],
+    at: At,
+) -> Result<Option<Vec<Value>>, ErrorKind> {
+    let (shape, site) = (at.shape, at.site);
+    let mut out = Vec::with_capacity(shape.count());
+    match operands {
+        [Some(a), _] if op == RealOp::Neg => {
+            for x in a {
+                out.push(reals.negate(x, site)?);
+            }
+        }
+        [Some(a), Some(b)] if op == RealOp::Mul => {
+            for gamma in 0..shape.count() {
+                out.push(convolved(reals, a, b, gamma, at)?);
+            }
+        }
+        [Some(a), None] if op == RealOp::Mul => {
+            for x in a {
+                out.push(reals.mul(x, values[1], site)?);
+            }
+        }
+        [None, Some(b)] if op == RealOp::Mul => {
+            for x in b {
+                out.push(reals.mul(values[0], x, site)?);
+            }
+        }
+        [a, b] if matches!(op, RealOp::Add | RealOp::Sub) => {
+            for i in 0..shape.count() {
+                let coefficient = |x: Option<&[Value]>, v: &Value| match x {
+                    Some(x) => x[i].clone(),
+                    None if i == 0 => v.clone(),
+                    None => Value::Zero,
+                };
+                let [x, y] = [coefficient(a, values[0]), coefficient(b, values[1])];
+                let y = if op == RealOp::Sub { reals.negate(&y, site)? } else { y };
+                out.push(reals.add(&x, &y, site)?);
+            }
+        }
+        [_, _] => return Ok(None),
+    }
+    Ok(Some(out))
+}
+
+/// `Σ_{α+β=γ} x_α y_β`
+fn convolved(
+    reals: &mut Reals,
+    x: &[Value],
+    y: &[Value],
+    gamma: usize,
+    at: At,
+) -> Result<Value, ErrorKind> {
+    let mut sum = Value::Zero;
+    for (alpha, beta) in at.shape.pairs(gamma) {
+        let term = reals.mul(&x[alpha], &y[beta], at.site)?;
+        sum = reals.add(&sum, &term, at.site)?;
+    }
+    Ok(sum)
 }
 
 /// A series that is being solved.
@@ -431,9 +497,8 @@ impl Series<'_> {
                 let x = self.coefficient(a, gamma);
                 self.reals.negate(&x, site)?
             } else if op == RealOp::Mul {
-                self.sum(None, gamma, &shape, |s, i, j| {
-                    s.reals.mul(&s.nodes[a].coefficients[i], &s.nodes[b].coefficients[j], site)
-                })?
+                let [x, y] = [a, b].map(|n| self.nodes[n].coefficients.as_slice());
+                convolved(self.reals, x, y, gamma, self.at)?
             } else if op == RealOp::Div {
                 // y_γ = (a_γ - Σ_{α<γ} y_α b_{γ-α}) / b_0
                 let rest = self.sum(Some(gamma), gamma, &shape, |s, i, j| {

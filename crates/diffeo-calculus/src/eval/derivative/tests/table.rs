@@ -102,7 +102,7 @@ fn all_modes_agree_to_order_three_and_with_differences() {
                     }
                     let steps = std::cell::RefCell::new(&mut t);
                     let by_steps =
-                        difference(&|x| number(below(&mut **steps.borrow_mut(), real(x))), x);
+                        difference(&|x| number(below(&mut steps.borrow_mut(), real(x))), x);
                     assert_close(&format!("differences: {what}"), got, by_steps, 1e-6);
                 }
             }
