@@ -202,7 +202,13 @@ impl Db {
         &self.defs[id.0 as usize]
     }
 
-    /// The body of a definition.
+    /// Whether a definition has no parameter.
+    pub fn is_constant(&self, id: DefId) -> bool {
+        let def = self.def(id);
+        def_item(&self.module(def.module).ast, def.item).param.is_none()
+    }
+
+    /// The place of the body of a definition.
     pub fn def_span(&self, id: DefId) -> Span {
         let def = self.def(id);
         let ast = &self.module(def.module).ast;

@@ -431,23 +431,21 @@ impl Session {
             None | Some(Inferred::Unit) => Vec::new(),
             Some(_) => {
                 let text = parameter.clone().unwrap_or_default();
-                if name == "it" {
-                    let ty = Printer::new(&self.db).ty(&scheme.ty);
-                    let d = Diagnostic::error(
-                        "entry-type",
-                        self.db.def_span(def),
-                        format!("the value is a function, of type {ty}"),
+                let ty = Printer::new(&self.db).ty(&scheme.ty);
+                let at = self.db.def_span(def);
+                let d = if name == "it" {
+                    let message = format!("the value is a function, of type {ty}");
+                    Diagnostic::error("entry-type", at, message).help("apply it to see a value")
+                } else if self.db.is_constant(def) {
+                    let message = format!("the value of `{name}` is a function, of type {ty}");
+                    Diagnostic::error("entry-type", at, message)
+                        .help("an entry point gives data: apply the function")
+                } else {
+                    let message = format!("`{name}` cannot be run: it takes {text}, but an entry point takes a record of parameters, or nothing");
+                    Diagnostic::error("entry-type", span, message).help(
+                        "take the parameters as a record, `def main({x}: {x: Real}) = …`, and give `--arg x=…`",
                     )
-                    .help("apply it to see a value");
-                    self.db.report(d);
-                    return None;
-                }
-                let d = Diagnostic::error(
-                    "entry-type",
-                    span,
-                    format!("`{name}` cannot be run: it takes {text}, but an entry point takes a record of parameters, or nothing"),
-                )
-                .help(format!("define `def main(args: {{x: {text}}}) = {name}(args.x)`, and give `--arg x=…`"));
+                };
                 self.db.report(d);
                 return None;
             }

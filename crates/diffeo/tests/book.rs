@@ -162,7 +162,7 @@ fn program(text: &str, command: &Command) -> Outcome {
     let mut session = Session::new();
     let module = session.load_text("program.deo", text);
     session.check(module);
-    let has_main = session.definitions(module).iter().any(|name| name == &"main");
+    let has_main = session.definitions(module).iter().any(|name| *name == "main");
     let entry =
         if has_main && !session.has_errors() { session.entry(module, "main") } else { None };
     let mut outcome = entry.map_or(Outcome::default(), |entry| evaluate(&session, &entry, command));
@@ -190,7 +190,7 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> Outcome {
             let mut values = Vec::new();
             if let Ty::Record(fields) = &function.0 {
                 for (name, ty) in fields.iter() {
-                    let given = command.args.iter().find(|(arg, _)| name == &arg.as_str());
+                    let given = command.args.iter().find(|(arg, _)| *name == arg.as_str());
                     let (_, text) = given.unwrap_or_else(|| panic!("no `--arg {name}=…`"));
                     let written = entry.fields.iter().find(|(field, _)| field == name);
                     let written = written.map(|(_, ty)| ty.as_str());
