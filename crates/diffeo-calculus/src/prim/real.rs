@@ -384,9 +384,10 @@ pub fn partial(
 
 /// What [`Partial::NextPolygamma`] stands for in the row of `op`.
 pub fn next_polygamma(op: RealOp) -> RealOp {
-    match op {
-        RealOp::Polygamma(n) => RealOp::Polygamma(n + 1),
-        other => other,
+    if let RealOp::Polygamma(n) = op {
+        RealOp::Polygamma(n + 1)
+    } else {
+        op
     }
 }
 

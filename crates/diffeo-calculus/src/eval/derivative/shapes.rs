@@ -37,10 +37,8 @@ fn each_field(
     };
     while let Some((like, mut done)) = spine.pop() {
         done.push(rest);
-        rest = match &like {
-            Value::Data(d) => Value::data(d.tag, done),
-            _ => Value::tuple(done),
-        };
+        rest =
+            if let Value::Data(d) = &like { Value::data(d.tag, done) } else { Value::tuple(done) };
     }
     Ok(rest)
 }
