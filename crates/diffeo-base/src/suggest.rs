@@ -2,6 +2,9 @@
 
 /// The candidate nearest to a misspelt name, if one is near enough; the first among equals.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > 100 {
+        return None;
+    }
     let allowed = match name.chars().count() {
         0 | 1 => 0,
         2..=4 => 1,

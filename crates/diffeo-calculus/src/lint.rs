@@ -400,7 +400,8 @@ impl<'p> Checker<'p> {
         let Diff { op, from, to } = diff;
         for ty in [from, to] {
             self.ty(ty, term);
-            if !first_order(ty, self.program) {
+            // `stop_gradient : a -> a` is the identity of functions, too.
+            if *op != DiffOp::StopGradient && !first_order(ty, self.program) {
                 self.report("a derivative needs first-order types", term);
             }
         }

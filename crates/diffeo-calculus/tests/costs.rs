@@ -62,6 +62,32 @@ fn an_array_is_updated_in_place() {
 }
 
 #[test]
+fn what_a_branch_does_not_need_is_given_back_where_it_begins() {
+    // A view of the array that only the other branch reads would keep it from being changed in place.
+    let view = |a: Term| slice(Ty::Real, a, int(0), int(1));
+    assert_linear(
+        "a conditional",
+        alone(reals_ty(), |n| {
+            loop_(reals_ty(), numbers(n), int(n), |a, i| {
+                let_(reals_ty(), view(a.clone()), |v| {
+                    let other = update(reals_ty(), a.clone(), int(1), index(Ty::Real, v, int(0)));
+                    if_(ilt(i.clone(), int(0)), other, step(a, i))
+                })
+            })
+        }),
+    );
+    assert_linear(
+        "a case distinction",
+        alone(reals_ty(), |n| {
+            let ty = reals_ty();
+            loop_(ty.clone(), numbers(n), int(n), |a, i| {
+                case_maybe(ty.clone(), just(ty.clone(), view(a.clone())), a.clone(), |_| step(a, i))
+            })
+        }),
+    );
+}
+
+#[test]
 fn an_array_in_a_state_is_updated_in_place() {
     let state = || [Ty::Real, reals_ty()];
     assert_linear(

@@ -91,8 +91,12 @@ fn derivatives_inside_deep_recursion() {
         if_(ieq(v[0].clone(), int(0)), v[1].clone(), checkpointed)
     });
     let ty = Ty::fun(tuple_ty(&arg), Ty::Real);
-    let main = app(global(0), tuple(&arg, vec![int(20_000), real(0.0)]));
-    assert_eq!(show_in(vec![("f", ty, nested)], Ty::Real, main), "20000.0");
+    let call = |n: i64, x: Term| app(global(0), tuple(&arg, vec![int(n), x]));
+    let definitions = || vec![("f", ty.clone(), nested.clone())];
+    // Where nothing is differentiated, these are calls like others.
+    assert_eq!(show_in(definitions(), Ty::Real, call(1_000_000, real(0.0))), "1000000.0");
+    let slope = grad(Ty::Real, lam(Ty::Real, |x| mul(x.clone(), call(200, x))), real(0.5));
+    assert_eq!(show_in(definitions(), Ty::Real, slope), "201.0");
 }
 
 #[test]

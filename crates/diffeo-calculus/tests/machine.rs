@@ -306,6 +306,25 @@ fn loops() {
     assert_eq!(show(ty, whole), "(0, 1)");
 }
 
+/// A part of a component that is also needed in one piece.
+#[test]
+fn a_variable_names_a_part_of_a_component() {
+    let (inner, outer) = ([Ty::Int, Ty::Int], [Ty::Int, tuple_ty(&[Ty::Int, Ty::Int])]);
+    let (inner_ty, outer_ty) = (tuple_ty(&inner), tuple_ty(&outer));
+    let types = [Ty::Int, outer_ty.clone()];
+    let ty = tuple_ty(&types);
+    let start = tuple(&outer, vec![int(1), tuple(&inner, vec![int(2), int(3)])]);
+    let looped = loop_(ty.clone(), tuple(&types, vec![int(0), start]), int(3), |s, _| {
+        let part = proj(&outer_ty, 1, proj(&ty, 1, s.clone()));
+        let sum = let_(inner_ty.clone(), part, |part| {
+            iadd(proj(&inner_ty, 0, part.clone()), proj(&inner_ty, 1, part))
+        });
+        let whole = let_(Ty::Unit, unit(), |_| proj(&ty, 1, s.clone()));
+        tuple(&types, vec![iadd(proj(&ty, 0, s), sum), whole])
+    });
+    assert_eq!(show(ty, looped), "(15, (1, (2, 3)))");
+}
+
 #[test]
 fn nested_states_and_inner_loops() {
     let inner = [Ty::Int, Ty::Int];

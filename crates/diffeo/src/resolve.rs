@@ -47,6 +47,14 @@ enum Local {
     Size(SizeRes),
 }
 
+/// A name as a message shows it.
+fn short(name: &str) -> String {
+    match name.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_string(),
+    }
+}
+
 struct Resolver<'a> {
     db: &'a mut Db,
     module: ModuleId,
@@ -376,7 +384,7 @@ impl Resolver<'_> {
             );
         }
         let mut diagnostic =
-            Diagnostic::error("unknown-name", span, format!("there is no `{name}` here"));
+            Diagnostic::error("unknown-name", span, format!("there is no `{}` here", short(name)));
         if let Some(found) = self.suggest(name) {
             diagnostic = diagnostic.help(format!("did you mean `{found}`?"));
         }

@@ -24,6 +24,8 @@ pub struct Session {
     std: HashMap<Name, ModuleId>,
     loading: Vec<Name>,
     checked: usize,
+    /// The syntax errors so far.
+    syntax: Vec<Diagnostic>,
 }
 
 /// Why a file could not be loaded.
@@ -112,6 +114,7 @@ impl Session {
             std: HashMap::new(),
             loading: Vec::new(),
             checked: 0,
+            syntax: Vec::new(),
         };
         session.library(&Name::new("prelude"));
         session.check_all();
@@ -167,6 +170,7 @@ impl Session {
     ) -> ModuleId {
         let file = self.db.sources.add(shown, text);
         let (ast, diagnostics) = diffeo_syntax::parse(file, self.db.sources.text(file));
+        self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
         self.db.diagnostics.extend(diagnostics);
         self.add_module(name, file, ast, path, std)
     }
@@ -288,9 +292,6 @@ impl Session {
     fn check_all(&mut self) {
         let new: Vec<ModuleId> =
             (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
-        let syntax: Vec<Span> =
-            self.db.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.primary.span).collect();
-        let before = self.db.diagnostics.len();
         for id in &new {
             resolve::resolve(&mut self.db, *id);
         }
@@ -302,13 +303,13 @@ impl Session {
             }
         }
         self.checked = self.db.modules.len();
-        self.silence(before, &syntax);
+        self.silence();
     }
 
-    /// Where an item could not be read, what else is wrong in it follows from that: the messages
-    /// since `before` about such items are dropped.
-    fn silence(&mut self, before: usize, syntax: &[Span]) {
-        if syntax.is_empty() {
+    /// Where an item could not be read, what else is wrong in it follows from that: messages about such
+    /// items are dropped.
+    fn silence(&mut self) {
+        if self.syntax.is_empty() {
             return;
         }
         let mut broken: Vec<Span> = Vec::new();
@@ -326,17 +327,18 @@ impl Session {
             for (i, span) in spans.iter().enumerate() {
                 // Up to the next item: an error may stand behind what could be read.
                 let end = spans.get(i + 1).map_or(u32::MAX, |next| next.start);
-                let hit = |s: &Span| s.file == span.file && span.start <= s.start && s.start < end;
-                if syntax.iter().any(hit) {
+                let hit = |s: Span| s.file == span.file && span.start <= s.start && s.start < end;
+                if self.syntax.iter().any(|d| hit(d.primary.span)) {
                     broken.push(Span { end, ..*span });
                 }
             }
         }
-        let later = self.db.diagnostics.split_off(before);
-        self.db.diagnostics.extend(later.into_iter().filter(|d| {
+        let syntax = &self.syntax;
+        self.db.diagnostics.retain(|d| {
             let at = d.primary.span;
-            !broken.iter().any(|b| b.file == at.file && b.start <= at.start && at.start < b.end)
-        }));
+            let inside = |b: &Span| b.file == at.file && b.start <= at.start && at.start < b.end;
+            syntax.contains(d) || !broken.iter().any(inside)
+        });
     }
 
     /// Whether there are errors.
@@ -373,6 +375,7 @@ impl Session {
     pub fn expression(&mut self, context: Option<ModuleId>, text: &str) -> Option<ModuleId> {
         let file = self.db.sources.add("<expression>", text);
         let (ast, diagnostics) = diffeo_syntax::parse_expression(file, text);
+        self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
         self.db.diagnostics.extend(diagnostics);
         let id = self.add_module("<expression>", file, ast, None, false);
         if let Some(context) = context {
@@ -535,8 +538,11 @@ impl Session {
     }
 
     /// The types of a module's definitions, one a line; of one of them if named.
-    pub fn show_types(&self, module: ModuleId, name: Option<&str>) -> String {
+    pub fn show_types(&mut self, module: ModuleId, name: Option<&str>) -> String {
         let mut out = String::new();
+        if name.is_some_and(|n| self.definition(module, n).is_none()) {
+            return out;
+        }
         for id in &self.db.module(module).defs {
             let def = self.db.def(*id);
             if name.is_some_and(|n| def.name != n) {

@@ -429,6 +429,12 @@ impl Store {
         match (&a, &b) {
             (Ty::Error, _) | (_, Ty::Error) => Ok(()),
             (Ty::Var(v), Ty::Var(w)) if v == w => Ok(()),
+            // The older of two open variables stays, so that chains of variables stay short.
+            (Ty::Var(v), Ty::Var(w))
+                if v < w && matches!(self.vars[w.0 as usize].state, State::Open) =>
+            {
+                self.bind(*w, &a)
+            }
             (Ty::Var(v), _) if matches!(self.vars[v.0 as usize].state, State::Open) => {
                 self.bind(*v, &b)
             }
@@ -488,19 +494,14 @@ impl Store {
         let waiting = std::mem::take(&mut info.waiting);
         let name = info.name.clone();
         info.state = State::Bound(ty.clone());
+        // What waits is tried again: two variables made one can decide an operator.
+        self.released.extend(waiting);
         if let Ty::Var(w) = ty {
             let other = &mut self.vars[w.0 as usize];
             other.touch = other.touch.max(touch);
-            if matches!(other.state, State::Open) {
-                other.waiting.extend(waiting);
-                if other.name.is_none() {
-                    other.name = name;
-                }
-            } else {
-                self.released.extend(waiting);
+            if matches!(other.state, State::Open) && other.name.is_none() {
+                other.name = name;
             }
-        } else {
-            self.released.extend(waiting);
         }
         if differentiated {
             self.differentiate(ty);
@@ -543,6 +544,8 @@ impl Store {
                             if meet != info.class || info.class_why.is_none() {
                                 info.class = meet;
                                 info.class_why = Some(why.clone());
+                                let waiting = std::mem::take(&mut info.waiting);
+                                self.released.extend(waiting);
                             }
                             self.classed.push(*v);
                             Ok(())

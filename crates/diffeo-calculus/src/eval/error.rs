@@ -57,6 +57,11 @@ pub enum ErrorKind {
         /// The count.
         count: i64,
     },
+    /// The count of a comprehension is beyond any memory.
+    TooLarge {
+        /// The count.
+        count: i64,
+    },
     /// Two sizes that must be equal are not.
     SizeMismatch {
         /// What has the sizes: an operation, or the name of a size.
@@ -193,6 +198,7 @@ impl ErrorKind {
             ErrorKind::IndexOutOfBounds { .. } => "index-out-of-bounds",
             ErrorKind::SliceOutOfBounds { .. } => "slice-out-of-bounds",
             ErrorKind::NegativeCount { .. } => "negative-count",
+            ErrorKind::TooLarge { .. } => "too-large",
             ErrorKind::SizeMismatch { .. } => "size-mismatch",
             ErrorKind::IrregularRows { .. } => "irregular-rows",
             ErrorKind::ShapeMismatch { .. } => "shape-mismatch",
@@ -237,6 +243,9 @@ impl ErrorKind {
                 "the slice {lo}..{hi} does not lie in an array of length {length}"
             ),
             ErrorKind::NegativeCount { count } => format!("a negative count of elements: {count}"),
+            ErrorKind::TooLarge { count } => {
+                format!("an array of {count} elements does not fit into memory")
+            }
             ErrorKind::SizeMismatch { what, expected, found } => {
                 format!("the sizes {expected} and {found} differ: {what}")
             }
@@ -283,6 +292,7 @@ impl ErrorKind {
             | ErrorKind::IndexOutOfBounds { .. }
             | ErrorKind::SliceOutOfBounds { .. }
             | ErrorKind::NegativeCount { .. }
+            | ErrorKind::TooLarge { .. }
             | ErrorKind::SizeMismatch { .. }
             | ErrorKind::ShapeMismatch { .. }
             | ErrorKind::Fail { .. }

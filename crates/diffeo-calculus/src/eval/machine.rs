@@ -19,7 +19,7 @@ use crate::value::{Function, Value};
 use diffeo_base::{Name, Span};
 use std::rc::Rc;
 
-/// The longest trace of an error.
+/// How many open calls the trace of an error names.
 const TRACE: usize = 64;
 
 /// What a run of the machine within a derivative term may take of the native stack, in bytes: it counts
@@ -319,14 +319,20 @@ impl Machine {
         if !via.is_none() {
             trace.push((name.clone(), via));
         }
-        for frame in frames.iter().rev().take(TRACE) {
-            trace.push((name.clone(), frame.code.spans[frame.pc as usize - 1]));
+        // Of a long trace the two ends are of interest.
+        let skipped = frames.len().saturating_sub(TRACE);
+        for (i, frame) in frames.iter().rev().enumerate() {
+            if i < TRACE / 2 || i >= TRACE / 2 + skipped {
+                trace.push((name.clone(), frame.code.spans[frame.pc as usize - 1]));
+            }
             name = &frame.code.name;
-            if !frame.via.is_none() {
+            if !frame.via.is_none() && (i < TRACE / 2 || i >= TRACE / 2 + skipped) {
                 trace.push((name.clone(), frame.via));
             }
         }
-        trace.truncate(TRACE);
+        if trace.len() > TRACE {
+            trace.drain(TRACE / 2..trace.len() - TRACE / 2);
+        }
         trace
     }
 

@@ -17,6 +17,7 @@ use super::reals::{primal, Reals};
 use crate::prim::{Prim, RealOp};
 use crate::show::show;
 use crate::term::Program;
+use crate::typing::is_vector;
 use crate::value::Value;
 use diffeo_base::Span;
 use smallvec::SmallVec;
@@ -78,7 +79,11 @@ pub(crate) fn apply(
         (Prim::Round(rounding), [x]) => cx.reals.round(*rounding, x, cx.site).map(Value::Int),
         (Prim::IsNan, [x]) => Ok(Value::Bool(primal(x).is_nan())),
 
-        (Prim::Add(_), [a, b]) => vectors::binary(cx, RealOp::Add, "+", a, b),
+        (Prim::Add(ty), [a, b]) => {
+            // At types that are no vectors it was written `add(x, y)`.
+            let name = if is_vector(ty) { "+" } else { "add" };
+            vectors::binary(cx, RealOp::Add, name, a, b)
+        }
         (Prim::Sub(_), [a, b]) => vectors::binary(cx, RealOp::Sub, "-", a, b),
         (Prim::MulElements(_), [a, b]) => vectors::binary(cx, RealOp::Mul, "*", a, b),
         (Prim::DivElements(_), [a, b]) => vectors::binary(cx, RealOp::Div, "/", a, b),

@@ -381,10 +381,11 @@ impl<'t> Parser<'t> {
         let kind = if self.at(Kind::Int) {
             match text.parse() {
                 Ok(n) => ExprKind::Int(n),
-                Err(_) => {
-                    self.literal_too_large("this literal is too large for an Int");
-                    ExprKind::Error
-                }
+                // Only as a Real does it have a meaning.
+                Err(_) => match self.real(text) {
+                    Some(x) => ExprKind::Real(x),
+                    None => ExprKind::Error,
+                },
             }
         } else {
             match self.real(text) {

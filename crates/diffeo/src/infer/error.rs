@@ -328,7 +328,9 @@ impl Infer<'_> {
 fn conversion(expected: &Ty, found: &Ty) -> Option<&'static str> {
     match (expected, found) {
         (Ty::Real, Ty::Int) => Some("`real(n)` makes a Real of an Int"),
-        (Ty::Int, Ty::Real) => Some("`floor`, `round` or `trunc` make an Int of a Real"),
+        (Ty::Int, Ty::Real) => Some(
+            "`real(n)` makes a Real of an Int; `floor`, `round` or `trunc` make an Int of a Real",
+        ),
         (Ty::Array(..), Ty::Real | Ty::Int) | (Ty::Real | Ty::Int, Ty::Array(..)) => {
             Some("an operation on each element is a comprehension: `[x + 1 for x in xs]`")
         }

@@ -577,7 +577,10 @@ impl Infer<'_> {
                 self.hole = outer_hole;
                 return Ty::Error;
             }
-            other if self.db.store.open_var(&other).is_some() => {
+            other
+                if self.db.store.open_var(&other).is_some()
+                    && !matches!(ast.exprs[fun].kind, ExprKind::Int(_)) =>
+            {
                 let (from, to) = (self.infer(arg), self.store().fresh());
                 self.unify(fun, &fun_ty, &Ty::fun(from.clone(), to.clone()), &Because::Use);
                 let hole = std::mem::replace(&mut self.hole, outer_hole);
@@ -757,7 +760,7 @@ impl Infer<'_> {
             self.db.report(Diagnostic::error(
                 "special-application",
                 self.span(fun),
-                format!("`jet({k}, {r}, …)` has {c} coefficients for each Real: too many"),
+                format!("`jet({k}, {r}, …)` has more than a million coefficients for each Real"),
             ));
             return Ty::Error;
         }
@@ -789,6 +792,7 @@ impl Infer<'_> {
             let result: Result<(), Clash> = self.store().first_order(ty, &why);
             if let Err(clash) = result {
                 self.report_clash(span, ty, ty, &clash, &Because::Use);
+                return (Ty::Error, Ty::Error);
             }
         }
         (s, t)

@@ -1,6 +1,6 @@
 //! The forms that make, move and take apart values.
 
-use super::{function, Dest, Dst, Function, Head, Item};
+use super::{function, Dest, Dst, Function, Head, Item, Place};
 use crate::array::Array;
 use crate::deep::deep;
 use crate::eval::code::Instr;
@@ -189,13 +189,16 @@ impl Function<'_, '_> {
         if self.is_dead_dest(dest) {
             return;
         }
-        if self.unit.analysis.nodes.is_split(node) {
-            let from = self.all_slots(node);
+        let (leaf, path) = self.unit.analysis.nodes.leaf(node);
+        if self.unit.analysis.nodes.is_split(leaf) {
+            let from = self.all_slots(leaf);
             return self.pack(&from, dest, span);
         }
-        let (leaf, path) = self.unit.analysis.nodes.leaf(node);
         let Some((first, rest)) = path.split_first() else {
             match dest {
+                // It stays where it is.
+                Dest::Into(Dst::Slot(slot)) if matches!(self.place(leaf), Place::Slot(s) if s == *slot) =>
+                    {}
                 Dest::Return => {
                     let value = self.read(leaf);
                     self.emit(Instr::Return { value }, span);

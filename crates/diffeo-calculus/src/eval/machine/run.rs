@@ -10,7 +10,7 @@ use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
-use crate::prim::{int, real, Comparison, IntOp, RealOp};
+use crate::prim::{int, real, Comparison, DiffOp, IntOp, RealOp};
 use crate::value::{Data, Fields, Function, Value};
 use diffeo_base::Span;
 use std::rc::Rc;
@@ -44,11 +44,11 @@ fn take(stack: &mut [Value], base: usize, code: &Code, this: &Value, operand: Op
     }
 }
 
-fn captured(this: &Value) -> &[Value] {
-    match this {
+fn closure(value: &Value) -> Option<(u32, &[Value])> {
+    match value {
         Value::Function(f) => match &**f {
-            Function::Closure { captured, .. } => captured,
-            Function::Pullback(_) => &[],
+            Function::Closure { code, captured } => Some((*code, captured)),
+            Function::Pullback(_) => None,
         },
         Value::Unit
         | Value::Real(_)
@@ -60,8 +60,12 @@ fn captured(this: &Value) -> &[Value] {
         | Value::Array(_)
         | Value::Dual { .. }
         | Value::Active(_)
-        | Value::Zero => &[],
+        | Value::Zero => None,
     }
+}
+
+fn captured(this: &Value) -> &[Value] {
+    closure(this).map_or(&[], |(_, captured)| captured)
 }
 
 #[inline(always)]
@@ -75,6 +79,9 @@ fn holds<T: PartialOrd>(comparison: Comparison, a: T, b: T) -> bool {
         Comparison::Ge => a >= b,
     }
 }
+
+/// More elements than this fit no machine that runs the evaluator: 2^34 Reals are 128 GiB.
+const MOST_ELEMENTS: i64 = 1 << 34;
 
 #[cold]
 fn mistyped(what: &str) -> ErrorKind {
@@ -467,11 +474,31 @@ impl Machine {
                     }
                 }
                 Instr::Diff { diff, to, args } => {
-                    let args: Vec<Value> = args!(args);
+                    let mut args: Vec<Value> = args!(args);
                     let op = code.diffs[diff as usize];
-                    let site = code.spans[pc - 1];
-                    let value = outside!(to, derivative(self, &op, args, site));
-                    set!(to, value);
+                    let plain = match op {
+                        DiffOp::Checkpoint | DiffOp::WithDerivative => self.reals.depth() == 0,
+                        DiffOp::Rd
+                        | DiffOp::Vjp
+                        | DiffOp::Jvp
+                        | DiffOp::Jet { .. }
+                        | DiffOp::StopGradient => false,
+                    };
+                    match closure(&args[0]) {
+                        // Where nothing is differentiated it is a call of the function, the first
+                        // argument, on the last.
+                        Some((number, _)) if plain => {
+                            let new = self.compiler.codes[number as usize].clone();
+                            let point = args.pop().unwrap_or(Value::Unit);
+                            self.push_arg(&new.shape, point);
+                            call!(new, args.swap_remove(0), Resume::Register(to));
+                        }
+                        Some(_) | None => {
+                            let site = code.spans[pc - 1];
+                            let value = outside!(to, derivative(self, &op, args, site));
+                            set!(to, value);
+                        }
+                    }
                 }
 
                 Instr::Jump { target } => pc = target as usize,
@@ -532,6 +559,9 @@ impl Machine {
                     let count = check!(to_int(get!(count)));
                     if count < 0 {
                         check!(Err(ErrorKind::NegativeCount { count }));
+                    }
+                    if count > MOST_ELEMENTS {
+                        check!(Err(ErrorKind::TooLarge { count }));
                     }
                     self.builders.push(ArrayBuilder::new(count as usize));
                     if count < 1 {
