@@ -4,7 +4,7 @@
 mod support;
 
 use diffeo_calculus::prim::{Prim, RealOp};
-use diffeo_calculus::term::{GlobalId, Term};
+use diffeo_calculus::term::{GlobalId, Kind, Term};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use support::*;
@@ -63,15 +63,25 @@ fn an_array_is_updated_in_place() {
 
 #[test]
 fn what_a_branch_does_not_need_is_given_back_where_it_begins() {
-    // A view of the array that only the other branch reads would keep it from being changed in place.
-    let view = |a: Term| slice(Ty::Real, a, int(0), int(1));
+    // Views of the array that only the other branch reads would keep it from being changed in place. There
+    // are many of them, as their registers are soon used for something else.
+    let views = |a: Term, body: &dyn Fn(Term) -> Term| {
+        let mut sum = real(0.0);
+        let mut lets = Vec::new();
+        for _ in 0..8 {
+            let (b, v) = binder("view", reals_ty());
+            lets.push((b, slice(Ty::Real, a.clone(), int(0), int(1))));
+            sum = add(sum, index(Ty::Real, v, int(0)));
+        }
+        term(Kind::Let(lets, Box::new(body(sum))))
+    };
     assert_linear(
         "a conditional",
         alone(reals_ty(), |n| {
             loop_(reals_ty(), numbers(n), int(n), |a, i| {
-                let_(reals_ty(), view(a.clone()), |v| {
-                    let other = update(reals_ty(), a.clone(), int(1), index(Ty::Real, v, int(0)));
-                    if_(ilt(i.clone(), int(0)), other, step(a, i))
+                views(a.clone(), &|sum| {
+                    let other = update(reals_ty(), a.clone(), int(0), sum);
+                    if_(ilt(i.clone(), int(0)), other, step(a.clone(), i.clone()))
                 })
             })
         }),
@@ -79,9 +89,11 @@ fn what_a_branch_does_not_need_is_given_back_where_it_begins() {
     assert_linear(
         "a case distinction",
         alone(reals_ty(), |n| {
-            let ty = reals_ty();
-            loop_(ty.clone(), numbers(n), int(n), |a, i| {
-                case_maybe(ty.clone(), just(ty.clone(), view(a.clone())), a.clone(), |_| step(a, i))
+            loop_(reals_ty(), numbers(n), int(n), |a, i| {
+                views(a.clone(), &|sum| {
+                    let other = update(reals_ty(), a.clone(), int(0), sum);
+                    case_maybe(Ty::Int, just(Ty::Int, i.clone()), other, |j| step(a.clone(), j))
+                })
             })
         }),
     );

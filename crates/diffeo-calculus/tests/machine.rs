@@ -332,7 +332,7 @@ fn nested_states_and_inner_loops() {
     let looped =
         loop_of(&outer, vec![tuple(&inner, vec![int(0), int(1)]), int(0)], int(5), |v, i| {
             split(&tuple_ty(&inner), v[0].clone(), |w| {
-                let sum = loop_(Ty::Int, w[0].clone(), i, |s, j| iadd(s, j));
+                let sum = loop_(Ty::Int, w[0].clone(), i, iadd);
                 let both = tuple(&inner, vec![w[1].clone(), sum]);
                 tuple(&outer, vec![both, iadd(v[1].clone(), w[0].clone())])
             })

@@ -38,6 +38,8 @@ pub(crate) struct Shape {
     pub k: u32,
     /// The order.
     pub r: u32,
+    /// The multi-indices α.
+    pub indices: Vec<Vec<u32>>,
     /// |α| for each α.
     pub degrees: Vec<u32>,
     /// α! for each α.
@@ -78,7 +80,7 @@ impl Shape {
                 }
             }
         }
-        Shape { k, r, degrees, factorials, by_degree, pairs }
+        Shape { k, r, indices, degrees, factorials, by_degree, pairs }
     }
 
     /// The number of multi-indices.

@@ -352,6 +352,9 @@ fn with_derivative(
         return cx.call(f, x.clone());
     }
     match cx.reals().shape(level) {
+        Some(shape) if shape.r > 1 && highest_level(&[rule], 0) < level => {
+            by_rule_of_lower_order(cx, rule, x, level, site)
+        }
         Some(shape) if shape.r > 1 => by_rule_of_all_orders(cx, rule, x, level, site),
         Some(_) | None => by_rule(cx, rule, x, level, site),
     }
@@ -419,6 +422,89 @@ fn by_rule(
         Ok(taped(level, id, p))
     });
     at(cx, sum, site)
+}
+
+/// With coefficients of order R for a rule that captured none of them: `∂ᵢy = V` where
+/// `(Y, V) = rule(x, ∂ᵢx)` with coefficients of order R - 1 at a level of their own. So a rule may use the
+/// function it belongs to: the order falls until the rule meets a plain point.
+fn by_rule_of_lower_order(
+    cx: &mut dyn Caller,
+    rule: &Value,
+    x: &Value,
+    level: u16,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let Some(shape) = cx.reals().shape(level) else { return cx.call(rule, x.clone()) };
+    let position = |alpha: &[u32]| shape.indices.iter().position(|a| a == alpha);
+    let mut total: Option<Value> = None;
+    for i in 0..shape.k as usize {
+        let opened = cx.reals().open_jet(shape.k, shape.r - 1);
+        let (above, lower) = at(cx, opened, site)?;
+        let next = |beta: &[u32]| {
+            let mut alpha = beta.to_vec();
+            alpha[i] += 1;
+            alpha
+        };
+        let reals = cx.reals();
+        let point = map_leaves(x, &mut |v| match coefficients(v, level) {
+            None => Ok::<_, ErrorKind>(v.clone()),
+            Some(c) => {
+                let kept = lower.indices.iter().filter_map(|beta| position(beta));
+                Ok(jet(above, kept.map(|p| c[p].clone()).collect()))
+            }
+        });
+        let variation = map_leaves(x, &mut |v| {
+            let Some(c) = coefficients(v, level) else { return Ok(Value::Real(0.0)) };
+            let mut out = Vec::with_capacity(lower.indices.len());
+            for beta in &lower.indices {
+                let Some(p) = position(&next(beta)) else { continue };
+                out.push(reals.times(f64::from(beta[i] + 1), &c[p], site)?);
+            }
+            if matches!(out[0], Value::Zero) {
+                out[0] = Value::Real(0.0);
+            }
+            Ok(jet(above, out))
+        });
+        let argument =
+            point.and_then(|point| variation.map(|variation| Value::tuple([point, variation])));
+        let (result, _) = call_at_level(cx, above, rule, argument, site)?;
+        let (y, v) = pair(cx, &result, site)?;
+        let start = match total.take() {
+            Some(total) => total,
+            None => {
+                let lifted = map_leaves(&y, &mut |y| {
+                    let constant = super::jet::constant(&shape, below(y, above));
+                    Ok::<_, ErrorKind>(jet(level, constant))
+                });
+                at(cx, lifted, site)?
+            }
+        };
+        let reals = cx.reals();
+        let filled = zip_leaves(RULE, &start, &v, &mut |y, v| {
+            let mut out = coefficients(y, level).map(<[Value]>::to_vec).unwrap_or_default();
+            for (beta, n) in lower.indices.iter().zip(0..) {
+                // Each α is taken from the first variable that it has.
+                if beta[..i].iter().any(|b| *b > 0) {
+                    continue;
+                }
+                let Some(p) = position(&next(beta)) else { continue };
+                let slope = match coefficients(v, above) {
+                    Some(c) => c[n].clone(),
+                    None if n == 0 => v.clone(),
+                    None => Value::Zero,
+                };
+                let by = Value::Real(f64::from(beta[i] + 1));
+                out[p] = reals.divide(&slope, &by, site)?;
+            }
+            Ok(jet(level, out))
+        });
+        total = Some(at(cx, filled, site)?);
+    }
+    match total {
+        Some(total) => Ok(total),
+        // Coefficients in no variables are plain numbers.
+        None => cx.call(rule, Value::tuple([x.clone(), x.clone()])).map(|v| v.fields()[0].clone()),
+    }
 }
 
 /// With coefficients of any order, by Euler's operator: `E y = V + W` where `(Y, V) = rule(x, E x)` and W
