@@ -385,7 +385,23 @@ impl Resolver<'_> {
         }
         let mut diagnostic =
             Diagnostic::error("unknown-name", span, format!("there is no `{}` here", short(name)));
-        if let Some(found) = self.suggest(name) {
+        let usual = match name.as_str() {
+            "len" | "size" => Some("an array's length is `length(xs)`, a list's `length_list(xs)`"),
+            "print" | "println" => Some(
+                "the value of `main` is printed; `trace(\"label\", x)` prints while evaluating",
+            ),
+            "ln" => Some("the natural logarithm is `log`"),
+            "float" => Some("`real(n)` makes a Real of an Int"),
+            "int" => Some("`floor`, `round` or `trunc` make an Int of a Real"),
+            "range" => Some("`iota(n)` is the array of 0 to n - 1; loops and comprehensions count by themselves"),
+            "fold" => Some("`fold_left(f, init, xs)` folds an array, `foldl` and `foldr` a list"),
+            "mod" => Some("the remainder is `a % b`"),
+            "null" | "none" | "None" => Some("a missing value is `Nothing`"),
+            _ => None,
+        };
+        if let Some(usual) = usual {
+            diagnostic = diagnostic.help(usual);
+        } else if let Some(found) = self.suggest(name) {
             diagnostic = diagnostic.help(format!("did you mean `{found}`?"));
         }
         self.db.report(diagnostic);

@@ -426,6 +426,19 @@ impl Session {
             self.db.report(d);
             return None;
         }
+        if let Some(from) = from.as_ref().filter(|t| self.holds_variable(t)) {
+            let ty = printer.ty(from);
+            let d = Diagnostic::error(
+                "entry-type",
+                span,
+                format!(
+                    "`{name}` cannot be run: nothing determines all of its parameter's type, {ty}"
+                ),
+            )
+            .help("annotate the parameters: `def main({x}: {x: Real}) = …`");
+            self.db.report(d);
+            return None;
+        }
         let parameter = from.as_ref().map(|t| printer.ty(t));
         let fields = match from.as_ref().map(|t| self.db.store.shallow(t)) {
             Some(Inferred::Record(fs)) => {
@@ -484,6 +497,25 @@ impl Session {
             );
         }
         (program, global)
+    }
+
+    fn holds_variable(&self, ty: &Inferred) -> bool {
+        match self.db.store.shallow(ty) {
+            Inferred::Var(_) => true,
+            Inferred::Error
+            | Inferred::Real
+            | Inferred::Int
+            | Inferred::Bool
+            | Inferred::String
+            | Inferred::Unit
+            | Inferred::Param(_) => false,
+            Inferred::Tuple(ts) | Inferred::Data(_, ts) => {
+                ts.iter().any(|t| self.holds_variable(t))
+            }
+            Inferred::Record(fs) => fs.iter().any(|(_, t)| self.holds_variable(t)),
+            Inferred::Array(_, t) => self.holds_variable(&t),
+            Inferred::Fun(f) => self.holds_variable(&f.0) || self.holds_variable(&f.1),
+        }
     }
 
     fn holds_function(&self, ty: &Inferred) -> bool {

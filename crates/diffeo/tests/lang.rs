@@ -138,6 +138,11 @@ fn differences(line: &mut dyn FnMut(f64) -> Result<f64, String>) -> Result<(f64,
     Ok((best.0, scale))
 }
 
+/// Whether two numbers are that near; nan is near nothing.
+fn within(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance
+}
+
 fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String> {
     let put = |template: &str| template.replace("FUNCTION", &format!("({f})"));
     let mut point = function(case, &format!("(fn () -> {at})"))?;
@@ -165,7 +170,7 @@ fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String
         let (modes, values) = all.split_at(6);
         let largest = all.iter().fold(1e-30f64, |m, x| m.max(x.abs()));
         for (i, d) in modes.iter().enumerate() {
-            if !((d - modes[0]).abs() <= 1e-9 * largest) {
+            if !within(*d, modes[0], 1e-9 * largest) {
                 return Err(format!("first derivatives: mode {i} differs in {modes:?}"));
             }
         }
@@ -177,7 +182,7 @@ fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String
             let args = [x.clone(), v.clone(), w.clone(), Value::Real(t)];
             Ok(numbers(&line.call(args)?)[0])
         })?;
-        if !((difference - modes[0]).abs() <= 1e-6 * largest.max(scale).max(1.0)) {
+        if !within(difference, modes[0], 1e-6 * largest.max(scale).max(1.0)) {
             return Err(format!("differences give {difference}, the modes {modes:?}"));
         }
         if first_only {
@@ -186,7 +191,7 @@ fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String
         let second = numbers(&function(case, &put(SECOND))?.call([x.clone(), v, w])?);
         let largest = second.iter().fold(largest, |m, x| m.max(x.abs()));
         for (i, d) in second.iter().enumerate() {
-            if !((d - second[0]).abs() <= 1e-8 * largest) {
+            if !within(*d, second[0], 1e-8 * largest) {
                 return Err(format!("second derivatives: mode {i} differs in {second:?}"));
             }
         }

@@ -179,6 +179,8 @@ pub(crate) enum Instr {
     CompareInt { comparison: Comparison, to: u32, a: Operand, b: Operand },
     /// Negation.
     Not { to: u32, a: Operand },
+    /// An Int as a Real.
+    ToReal { to: u32, a: Operand },
     /// Any other operation: an entry of [`Code::prims`].
     Prim { prim: u32, to: u32, args: List },
 
@@ -309,6 +311,7 @@ impl Instr {
             | Instr::Real1 { a, .. }
             | Instr::Int1 { a, .. }
             | Instr::Not { a, .. }
+            | Instr::ToReal { a, .. }
             | Instr::Length { array: a, .. }
             | Instr::Project { from: a, .. }
             | Instr::Unpack { from: a, .. }
@@ -379,6 +382,7 @@ impl Instr {
             | Instr::CompareReal { to, .. }
             | Instr::CompareInt { to, .. }
             | Instr::Not { to, .. }
+            | Instr::ToReal { to, .. }
             | Instr::Prim { to, .. }
             | Instr::Length { to, .. }
             | Instr::Index { to, .. }
@@ -442,6 +446,7 @@ impl Instr {
             | Instr::CompareReal { .. }
             | Instr::CompareInt { .. }
             | Instr::Not { .. }
+            | Instr::ToReal { .. }
             | Instr::Prim { .. }
             | Instr::Length { .. }
             | Instr::Index { .. }

@@ -327,6 +327,14 @@ impl RuntimeError {
         if let Some(name) = function {
             d = d.primary_text(format!("in `{name}`, called here"));
         }
+        if let (ErrorKind::SizeMismatch { .. }, Some((_, caller))) =
+            (&self.kind, self.trace.first())
+        {
+            // The sizes of arguments are compared where the parameters stand.
+            if *caller != span && !caller.is_none() && !in_library(*caller) {
+                d = d.label(*caller, "called here");
+            }
+        }
         if let Some(help) = self.kind.help() {
             d = d.help(help);
         }

@@ -178,6 +178,20 @@ impl Infer<'_> {
                 self.must(at.op, out, r, &because);
                 self.must_be(at.r, r, Class::Vec, "`*` with a Real");
             }
+            (Ty::Tuple(_) | Ty::Record(_), Ty::Tuple(_) | Ty::Record(_)) => {
+                let (lt, rt) = (self.show(&lt), self.show(&rt));
+                self.db.report(
+                    Diagnostic::error(
+                        "type-mismatch",
+                        at.op,
+                        "`*` multiplies two numbers, a Real and a vector, or two arrays elementwise",
+                    )
+                    .label(at.l, format!("this is of type {lt}"))
+                    .label(at.r, format!("this is of type {rt}"))
+                    .help("`inner(x, y)` is the sum of the products of corresponding Reals"),
+                );
+                let _ = self.store().unify(out, &Ty::Error);
+            }
             (Ty::Tuple(_) | Ty::Record(_), _) => {
                 self.must(at.r, &Ty::Real, r, &because);
                 self.must_be(at.l, l, Class::Vec, "`*` with a Real");

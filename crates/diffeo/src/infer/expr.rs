@@ -5,7 +5,7 @@ use super::error::Because;
 use super::pattern::payload;
 use super::{duplicate_field, Infer};
 use crate::db::{DefId, Res};
-use crate::types::{instantiate_params, Clash, Class, Scheme, Size, Ty};
+use crate::types::{instantiate_params, Class, Scheme, Size, Ty};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
     Binding, Clause, Control, ExprId, ExprKind, Ident, PatId, PatKind, TypeId, UnaryOp,
@@ -85,7 +85,7 @@ impl Infer<'_> {
         });
     }
 
-    fn set(&mut self, id: ExprId, ty: &Ty) {
+    pub(super) fn set(&mut self, id: ExprId, ty: &Ty) {
         self.db.module_mut(self.module).expr_ty[id.index()] = ty.clone();
     }
 
@@ -587,7 +587,8 @@ impl Infer<'_> {
                 return if holes { Ty::fun(hole.unwrap_or(Ty::Error), to) } else { to };
             }
             other => {
-                let text = self.show(&other);
+                let literal = matches!(ast.exprs[fun].kind, ExprKind::Int(_));
+                let text = if literal { "Int".to_string() } else { self.show(&other) };
                 let span = self.span(fun);
                 let mut d = Diagnostic::error(
                     "not-a-function",
@@ -667,140 +668,4 @@ impl Infer<'_> {
         let line = |offset: u32| self.db.sources.line_index(f.file, offset as usize);
         line(f.end) != line(a.start)
     }
-
-    /// `builtin("name", args)`: an operation of Core, typed by the annotations around it.
-    fn builtin(&mut self, id: ExprId, arg: ExprId) -> Ty {
-        let ast = self.ast.clone();
-        let parts: Vec<ExprId> = match &ast.exprs[arg].kind {
-            ExprKind::Tuple(es) => es.clone(),
-            _ => vec![arg],
-        };
-        let types: Vec<Ty> = parts.iter().map(|e| self.infer(*e)).collect();
-        let ExprKind::Str(name) = &ast.exprs[parts[0]].kind else { return Ty::Error };
-        let span = self.span(id);
-        let why = self.why(span, &format!("`{name}`"));
-        let needs: Vec<Ty> = match name.as_str() {
-            "vjp" | "jvp" | "rd" | "checkpoint" | "with_derivative" => {
-                match self.store().shallow(&types[1]) {
-                    Ty::Fun(f) => vec![f.0.clone(), f.1.clone()],
-                    _ => Vec::new(),
-                }
-            }
-            "zero_of" | "add" | "inner" | "show" => vec![types[1].clone()],
-            "scale" | "trace" => vec![types[2].clone()],
-            _ => Vec::new(),
-        };
-        let derivative =
-            matches!(name.as_str(), "vjp" | "jvp" | "rd" | "checkpoint" | "with_derivative");
-        for ty in needs {
-            if derivative {
-                self.store().differentiate(&ty);
-            }
-            if let Err(clash) = self.store().first_order(&ty, &why) {
-                self.report_clash(span, &ty, &ty, &clash, &Because::Use);
-            }
-        }
-        self.store().fresh()
-    }
-
-    fn literal(&mut self, id: ExprId, name: &str, max: u64) -> Option<u64> {
-        match self.ast.exprs[id].kind {
-            ExprKind::Int(n) if n <= max => Some(n),
-            _ => {
-                self.db.report(
-                    Diagnostic::error(
-                        "special-application",
-                        self.span(id),
-                        format!("`{name}` needs an integer literal from 0 to {max} here"),
-                    )
-                    .note("the type of the result depends on it"),
-                );
-                None
-            }
-        }
-    }
-
-    fn special_arguments(&mut self, fun: ExprId, arg: ExprId, n: usize) -> Option<Vec<ExprId>> {
-        let ast = self.ast.clone();
-        match &ast.exprs[arg].kind {
-            ExprKind::Tuple(es) if es.len() == n => Some(es.clone()),
-            _ => {
-                self.infer(arg);
-                let (what, how) = if n == 3 {
-                    ("jet", "`jet(k, r, f)`: the number of variables and the order, integer literals, and a function")
-                } else {
-                    (
-                        "derivatives",
-                        "`derivatives(r, f)`: the order, an integer literal, and a function",
-                    )
-                };
-                self.db.report(
-                    Diagnostic::error(
-                        "special-application",
-                        self.span(fun),
-                        format!("`{what}` takes {n} arguments"),
-                    )
-                    .help(format!("write {how}")),
-                );
-                None
-            }
-        }
-    }
-
-    fn apply_jet(&mut self, fun: ExprId, arg: ExprId) -> Ty {
-        let Some(parts) = self.special_arguments(fun, arg, 3) else { return Ty::Error };
-        let k = self.literal(parts[0], "jet", 64);
-        let r = self.literal(parts[1], "jet", 64);
-        self.set(parts[0], &Ty::Int);
-        self.set(parts[1], &Ty::Int);
-        let (s, t) = self.function_argument(parts[2], "jet");
-        let (Some(k), Some(r)) = (k, r) else { return Ty::Error };
-        let c = binomial(r + k, k);
-        if c > 1_000_000 {
-            self.db.report(Diagnostic::error(
-                "special-application",
-                self.span(fun),
-                format!("`jet({k}, {r}, …)` has more than a million coefficients for each Real"),
-            ));
-            return Ty::Error;
-        }
-        let (from, to) = (self.store().fresh(), self.store().fresh());
-        let span = self.span(parts[2]);
-        self.add(Constraint::Jet { of: s, out: from.clone(), c, span });
-        self.add(Constraint::Jet { of: t, out: to.clone(), c, span });
-        Ty::fun(from, to)
-    }
-
-    fn apply_derivatives(&mut self, fun: ExprId, arg: ExprId) -> Ty {
-        let Some(parts) = self.special_arguments(fun, arg, 2) else { return Ty::Error };
-        let r = self.literal(parts[0], "derivatives", 10_000);
-        self.set(parts[0], &Ty::Int);
-        let because = Because::Argument { fun: self.span(fun), name: Some("derivatives".into()) };
-        self.check(parts[1], &Ty::fun(Ty::Real, Ty::Real), &because);
-        let size = r.map_or(Size::Unknown, |r| Size::Known(r + 1));
-        Ty::fun(Ty::Real, Ty::array(size, Ty::Real))
-    }
-
-    fn function_argument(&mut self, id: ExprId, name: &str) -> (Ty, Ty) {
-        let (s, t) = (self.store().fresh(), self.store().fresh());
-        let because = Because::Argument { fun: self.span(id), name: Some(name.into()) };
-        self.check(id, &Ty::fun(s.clone(), t.clone()), &because);
-        let span = self.span(id);
-        let why = self.why(span, &format!("`{name}`"));
-        for ty in [&s, &t] {
-            self.store().differentiate(ty);
-            let result: Result<(), Clash> = self.store().first_order(ty, &why);
-            if let Err(clash) = result {
-                self.report_clash(span, ty, ty, &clash, &Because::Use);
-                return (Ty::Error, Ty::Error);
-            }
-        }
-        (s, t)
-    }
-}
-
-/// The binomial coefficient; saturating.
-pub fn binomial(n: u64, k: u64) -> u64 {
-    let k = k.min(n - k.min(n));
-    (0..k).try_fold(1u64, |acc, i| acc.checked_mul(n - i).map(|p| p / (i + 1))).unwrap_or(u64::MAX)
 }

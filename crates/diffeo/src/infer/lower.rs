@@ -260,9 +260,26 @@ impl Meaning for Infer<'_> {
         self.db
     }
 
-    fn variable(&mut self, name: &Name, _: Span) -> Ty {
+    fn variable(&mut self, name: &Name, span: Span) -> Ty {
         if let Some(ty) = self.type_names.get(name) {
             return ty.clone();
+        }
+        let meant = match name.as_str() {
+            "real" | "float" | "double" => Some("Real"),
+            "int" | "integer" => Some("Int"),
+            "bool" | "boolean" => Some("Bool"),
+            "string" | "str" => Some("String"),
+            _ => None,
+        };
+        if let Some(meant) = meant {
+            self.db.report(
+                Diagnostic::warning(
+                    "type-variable",
+                    span,
+                    format!("`{name}` is a type variable here: it stands for any type"),
+                )
+                .help(format!("the type is written `{meant}`")),
+            );
         }
         let std = self.db.module(self.module).std;
         let var = if self.in_signature {

@@ -10,6 +10,7 @@ mod expr;
 mod lower;
 mod operator;
 mod pattern;
+mod special;
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res};
 use crate::types::{Scheme, Size, Store, Ty, Why};

@@ -81,6 +81,7 @@ impl Function<'_, '_> {
                     Instr::CompareInt { comparison: *comparison, to, a: *a, b: *b }
                 }
                 (Prim::Not, [a]) => Instr::Not { to, a: *a },
+                (Prim::ToReal, [a]) => Instr::ToReal { to, a: *a },
                 (Prim::Length(_), [array]) => Instr::Length { to, array: *array },
                 (Prim::Index(_), [array, index]) => {
                     Instr::Index { to, array: *array, index: *index }

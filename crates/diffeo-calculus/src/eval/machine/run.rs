@@ -111,6 +111,36 @@ fn to_array(value: &Value) -> Result<&Rc<Array>, ErrorKind> {
     }
 }
 
+// Note [Numbers are written in place]
+//
+// A Value made somewhere else and then moved into its register is stored in two pieces, tag and number, and
+// loaded as one: the load waits until both stores are done. So where a register holds a number of the same
+// kind already, as it nearly always does in a loop, only the number is written.
+
+#[inline(always)]
+fn set_real(register: &mut Value, x: f64) {
+    match register {
+        Value::Real(old) => *old = x,
+        other => *other = Value::Real(x),
+    }
+}
+
+#[inline(always)]
+fn set_int(register: &mut Value, n: i64) {
+    match register {
+        Value::Int(old) => *old = n,
+        other => *other = Value::Int(n),
+    }
+}
+
+#[inline(always)]
+fn set_bool(register: &mut Value, b: bool) {
+    match register {
+        Value::Bool(old) => *old = b,
+        other => *other = Value::Bool(b),
+    }
+}
+
 /// An index that lies in the array.
 #[inline(always)]
 fn within(index: i64, length: usize) -> Result<usize, ErrorKind> {
@@ -137,6 +167,25 @@ impl Machine {
             ($to:expr, $value:expr) => {{
                 let value = $value;
                 self.stack[base + $to as usize] = value;
+            }};
+        }
+        // See Note [Numbers are written in place].
+        macro_rules! real {
+            ($to:expr, $x:expr) => {{
+                let x = $x;
+                set_real(&mut self.stack[base + $to as usize], x);
+            }};
+        }
+        macro_rules! int {
+            ($to:expr, $n:expr) => {{
+                let n = $n;
+                set_int(&mut self.stack[base + $to as usize], n);
+            }};
+        }
+        macro_rules! bool {
+            ($to:expr, $b:expr) => {{
+                let b = $b;
+                set_bool(&mut self.stack[base + $to as usize], b);
             }};
         }
         macro_rules! get {
@@ -174,19 +223,18 @@ impl Machine {
             };
         }
         macro_rules! real2 {
-            ($op:expr, $to:expr, $a:expr, $b:expr, $plain:expr, $fast:expr) => {{
-                let value = match (get!($a), get!($b)) {
-                    (Value::Real(a), Value::Real(b)) if $plain => Value::Real($fast(*a, *b)),
+            ($op:expr, $to:expr, $a:expr, $b:expr, $plain:expr, $fast:expr) => {
+                match (get!($a), get!($b)) {
+                    (Value::Real(a), Value::Real(b)) if $plain => real!($to, $fast(*a, *b)),
                     (a, b) => {
                         let value = check!(self.reals.apply($op, a, b, code.spans[pc - 1]));
                         warnings!();
                         release!($a);
                         release!($b);
-                        value
+                        set!($to, value);
                     }
-                };
-                set!($to, value);
-            }};
+                }
+            };
         }
         macro_rules! compare_real {
             ($comparison:expr, $a:expr, $b:expr) => {
@@ -220,7 +268,7 @@ impl Machine {
                             Some(value) => value,
                             None => check!(int::apply($op, a, b)),
                         };
-                        set!($to, Value::Int(value));
+                        int!($to, value);
                     }
                     _ => check!(Err(mistyped("two Ints"))),
                 }
@@ -294,7 +342,11 @@ impl Machine {
                 base = frame.base as usize;
                 via = frame.via;
                 match frame.resume {
-                    Resume::Register(to) => set!(to, value),
+                    Resume::Register(to) => match value {
+                        Value::Real(x) => real!(to, x),
+                        Value::Int(n) => int!(to, n),
+                        value => set!(to, value),
+                    },
                     Resume::Constant { global, to } => {
                         self.constants.pop();
                         let entry = &mut self.globals[global as usize];
@@ -311,7 +363,11 @@ impl Machine {
             let instr = code.instrs[pc];
             pc += 1;
             match instr {
-                Instr::Move { to, from } => set!(to, take!(from)),
+                Instr::Move { to, from } => match get!(from) {
+                    Value::Real(x) => real!(to, *x),
+                    Value::Int(n) => int!(to, *n),
+                    _ => set!(to, take!(from)),
+                },
                 Instr::Drop { register } => set!(register, Value::Unit),
 
                 Instr::AddReal { to, a, b } => real2!(RealOp::Add, to, a, b, true, |a, b| a + b),
@@ -323,37 +379,38 @@ impl Machine {
                 Instr::Real2 { op, to, a, b } => {
                     real2!(op, to, a, b, smooth, |a, b| real::eval(op, a, b));
                 }
-                Instr::Real1 { op, to, a } => {
-                    let value = match get!(a) {
-                        Value::Real(x) if smooth => Value::Real(real::eval(op, *x, 0.0)),
-                        x => {
-                            let site = code.spans[pc - 1];
-                            let value = check!(self.reals.apply(op, x, &Value::Unit, site));
-                            warnings!();
-                            release!(a);
-                            value
-                        }
-                    };
-                    set!(to, value);
-                }
+                Instr::Real1 { op, to, a } => match get!(a) {
+                    Value::Real(x) if smooth => real!(to, real::eval(op, *x, 0.0)),
+                    x => {
+                        let site = code.spans[pc - 1];
+                        let value = check!(self.reals.apply(op, x, &Value::Unit, site));
+                        warnings!();
+                        release!(a);
+                        set!(to, value);
+                    }
+                },
                 Instr::AddInt { to, a, b } => int2!(IntOp::Add, to, a, b, i64::checked_add),
                 Instr::SubInt { to, a, b } => int2!(IntOp::Sub, to, a, b, i64::checked_sub),
                 Instr::Int2 { op, to, a, b } => int2!(op, to, a, b, |_, _| None),
                 Instr::Int1 { op, to, a } => {
                     let a = check!(to_int(get!(a)));
-                    set!(to, Value::Int(check!(int::apply(op, a, 0))));
+                    int!(to, check!(int::apply(op, a, 0)));
                 }
                 Instr::CompareReal { comparison, to, a, b } => {
                     let value = compare_real!(comparison, a, b);
-                    set!(to, Value::Bool(value));
+                    bool!(to, value);
                 }
                 Instr::CompareInt { comparison, to, a, b } => {
                     let value = compare_int!(comparison, a, b);
-                    set!(to, Value::Bool(value));
+                    bool!(to, value);
                 }
                 Instr::Not { to, a } => {
                     let a = check!(to_bool(get!(a)));
-                    set!(to, Value::Bool(!a));
+                    bool!(to, !a);
+                }
+                Instr::ToReal { to, a } => {
+                    let n = check!(to_int(get!(a)));
+                    real!(to, n as f64);
                 }
                 Instr::Prim { prim, to, args } => {
                     let args = args!(args);
@@ -374,18 +431,24 @@ impl Machine {
                 Instr::Length { to, array } => {
                     let length = check!(to_array(get!(array))).len();
                     release!(array);
-                    set!(to, Value::Int(length as i64));
+                    int!(to, length as i64);
                 }
                 Instr::Index { to, array, index } => {
                     let i = check!(to_int(get!(index)));
                     let elements = check!(to_array(get!(array)));
                     let i = check!(within(i, elements.len()));
-                    let value = match elements.reals() {
-                        Some(xs) => Value::Real(xs[i]),
-                        None => elements.get(i),
-                    };
-                    release!(array);
-                    set!(to, value);
+                    match elements.reals() {
+                        Some(xs) => {
+                            let x = xs[i];
+                            release!(array);
+                            real!(to, x);
+                        }
+                        None => {
+                            let value = elements.get(i);
+                            release!(array);
+                            set!(to, value);
+                        }
+                    }
                 }
                 Instr::Update { to, array, index, value } => {
                     let elements = take!(array);
@@ -404,7 +467,7 @@ impl Machine {
                     drop(values);
                     operands.iter().for_each(|operand| release!(operand));
                     for target in &code.targets[targets.range()] {
-                        set!(target.register, Value::Int(sizes[target.index as usize]));
+                        int!(target.register, sizes[target.index as usize]);
                     }
                 }
 
@@ -539,8 +602,8 @@ impl Machine {
                     if count < 1 {
                         pc = exit as usize;
                     } else {
-                        set!(index, Value::Int(0));
-                        set!(limit, Value::Int(count));
+                        int!(index, 0);
+                        int!(limit, count);
                     }
                 }
                 Instr::CountNext { index, limit, body } => {
@@ -567,8 +630,8 @@ impl Machine {
                     if count < 1 {
                         pc = exit as usize;
                     } else {
-                        set!(index, Value::Int(0));
-                        set!(limit, Value::Int(count));
+                        int!(index, 0);
+                        int!(limit, count);
                     }
                 }
                 Instr::BuildPush { value } => {
@@ -648,8 +711,21 @@ impl Machine {
     #[inline(always)]
     fn push_args(&mut self, base: usize, code: &Code, this: &Value, args: List) {
         for operand in &code.operands[args.range()] {
-            let value = take(&mut self.stack, base, code, this, *operand);
-            self.stack.push(value);
+            // See Note [Numbers are written in place].
+            match fetch(&self.stack, base, code, this, *operand) {
+                Value::Real(x) => {
+                    let x = *x;
+                    self.stack.push(Value::Real(x));
+                }
+                Value::Int(n) => {
+                    let n = *n;
+                    self.stack.push(Value::Int(n));
+                }
+                _ => {
+                    let value = take(&mut self.stack, base, code, this, *operand);
+                    self.stack.push(value);
+                }
+            }
         }
     }
 

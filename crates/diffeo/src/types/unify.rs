@@ -1,0 +1,258 @@
+//! Unification: making two types or two sizes agree, and what an operation requires of a type.
+
+use super::{Clash, Class, Size, SizeState, SizeVar, State, Store, Touch, Ty, TyVar, Why};
+
+impl Store {
+    fn occurs(&self, var: TyVar, ty: &Ty) -> bool {
+        match self.shallow(ty) {
+            Ty::Var(v) => v == var,
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {
+                false
+            }
+            Ty::Tuple(ts) | Ty::Data(_, ts) => ts.iter().any(|t| self.occurs(var, t)),
+            Ty::Record(fs) => fs.iter().any(|(_, t)| self.occurs(var, t)),
+            Ty::Array(_, t) => self.occurs(var, &t),
+            Ty::Fun(f) => self.occurs(var, &f.0) || self.occurs(var, &f.1),
+        }
+    }
+
+    /// Makes two types agree.
+    pub fn unify(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
+        let (a, b) = (self.shallow(a), self.shallow(b));
+        match (&a, &b) {
+            (Ty::Error, _) | (_, Ty::Error) => Ok(()),
+            (Ty::Var(v), Ty::Var(w)) if v == w => Ok(()),
+            // The older of two open variables stays, so that chains of variables stay short.
+            (Ty::Var(v), Ty::Var(w))
+                if v < w && matches!(self.vars[w.0 as usize].state, State::Open) =>
+            {
+                self.bind(*w, &a)
+            }
+            (Ty::Var(v), _) if matches!(self.vars[v.0 as usize].state, State::Open) => {
+                self.bind(*v, &b)
+            }
+            (_, Ty::Var(w)) if matches!(self.vars[w.0 as usize].state, State::Open) => {
+                self.bind(*w, &a).map_err(|clash| match clash {
+                    Clash::Types(x, y) => Clash::Types(y, x),
+                    other => other,
+                })
+            }
+            (Ty::Real, Ty::Real)
+            | (Ty::Int, Ty::Int)
+            | (Ty::Bool, Ty::Bool)
+            | (Ty::String, Ty::String)
+            | (Ty::Unit, Ty::Unit) => Ok(()),
+            (Ty::Tuple(xs), Ty::Tuple(ys)) if xs.len() == ys.len() => {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
+            }
+            (Ty::Record(xs), Ty::Record(ys))
+                if xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.0 == y.0) =>
+            {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+            }
+            (Ty::Array(m, x), Ty::Array(n, y)) => {
+                self.unify_size(*m, *n)?;
+                self.unify(x, y)
+            }
+            (Ty::Data(d, xs), Ty::Data(e, ys)) if d == e => {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
+            }
+            (Ty::Fun(f), Ty::Fun(g)) => {
+                self.unify(&f.0, &g.0)?;
+                self.unify(&f.1, &g.1)
+            }
+            (Ty::Param(i), Ty::Param(j)) if i == j => Ok(()),
+            _ => Err(Clash::Types(a, b)),
+        }
+    }
+
+    /// As [`Store::unify`], but sizes that differ become unknown: elements of lists are free.
+    pub fn unify_free(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
+        self.lenient = true;
+        let result = self.unify(a, b);
+        self.lenient = false;
+        result
+    }
+
+    fn bind(&mut self, v: TyVar, ty: &Ty) -> Result<(), Clash> {
+        if self.occurs(v, ty) {
+            return Err(Clash::Infinite);
+        }
+        let level = self.vars[v.0 as usize].level;
+        self.adjust(ty, level);
+        let info = &mut self.vars[v.0 as usize];
+        let (class, why) = (info.class, info.class_why.take());
+        let (fo, eq, touch) = (info.first_order.take(), info.equality.take(), info.touch);
+        let differentiated = info.differentiated;
+        let waiting = std::mem::take(&mut info.waiting);
+        let name = info.name.clone();
+        info.state = State::Bound(ty.clone());
+        // What waits is tried again: two variables made one can decide an operator.
+        self.released.extend(waiting);
+        if let Ty::Var(w) = ty {
+            let other = &mut self.vars[w.0 as usize];
+            other.touch = other.touch.max(touch);
+            if matches!(other.state, State::Open) && other.name.is_none() {
+                other.name = name;
+            }
+        }
+        if differentiated {
+            self.differentiate(ty);
+        }
+        if let Some(why) = why {
+            if let Err(clash) = self.require(ty, class, &why) {
+                if touch == Touch::Literal && why.what == "this literal" {
+                    // As an Int the literal differs from the type in a way that can be shown.
+                    self.vars[v.0 as usize].state = State::Bound(Ty::Int);
+                    return Err(Clash::Types(Ty::Int, ty.clone()));
+                }
+                return Err(clash);
+            }
+        }
+        if let Some(why) = fo {
+            self.first_order(ty, &why)?;
+        }
+        if let Some(why) = eq {
+            self.require_equality(ty, &why)?;
+        }
+        Ok(())
+    }
+
+    /// Requires a type to be in a class.
+    pub fn require(&mut self, ty: &Ty, class: Class, why: &Why) -> Result<(), Clash> {
+        let ty = self.shallow(ty);
+        let fail = |ty: Ty| Err(Clash::Class(ty, class, why.clone()));
+        match &ty {
+            Ty::Error => Ok(()),
+            Ty::Var(v) => {
+                let info = &mut self.vars[v.0 as usize];
+                match info.state {
+                    State::Open => match info.class.meet(class) {
+                        None => {
+                            info.class = Class::Any;
+                            info.class_why = None;
+                            self.bind(*v, &Ty::Real)
+                        }
+                        Some(meet) => {
+                            if meet != info.class || info.class_why.is_none() {
+                                info.class = meet;
+                                info.class_why = Some(why.clone());
+                                let waiting = std::mem::take(&mut info.waiting);
+                                self.released.extend(waiting);
+                            }
+                            self.classed.push(*v);
+                            Ok(())
+                        }
+                    },
+                    State::Rigid | State::General => {
+                        if info.class != Class::Any && info.class.meet(class) == Some(info.class) {
+                            Ok(())
+                        } else {
+                            fail(ty)
+                        }
+                    }
+                    State::Bound(_) => unreachable!("shallow follows bound variables"),
+                }
+            }
+            Ty::Real => Ok(()),
+            Ty::Int => match class {
+                Class::Any | Class::Add | Class::Ord | Class::Num => Ok(()),
+                Class::Vec => fail(ty),
+            },
+            Ty::String => match class {
+                Class::Any | Class::Ord => Ok(()),
+                Class::Add | Class::Num | Class::Vec => fail(ty),
+            },
+            Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => match class {
+                Class::Any => Ok(()),
+                Class::Add | Class::Vec => match &ty {
+                    Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.require(t, Class::Vec, why)),
+                    Ty::Record(fs) => {
+                        fs.iter().try_for_each(|(_, t)| self.require(t, Class::Vec, why))
+                    }
+                    Ty::Array(_, t) => self.require(t, Class::Vec, why),
+                    _ => Ok(()),
+                },
+                Class::Ord | Class::Num => fail(ty),
+            },
+            Ty::Bool | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+                if class == Class::Any {
+                    Ok(())
+                } else {
+                    fail(ty)
+                }
+            }
+        }
+    }
+
+    /// Requires a type to hold no function.
+    pub fn first_order(&mut self, ty: &Ty, why: &Why) -> Result<(), Clash> {
+        match self.shallow(ty) {
+            Ty::Error | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {
+                Ok(())
+            }
+            Ty::Var(v) => {
+                let info = &mut self.vars[v.0 as usize];
+                info.first_order.get_or_insert_with(|| why.clone());
+                Ok(())
+            }
+            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.first_order(t, why)),
+            Ty::Data(d, ts) => {
+                if self.data_has_function[d.0 as usize] {
+                    return Err(Clash::NotFirstOrder(Ty::Data(d, ts), why.clone()));
+                }
+                ts.iter().try_for_each(|t| self.first_order(t, why))
+            }
+            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.first_order(t, why)),
+            Ty::Array(_, t) => self.first_order(&t, why),
+            Ty::Fun(f) => Err(Clash::NotFirstOrder(Ty::Fun(f), why.clone())),
+        }
+    }
+
+    /// Makes two sizes agree.
+    pub fn unify_size(&mut self, a: Size, b: Size) -> Result<(), Clash> {
+        let (ra, rb) = (self.size_root(a), self.size_root(b));
+        let (ca, cb) = (self.size(a), self.size(b));
+        let (open_a, open_b) = (self.is_open_size(a), self.is_open_size(b));
+        match (ca, cb) {
+            (x, y) if x == y => Ok(()),
+            (Size::Var(v), Size::Var(w)) if open_a && open_b => {
+                let level = self.sizes[v.0 as usize].level.min(self.sizes[w.0 as usize].level);
+                let (from, to) =
+                    if self.sizes[w.0 as usize].name.is_some() { (v, w) } else { (w, v) };
+                self.sizes[to.0 as usize].level = level;
+                self.sizes[from.0 as usize].state = SizeState::Bound(Size::Var(to));
+                Ok(())
+            }
+            (Size::Var(v), content) if open_a => {
+                self.sizes[v.0 as usize].state = SizeState::Bound(content);
+                Ok(())
+            }
+            (content, Size::Var(w)) if open_b => {
+                self.sizes[w.0 as usize].state = SizeState::Bound(content);
+                Ok(())
+            }
+            (Size::Unknown, _) | (_, Size::Unknown) => {
+                self.forget(ra);
+                self.forget(rb);
+                Ok(())
+            }
+            _ if self.lenient => {
+                self.forget(ra);
+                self.forget(rb);
+                Ok(())
+            }
+            (x, y) => Err(Clash::Sizes(x, y)),
+        }
+    }
+
+    /// A known size that met an unknown one is unknown.
+    fn forget(&mut self, root: Option<SizeVar>) {
+        if let Some(v) = root {
+            let info = &mut self.sizes[v.0 as usize];
+            if matches!(info.state, SizeState::Bound(_)) {
+                info.state = SizeState::Bound(Size::Unknown);
+            }
+        }
+    }
+}
