@@ -257,6 +257,12 @@ impl Machine {
     #[inline(always)]
     fn room(&mut self, code: &Code) -> Result<(), ErrorKind> {
         let base = self.stack.len() - code.shape_registers;
+        self.registers(base, code)
+    }
+
+    /// Makes the registers of a call from `base`; those that are there already stay as they are.
+    #[inline(always)]
+    fn registers(&mut self, base: usize, code: &Code) -> Result<(), ErrorKind> {
         self.stack.resize(base + code.registers, Value::Unit);
         let size = self.stack.len() * std::mem::size_of::<Value>()
             + self.frames.len() * std::mem::size_of::<Frame>()

@@ -141,6 +141,16 @@ fn set_bool(register: &mut Value, b: bool) {
     }
 }
 
+/// Whether the arguments of a call, one or the components of a tuple (`spread`), are in the shape that the
+/// function wants.
+#[inline(always)]
+fn fits(callee: &Code, args: List, spread: bool) -> bool {
+    match spread {
+        true => callee.flat == Some(args.len as usize),
+        false => callee.flat.is_none() && callee.shape_registers == 1,
+    }
+}
+
 /// An index that lies in the array.
 #[inline(always)]
 fn within(index: i64, length: usize) -> Result<usize, ErrorKind> {
@@ -299,8 +309,15 @@ impl Machine {
         // Calls a function whose arguments are pushed.
         macro_rules! call {
             ($callee:expr, $this:expr, $resume:expr) => {{
-                let (callee, next): (Rc<Code>, Value) = ($callee, $this);
+                let callee: Rc<Code> = $callee;
                 check!(self.room(&callee));
+                enter!(callee, $this, $resume);
+            }};
+        }
+        // Calls a function whose registers are made.
+        macro_rules! enter {
+            ($callee:expr, $this:expr, $resume:expr) => {{
+                let (callee, next): (Rc<Code>, Value) = ($callee, $this);
                 self.frames.push(Frame {
                     code: std::mem::replace(&mut code, callee),
                     this: std::mem::replace(&mut this, next),
@@ -649,12 +666,12 @@ impl Machine {
                 Instr::CallGlobal { to, global, args } => {
                     let number = self.code_of(global);
                     let callee = self.compiler.codes[number as usize].clone();
-                    self.push_args(base, &code, &this, args);
-                    call!(callee, Value::Unit, Resume::Register(to));
+                    check!(self.pass(&callee, base, &code, &this, args));
+                    enter!(callee, Value::Unit, Resume::Register(to));
                 }
                 Instr::CallItself { to, args } => {
-                    self.push_args(base, &code, &this, args);
-                    call!(code.clone(), this.clone(), Resume::Register(to));
+                    check!(self.pass(&code, base, &code, &this, args));
+                    enter!(code.clone(), this.clone(), Resume::Register(to));
                 }
                 Instr::Call { to, function, args, spread } => {
                     let callee = take!(function);
@@ -664,8 +681,13 @@ impl Machine {
                     match &**f {
                         Function::Closure { code: number, .. } => {
                             let new = self.compiler.codes[*number as usize].clone();
-                            self.push_args_for(&new, base, &code, &this, args, spread);
-                            call!(new, callee, Resume::Register(to));
+                            if fits(&new, args, spread) {
+                                check!(self.pass(&new, base, &code, &this, args));
+                                enter!(new, callee, Resume::Register(to));
+                            } else {
+                                self.push_args_for(&new, base, &code, &this, args, spread);
+                                call!(new, callee, Resume::Register(to));
+                            }
                         }
                         Function::Pullback(pullback) => {
                             let site = code.spans[pc - 1];
@@ -707,25 +729,44 @@ impl Machine {
         }
     }
 
-    /// Pushes the arguments of a call.
+    /// Makes the registers of a call and puts the arguments, in the shape that the function wants, into them.
     #[inline(always)]
-    fn push_args(&mut self, base: usize, code: &Code, this: &Value, args: List) {
-        for operand in &code.operands[args.range()] {
+    fn pass(
+        &mut self,
+        callee: &Code,
+        base: usize,
+        code: &Code,
+        this: &Value,
+        args: List,
+    ) -> Result<(), ErrorKind> {
+        let top = self.stack.len();
+        self.registers(top, callee)?;
+        for (i, operand) in code.operands[args.range()].iter().enumerate() {
             // See Note [Numbers are written in place].
             match fetch(&self.stack, base, code, this, *operand) {
                 Value::Real(x) => {
                     let x = *x;
-                    self.stack.push(Value::Real(x));
+                    self.stack[top + i] = Value::Real(x);
                 }
                 Value::Int(n) => {
                     let n = *n;
-                    self.stack.push(Value::Int(n));
+                    self.stack[top + i] = Value::Int(n);
                 }
                 _ => {
                     let value = take(&mut self.stack, base, code, this, *operand);
-                    self.stack.push(value);
+                    self.stack[top + i] = value;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Pushes the arguments of a call.
+    #[inline(always)]
+    fn push_args(&mut self, base: usize, code: &Code, this: &Value, args: List) {
+        for operand in &code.operands[args.range()] {
+            let value = take(&mut self.stack, base, code, this, *operand);
+            self.stack.push(value);
         }
     }
 
@@ -742,11 +783,7 @@ impl Machine {
     ) {
         let top = self.stack.len();
         self.push_args(base, code, this, args);
-        let wanted = match spread {
-            true => callee.flat == Some(args.len as usize),
-            false => callee.flat.is_none() && callee.shape_registers == 1,
-        };
-        if !wanted {
+        if !fits(callee, args, spread) {
             self.adapt(top, spread, &callee.shape);
         }
     }
