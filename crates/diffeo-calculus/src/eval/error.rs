@@ -180,6 +180,8 @@ fn operands(op: &str, xs: &[f64]) -> String {
     let xs: Vec<String> = xs.iter().map(|x| real(*x)).collect();
     let infix = op.chars().all(|c| !c.is_alphabetic());
     match (infix, xs.as_slice()) {
+        // A negative operand would read as the negation of the whole.
+        (true, [a, b]) if a.starts_with('-') => format!("({a}) {op} {b}"),
         (true, [a, b]) => format!("{a} {op} {b}"),
         (true, [a]) => format!("{op}{a}"),
         _ => format!("{op}({})", xs.join(", ")),

@@ -5,6 +5,7 @@
 //! so calls nest as deep as memory allows; only a derivative term runs the machine again on the native
 //! stack, which grows as needed. After an error the machine is as before the call and can be used again.
 
+mod access;
 mod run;
 
 use super::code::{Code, Shape};
@@ -257,12 +258,6 @@ impl Machine {
     #[inline(always)]
     fn room(&mut self, code: &Code) -> Result<(), ErrorKind> {
         let base = self.stack.len() - code.shape_registers;
-        self.registers(base, code)
-    }
-
-    /// Makes the registers of a call from `base`; those that are there already stay as they are.
-    #[inline(always)]
-    fn registers(&mut self, base: usize, code: &Code) -> Result<(), ErrorKind> {
         self.stack.resize(base + code.registers, Value::Unit);
         let size = self.stack.len() * std::mem::size_of::<Value>()
             + self.frames.len() * std::mem::size_of::<Frame>()

@@ -140,6 +140,15 @@ impl Infer<'_> {
             (Ty::Error, _) | (_, Ty::Error) => {
                 let _ = self.store().unify(out, &Ty::Error);
             }
+            // One of them has to become a Real.
+            (Ty::Real, Ty::Int) => {
+                self.must(at.r, &Ty::Real, r, &because);
+                self.must(at.op, out, &Ty::Real, &because);
+            }
+            (Ty::Int, Ty::Real) => {
+                self.must(at.l, &Ty::Real, l, &becauser);
+                self.must(at.op, out, &Ty::Real, &because);
+            }
             (Ty::Int, _) => {
                 self.must(at.r, &Ty::Int, r, &because);
                 self.must(at.op, out, &Ty::Int, &because);
@@ -227,6 +236,10 @@ impl Infer<'_> {
         match (&lt, &rt) {
             (Ty::Error, _) | (_, Ty::Error) => {
                 let _ = self.store().unify(out, &Ty::Error);
+            }
+            (Ty::Int, Ty::Real) => {
+                self.must(at.l, &Ty::Real, l, &becauser);
+                self.must(at.op, out, &Ty::Real, &because);
             }
             (Ty::Int | Ty::Real, _) => {
                 self.must(at.r, &lt, r, &because);

@@ -3,162 +3,21 @@
 //! Plain numbers are worked on at once; everything that carries derivatives goes to [`super::Reals`], and
 //! whole values to [`crate::eval::ops`].
 
+use super::access::{
+    closure, fetch, holds, mistyped, set_bool, set_int, set_real, take, to_array, to_bool, to_int,
+    within, MOST_ELEMENTS,
+};
 use super::{take_field, Frame, Machine, Resume};
-use crate::array::{Array, ArrayBuilder};
-use crate::eval::code::{Code, Instr, List, Operand, Source};
+use crate::array::ArrayBuilder;
+use crate::eval::code::{Code, Instr, Source};
 use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
-use crate::prim::{int, real, Comparison, DiffOp, IntOp, RealOp};
+use crate::prim::{int, real, DiffOp, IntOp, RealOp};
 use crate::value::{Data, Fields, Function, Value};
 use diffeo_base::Span;
 use std::rc::Rc;
-
-/// The value of an operand.
-#[inline(always)]
-fn fetch<'v>(
-    stack: &'v [Value],
-    base: usize,
-    code: &'v Code,
-    this: &'v Value,
-    operand: Operand,
-) -> &'v Value {
-    match operand.source() {
-        Source::Copy(r) | Source::Take(r) => &stack[base + r as usize],
-        Source::Constant(k) => &code.constants[k as usize],
-        Source::Captured(i) => &captured(this)[i as usize],
-        Source::Itself => this,
-    }
-}
-
-/// The value of an operand, moved out of its register if this is the last use.
-#[inline(always)]
-fn take(stack: &mut [Value], base: usize, code: &Code, this: &Value, operand: Operand) -> Value {
-    match operand.source() {
-        Source::Copy(r) => stack[base + r as usize].clone(),
-        Source::Take(r) => std::mem::replace(&mut stack[base + r as usize], Value::Unit),
-        Source::Constant(k) => code.constants[k as usize].clone(),
-        Source::Captured(i) => captured(this)[i as usize].clone(),
-        Source::Itself => this.clone(),
-    }
-}
-
-fn closure(value: &Value) -> Option<(u32, &[Value])> {
-    match value {
-        Value::Function(f) => match &**f {
-            Function::Closure { code, captured } => Some((*code, captured)),
-            Function::Pullback(_) => None,
-        },
-        Value::Unit
-        | Value::Real(_)
-        | Value::Int(_)
-        | Value::Bool(_)
-        | Value::String(_)
-        | Value::Tuple(_)
-        | Value::Data(_)
-        | Value::Array(_)
-        | Value::Dual { .. }
-        | Value::Active(_)
-        | Value::Zero => None,
-    }
-}
-
-fn captured(this: &Value) -> &[Value] {
-    closure(this).map_or(&[], |(_, captured)| captured)
-}
-
-#[inline(always)]
-fn holds<T: PartialOrd>(comparison: Comparison, a: T, b: T) -> bool {
-    match comparison {
-        Comparison::Eq => a == b,
-        Comparison::Ne => a != b,
-        Comparison::Lt => a < b,
-        Comparison::Le => a <= b,
-        Comparison::Gt => a > b,
-        Comparison::Ge => a >= b,
-    }
-}
-
-/// More elements than this fit no machine that runs the evaluator: 2^34 Reals are 128 GiB.
-const MOST_ELEMENTS: i64 = 1 << 34;
-
-#[cold]
-fn mistyped(what: &str) -> ErrorKind {
-    ErrorKind::Internal { message: format!("{what} was expected") }
-}
-
-#[inline(always)]
-fn to_int(value: &Value) -> Result<i64, ErrorKind> {
-    match value {
-        Value::Int(n) => Ok(*n),
-        _ => Err(mistyped("an Int")),
-    }
-}
-
-#[inline(always)]
-fn to_bool(value: &Value) -> Result<bool, ErrorKind> {
-    match value {
-        Value::Bool(b) => Ok(*b),
-        _ => Err(mistyped("a Bool")),
-    }
-}
-
-fn to_array(value: &Value) -> Result<&Rc<Array>, ErrorKind> {
-    match value {
-        Value::Array(array) => Ok(array),
-        _ => Err(mistyped("an array")),
-    }
-}
-
-// Note [Numbers are written in place]
-//
-// A Value made somewhere else and then moved into its register is stored in two pieces, tag and number, and
-// loaded as one: the load waits until both stores are done. So where a register holds a number of the same
-// kind already, as it nearly always does in a loop, only the number is written.
-
-#[inline(always)]
-fn set_real(register: &mut Value, x: f64) {
-    match register {
-        Value::Real(old) => *old = x,
-        other => *other = Value::Real(x),
-    }
-}
-
-#[inline(always)]
-fn set_int(register: &mut Value, n: i64) {
-    match register {
-        Value::Int(old) => *old = n,
-        other => *other = Value::Int(n),
-    }
-}
-
-#[inline(always)]
-fn set_bool(register: &mut Value, b: bool) {
-    match register {
-        Value::Bool(old) => *old = b,
-        other => *other = Value::Bool(b),
-    }
-}
-
-/// Whether the arguments of a call, one or the components of a tuple (`spread`), are in the shape that the
-/// function wants.
-#[inline(always)]
-fn fits(callee: &Code, args: List, spread: bool) -> bool {
-    match spread {
-        true => callee.flat == Some(args.len as usize),
-        false => callee.flat.is_none() && callee.shape_registers == 1,
-    }
-}
-
-/// An index that lies in the array.
-#[inline(always)]
-fn within(index: i64, length: usize) -> Result<usize, ErrorKind> {
-    match usize::try_from(index) {
-        Ok(i) if i < length => Ok(i),
-        Ok(_) | Err(_) => Err(ErrorKind::IndexOutOfBounds { index, length }),
-    }
-}
 
 impl Machine {
     /// Runs code whose registers begin at `base`, until it returns.
@@ -309,15 +168,8 @@ impl Machine {
         // Calls a function whose arguments are pushed.
         macro_rules! call {
             ($callee:expr, $this:expr, $resume:expr) => {{
-                let callee: Rc<Code> = $callee;
-                check!(self.room(&callee));
-                enter!(callee, $this, $resume);
-            }};
-        }
-        // Calls a function whose registers are made.
-        macro_rules! enter {
-            ($callee:expr, $this:expr, $resume:expr) => {{
                 let (callee, next): (Rc<Code>, Value) = ($callee, $this);
+                check!(self.room(&callee));
                 self.frames.push(Frame {
                     code: std::mem::replace(&mut code, callee),
                     this: std::mem::replace(&mut this, next),
@@ -666,12 +518,12 @@ impl Machine {
                 Instr::CallGlobal { to, global, args } => {
                     let number = self.code_of(global);
                     let callee = self.compiler.codes[number as usize].clone();
-                    check!(self.pass(&callee, base, &code, &this, args));
-                    enter!(callee, Value::Unit, Resume::Register(to));
+                    self.push_args(base, &code, &this, args);
+                    call!(callee, Value::Unit, Resume::Register(to));
                 }
                 Instr::CallItself { to, args } => {
-                    check!(self.pass(&code, base, &code, &this, args));
-                    enter!(code.clone(), this.clone(), Resume::Register(to));
+                    self.push_args(base, &code, &this, args);
+                    call!(code.clone(), this.clone(), Resume::Register(to));
                 }
                 Instr::Call { to, function, args, spread } => {
                     let callee = take!(function);
@@ -681,13 +533,8 @@ impl Machine {
                     match &**f {
                         Function::Closure { code: number, .. } => {
                             let new = self.compiler.codes[*number as usize].clone();
-                            if fits(&new, args, spread) {
-                                check!(self.pass(&new, base, &code, &this, args));
-                                enter!(new, callee, Resume::Register(to));
-                            } else {
-                                self.push_args_for(&new, base, &code, &this, args, spread);
-                                call!(new, callee, Resume::Register(to));
-                            }
+                            self.push_args_for(&new, base, &code, &this, args, spread);
+                            call!(new, callee, Resume::Register(to));
                         }
                         Function::Pullback(pullback) => {
                             let site = code.spans[pc - 1];
@@ -726,96 +573,6 @@ impl Machine {
                 }
                 Instr::Return { value } => finish!(take!(value)),
             }
-        }
-    }
-
-    /// Makes the registers of a call and puts the arguments, in the shape that the function wants, into them.
-    #[inline(always)]
-    fn pass(
-        &mut self,
-        callee: &Code,
-        base: usize,
-        code: &Code,
-        this: &Value,
-        args: List,
-    ) -> Result<(), ErrorKind> {
-        let top = self.stack.len();
-        self.registers(top, callee)?;
-        for (i, operand) in code.operands[args.range()].iter().enumerate() {
-            // See Note [Numbers are written in place].
-            match fetch(&self.stack, base, code, this, *operand) {
-                Value::Real(x) => {
-                    let x = *x;
-                    self.stack[top + i] = Value::Real(x);
-                }
-                Value::Int(n) => {
-                    let n = *n;
-                    self.stack[top + i] = Value::Int(n);
-                }
-                _ => {
-                    let value = take(&mut self.stack, base, code, this, *operand);
-                    self.stack[top + i] = value;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Pushes the arguments of a call.
-    #[inline(always)]
-    fn push_args(&mut self, base: usize, code: &Code, this: &Value, args: List) {
-        for operand in &code.operands[args.range()] {
-            let value = take(&mut self.stack, base, code, this, *operand);
-            self.stack.push(value);
-        }
-    }
-
-    /// Pushes the arguments of a call in the shape that the function wants.
-    #[inline(always)]
-    fn push_args_for(
-        &mut self,
-        callee: &Code,
-        base: usize,
-        code: &Code,
-        this: &Value,
-        args: List,
-        spread: bool,
-    ) {
-        let top = self.stack.len();
-        self.push_args(base, code, this, args);
-        if !fits(callee, args, spread) {
-            self.adapt(top, spread, &callee.shape);
-        }
-    }
-
-    /// The argument of a call in one piece.
-    fn one_arg(
-        &mut self,
-        base: usize,
-        code: &Code,
-        this: &Value,
-        args: List,
-        spread: bool,
-    ) -> Value {
-        let operands = code.operands[args.range()].iter();
-        let mut values = operands.map(|operand| take(&mut self.stack, base, code, this, *operand));
-        match spread {
-            true => Value::tuple(values),
-            false => values.next().unwrap_or(Value::Unit),
-        }
-    }
-
-    /// Moves the arguments that were pushed since `top` to `base`, in place of the registers there.
-    #[inline(always)]
-    fn settle(&mut self, base: usize, top: usize) {
-        let args = self.stack.len() - top;
-        if base + args <= top {
-            for i in 0..args {
-                self.stack.swap(base + i, top + i);
-            }
-            self.stack.truncate(base + args);
-        } else {
-            self.stack.drain(base..top);
         }
     }
 }
