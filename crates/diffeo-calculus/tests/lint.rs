@@ -100,7 +100,7 @@ fn each_violation_is_found() {
         ("t : Int = #sizes[{n}, 0, [n]_, Real](1.0)", "the size pattern does not fit"),
         ("t : () = #sizes[{}, 1, _, Real](1.0)", "more sizes given than there are"),
         // Derivatives.
-        ("t : Fun = #stop_gradient[Fun, Fun](con Fun.F(@f))", "a derivative needs first-order types"),
+        ("t : Fun = #checkpoint[Fun, Fun](fn (x : Fun) -> x, con Fun.F(@f))", "a derivative needs first-order types"),
         ("t : Real = #stop_gradient[Real, Int](1.0)", "the result of stop_gradient has type Int"),
         ("t : Real = #rd[Real, Int](@f, 1.0, 1)", "argument 1 has type Real -> Real"),
         ("t : Own = #jet[1, 1, Real, Own](fn (x : Real) -> #fail[Own](\"\"), array[Real]())", "a jet at a variant type"),

@@ -1,5 +1,8 @@
 //! A folder of files for a test, and the program run in it.
 
+// Each test file uses a part of it.
+#![allow(dead_code)]
+
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
