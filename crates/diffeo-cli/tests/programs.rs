@@ -96,7 +96,7 @@ fn values_that_do_not_fit_name_the_field_the_place_and_the_type() {
         .with("ragged.csv", "1,2\n3,4\n5\n")
         .with("latin.csv", b"a,b\n1,\xff\n")
         .with("lines.json", "[\n {\"a\": 1, \"b\": 2},\n {\"a\": 1, \"b\": 2.5}]\n")
-        .with("broken.json", "[1, 2")
+        .with("broken.json", "[{\"a\": 1, \"b\"")
         .with("junk.npy", "1 2 3")
         .with("junk.npz", "1 2 3");
     for (program, x, parts) in [
