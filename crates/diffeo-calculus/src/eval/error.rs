@@ -321,13 +321,22 @@ fn blame(
     })
 }
 
+/// What to say at the call that led into the library.
+fn called(name: &Name) -> String {
+    if *name == "fn" {
+        "within the library, called here".to_string()
+    } else {
+        format!("in `{name}`, called here")
+    }
+}
+
 impl RuntimeError {
     /// The message for the user; places in the standard library are replaced by the call that led there.
     pub fn to_diagnostic(&self, in_library: &dyn Fn(Span) -> bool) -> Diagnostic {
         let (span, function) = blame(self.span, &self.trace, in_library);
         let mut d = Diagnostic::error(self.kind.code(), span, self.kind.message());
         if let Some(name) = function {
-            d = d.primary_text(format!("in `{name}`, called here"));
+            d = d.primary_text(called(&name));
         }
         if let (ErrorKind::SizeMismatch { .. }, Some((_, caller))) =
             (&self.kind, self.trace.first())
@@ -362,7 +371,7 @@ impl RuntimeWarning {
         };
         let mut d = Diagnostic::warning(code, span, message);
         if let Some(name) = function {
-            d = d.primary_text(format!("in `{name}`, called here"));
+            d = d.primary_text(called(&name));
         }
         if code == "nan-derivative" {
             d = d.note("the value is finite, but the derivative does not exist there");
