@@ -16,11 +16,15 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// The highest level of the numbers in some values; numbers of level `own` count by what is below them.
-pub(crate) fn highest_level(values: &[&Value], own: u16) -> u16 {
+/// No level can be above `most`: where it is met, the rest is not looked at.
+pub(crate) fn highest_level(values: &[&Value], own: u16, most: u16) -> u16 {
     let mut highest = 0;
     let mut seen = HashSet::new();
     let mut pending: Vec<Value> = values.iter().map(|v| (*v).clone()).collect();
     while let Some(v) = pending.pop() {
+        if highest >= most {
+            return highest;
+        }
         if is_real(&v) {
             highest = highest.max(level_beside(&v, own));
         } else if let Value::Function(f) = &v {
@@ -30,11 +34,30 @@ pub(crate) fn highest_level(values: &[&Value], own: u16) -> u16 {
                     Function::Pullback(p) => highest = highest.max(p.outer),
                 }
             }
+        } else if let Some(elements) = elements(&v) {
+            for element in elements {
+                if is_real(element) {
+                    highest = highest.max(level_beside(element, own));
+                    if highest >= most {
+                        return highest;
+                    }
+                } else {
+                    pending.push(element.clone());
+                }
+            }
         } else {
             push_parts(&v, &mut pending);
         }
     }
     highest
+}
+
+/// The elements of an array that holds them as values.
+fn elements(v: &Value) -> Option<&[Value]> {
+    match v {
+        Value::Array(a) => a.values(),
+        _ => None,
+    }
 }
 
 /// The level of a number; of one of level `own` that of what is below it.

@@ -109,7 +109,7 @@ fn vjp(
     let output = at(cx, output, site)?;
     cx.reals().operations += entries.len() as u64;
     if level > 1 {
-        tape.outer = tape.outer.max(highest_level(&[x, &output], level));
+        tape.outer = tape.outer.max(highest_level(&[x, &output], level, level - 1));
     }
     let outer = tape.outer;
     let tape = Rc::new(tape);
@@ -297,7 +297,8 @@ fn checkpoint(
     x: &Value,
     site: Span,
 ) -> Result<Value, RuntimeError> {
-    let level = if cx.reals().depth() == 0 { 0 } else { highest_level(&[f, x], 0) };
+    let most = cx.reals().depth() as u16;
+    let level = highest_level(&[f, x], 0, most);
     if level == 0 || cx.reals().shape(level).is_some() {
         return cx.call(f, x.clone());
     }
@@ -325,7 +326,7 @@ fn checkpoint(
     if outputs == 0 {
         return Ok(y);
     }
-    let outer = highest_level(&[f, x], level).min(level - 1);
+    let outer = highest_level(&[f, x], level, level - 1).min(level - 1);
     let reals = cx.reals();
     let block = Block { function, argument, outputs };
     let pushed = reals.tape(level).and_then(|tape| tape.push_block(block, outer, site));
@@ -347,12 +348,13 @@ fn with_derivative(
     x: &Value,
     site: Span,
 ) -> Result<Value, RuntimeError> {
-    let level = if cx.reals().depth() == 0 { 0 } else { highest_level(&[f, rule, x], 0) };
+    let most = cx.reals().depth() as u16;
+    let level = highest_level(&[f, rule, x], 0, most);
     if level == 0 {
         return cx.call(f, x.clone());
     }
     match cx.reals().shape(level) {
-        Some(shape) if shape.r > 1 && highest_level(&[rule], 0) < level => {
+        Some(shape) if shape.r > 1 && highest_level(&[rule], 0, level) < level => {
             by_rule_of_lower_order(cx, rule, x, level, site)
         }
         Some(shape) if shape.r > 1 => by_rule_of_all_orders(cx, rule, x, level, site),
