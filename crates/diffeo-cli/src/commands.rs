@@ -48,7 +48,7 @@ impl Shell {
 
     fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         let module = self.load(path)?;
-        self.session.check(module);
+        self.session.check();
         self.flush()?;
         Ok(module)
     }
@@ -176,14 +176,14 @@ pub fn show(args: &ShowArgs, colored: bool) -> Result<(), Stop> {
             parsed
         }
         Form::Types => {
-            shell.session.check(module);
+            shell.session.check();
             let text = shell.session.show_types(module, args.entry.as_deref());
             let checked = shell.flush();
             print::text(&text)?;
             checked
         }
         Form::Core => {
-            shell.session.check(module);
+            shell.session.check();
             shell.flush()?;
             let text = shell.session.show_core(module, args.entry.as_deref());
             shell.flush()?;

@@ -117,7 +117,7 @@ impl Session {
             syntax: Vec::new(),
         };
         session.library(&Name::new("prelude"));
-        session.check_all();
+        session.check();
         session
     }
 
@@ -284,12 +284,8 @@ impl Session {
         None
     }
 
-    /// Checks everything loaded so far.
-    pub fn check(&mut self, _: ModuleId) {
-        self.check_all();
-    }
-
-    fn check_all(&mut self) {
+    /// Checks everything loaded so far: names, types and patterns.
+    pub fn check(&mut self) {
         let new: Vec<ModuleId> =
             (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
         for id in &new {
@@ -388,7 +384,7 @@ impl Session {
             scope.constructors.extend(from.constructors);
             scope.modules.extend(from.modules);
         }
-        self.check_all();
+        self.check();
         (!self.has_errors()).then_some(id)
     }
 

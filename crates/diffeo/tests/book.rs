@@ -161,7 +161,7 @@ impl Outcome {
 fn program(text: &str, command: &Command) -> Outcome {
     let mut session = Session::new();
     let module = session.load_text("program.deo", text);
-    session.check(module);
+    session.check();
     let has_main = session.definitions(module).iter().any(|name| *name == "main");
     let entry =
         if has_main && !session.has_errors() { session.entry(module, "main") } else { None };

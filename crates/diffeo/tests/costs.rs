@@ -6,7 +6,7 @@ use diffeo::{Kinks, Session};
 fn operations(text: &str) -> (u64, String) {
     let mut session = Session::new();
     let module = session.load_text("costs.deo", text);
-    session.check(module);
+    session.check();
     let entry = session.entry(module, "main");
     let Some(entry) = entry else { panic!("{:?}", session.diagnostics()) };
     let run = session.run(&entry, None, Kinks::Ignore);

@@ -72,7 +72,7 @@ impl Function {
 fn function(case: &Case, text: &str) -> Result<Function, String> {
     let mut session = Session::new();
     let module = session.load_text("case.deo", &case.text);
-    session.check(module);
+    session.check();
     let it = session.expression(Some(module), text);
     let Some(it) = it else { return Err(format!("{text}: {:?}", session.diagnostics())) };
     let entry = session.function(it, "it").ok_or("no entry")?;

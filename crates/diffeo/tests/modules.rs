@@ -13,7 +13,7 @@ fn load(name: &str, files: &[(&str, &str)]) -> (Session, diffeo::ModuleId) {
     let mut session = Session::new();
     let main: PathBuf = folder.join("main.deo");
     let module = session.load_file(&main).expect("main.deo is there");
-    session.check(module);
+    session.check();
     std::fs::remove_dir_all(&folder).expect("the folder was made here");
     (session, module)
 }

@@ -211,26 +211,14 @@ impl Infer<'_> {
                 self.must_be(at.r, r, Class::Vec, "`*` with a Real");
                 self.must(at.op, out, r, &because);
             }
-            _ => match (lv, rv) {
-                (Some(v), Some(w)) if v == w => self.must(at.op, out, l, &because),
-                (Some(v), Some(w)) if self.is_number(v) && self.is_number(w) => {
-                    self.must(at.r, l, r, &because);
-                    self.must(at.op, out, l, &because);
-                }
-                (Some(v), Some(w)) => return Outcome::Wait(vec![v, w]),
-                _ => {
-                    self.must_be(at.l, l, Class::Add, "`*`");
-                    self.must(at.r, l, r, &because);
-                    self.must(at.op, out, l, &because);
-                }
-            },
+            _ => return self.undecided(l, r, out, at, "*"),
         }
         Outcome::Done
     }
 
     fn quotient(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands) -> Outcome {
         let (lt, rt) = (self.store().shallow(l), self.store().shallow(r));
-        let (lv, rv) = (self.db.store.open_var(&lt), self.db.store.open_var(&rt));
+        let rv = self.db.store.open_var(&rt);
         let because = Because::Operator { op: "/", other: at.l };
         let becauser = Because::Operator { op: "/", other: at.r };
         match (&lt, &rt) {
@@ -278,20 +266,27 @@ impl Infer<'_> {
                 self.elements_are_real(r, at, "/");
                 self.must(at.op, out, l, &because);
             }
-            _ => match (lv, rv) {
-                (Some(v), Some(w)) if v == w => self.must(at.op, out, l, &because),
-                (Some(v), Some(w)) if self.is_number(v) && self.is_number(w) => {
-                    self.must(at.r, l, r, &because);
-                    self.must(at.op, out, l, &because);
-                }
-                (Some(v), Some(w)) => return Outcome::Wait(vec![v, w]),
-                _ => {
-                    self.must_be(at.l, l, Class::Add, "`/`");
-                    self.must(at.r, l, r, &because);
-                    self.must(at.op, out, l, &because);
-                }
-            },
+            _ => return self.undecided(l, r, out, at, "/"),
         }
+        Outcome::Done
+    }
+
+    /// A product or quotient of operands of which neither decides it.
+    fn undecided(&mut self, l: &Ty, r: &Ty, out: &Ty, at: Operands, op: &'static str) -> Outcome {
+        let because = Because::Operator { op, other: at.l };
+        match (self.db.store.open_var(l), self.db.store.open_var(r)) {
+            (Some(v), Some(w)) if v == w => {}
+            // Two numbers are of one type.
+            (Some(v), Some(w)) if self.is_number(v) && self.is_number(w) => {
+                self.must(at.r, l, r, &because);
+            }
+            (Some(v), Some(w)) => return Outcome::Wait(vec![v, w]),
+            _ => {
+                self.must_be(at.l, l, Class::Add, &format!("`{op}`"));
+                self.must(at.r, l, r, &because);
+            }
+        }
+        self.must(at.op, out, l, &because);
         Outcome::Done
     }
 

@@ -150,7 +150,7 @@ pub struct Outcome {
 pub fn run(text: &str, kinks: Kinks) -> (Session, ModuleId, Outcome) {
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
-    session.check(module);
+    session.check();
     let mut outcome = Outcome { value: None, diagnostics: Vec::new(), trace: Vec::new() };
     let has_main = session.definitions(module).iter().any(|d| *d == "main");
     if has_main && !session.has_errors() {

@@ -302,13 +302,18 @@ fn checkpoint(
     if level == 0 || cx.reals().shape(level).is_some() {
         return cx.call(f, x.clone());
     }
-    let mut strip = |v: &Value| Ok(below(v, level));
+    let mut walked = 0;
+    let mut strip = |v: &Value| {
+        walked += 1;
+        Ok(below(v, level))
+    };
     let stripped = map_active(f, &mut strip).and_then(|f| Ok((f, map_active(x, &mut strip)?)));
     let (function, argument) = at(cx, stripped, site)?;
     // The levels below may have tapes of their own.
     let y = checkpoint(cx, &function, &argument, site)?;
     let own = detached(level);
     let mut detach = |v: &Value| {
+        walked += 1;
         Ok(if level_of(v) == level {
             taped(own, entry(v, level), below(v, level))
         } else {
@@ -328,6 +333,7 @@ fn checkpoint(
     }
     let outer = highest_level(&[f, x], level, level - 1).min(level - 1);
     let reals = cx.reals();
+    reals.operations += walked;
     let block = Block { function, argument, outputs };
     let pushed = reals.tape(level).and_then(|tape| tape.push_block(block, outer, site));
     let mut id = pushed.map_err(|kind| cx.error(kind, site))?;
