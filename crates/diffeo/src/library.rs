@@ -1,7 +1,16 @@
 //! The standard library, embedded in the program.
 
 /// The modules: their names and texts.
-pub const MODULES: &[(&str, &str)] = &[("prelude", include_str!("../../../std/prelude.deo"))];
+pub const MODULES: &[(&str, &str)] = &[
+    ("prelude", include_str!("../../../std/prelude.deo")),
+    ("linalg", include_str!("../../../std/linalg.deo")),
+    ("ode", include_str!("../../../std/ode.deo")),
+    ("optim", include_str!("../../../std/optim.deo")),
+    ("quadrature", include_str!("../../../std/quadrature.deo")),
+    ("random", include_str!("../../../std/random.deo")),
+    ("root", include_str!("../../../std/root.deo")),
+    ("stats", include_str!("../../../std/stats.deo")),
+];
 
 /// The text of a module of the standard library.
 pub fn source(name: &str) -> Option<&'static str> {

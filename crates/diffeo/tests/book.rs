@@ -312,7 +312,7 @@ fn the_examples_of_the_library_give_their_values() {
             let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
             let examples: Vec<usize> =
                 (0..lines.len()).filter(|i| lines[*i].starts_with("> ")).collect();
-            if examples.is_empty() && *module_name == "prelude" {
+            if examples.is_empty() && (*module_name == "prelude" || !lines.is_empty()) {
                 failures.push(format!("{module_name}.{name} has no example"));
             }
             for i in examples {
@@ -329,24 +329,27 @@ fn the_examples_of_the_library_give_their_values() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The heads of the definitions of a module as written: `name(x: T) -> U`, `name: T`.
+/// The heads of the documented definitions of a module as written: `name(x: T) -> U`, `name: T`.
 fn signatures(source: &str) -> Vec<String> {
-    source
-        .lines()
-        .filter_map(|line| line.strip_prefix("def "))
+    let lines: Vec<&str> = source.lines().collect();
+    let documented = lines.windows(2).filter(|two| two[0].starts_with("##"));
+    documented
+        .filter_map(|two| two[1].strip_prefix("def "))
         .map(|line| line.split(" =").next().unwrap_or(line).to_string())
         .collect()
 }
 
 #[test]
-fn the_library_page_lists_every_definition_of_the_prelude() {
+fn the_pages_of_the_library_list_every_documented_definition() {
     let pages = pages();
-    let (_, page) =
-        pages.iter().find(|(name, _)| name == "library.md").expect("the page library.md");
-    let source = library::source("prelude").expect("the prelude");
-    let missing: Vec<String> =
-        signatures(source).into_iter().filter(|s| !page.contains(&format!("`{s}`"))).collect();
-    assert!(missing.is_empty(), "docs/book/library.md lacks\n{}", missing.join("\n"));
+    for (module, source) in library::MODULES {
+        let file = if *module == "prelude" { "library.md".into() } else { format!("{module}.md") };
+        let page = pages.iter().find(|(name, _)| *name == file);
+        let (_, page) = page.unwrap_or_else(|| panic!("there is no page {file}"));
+        let missing: Vec<String> =
+            signatures(source).into_iter().filter(|s| !page.contains(&format!("`{s}`"))).collect();
+        assert!(missing.is_empty(), "docs/book/{file} lacks\n{}", missing.join("\n"));
+    }
 }
 
 /// A page without its blocks and without the code in its lines.
