@@ -12,6 +12,7 @@ use super::code::{Code, Shape};
 use super::compile::Compiler;
 use super::derivative::{pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning};
+use super::ops::Progress;
 use super::reals::{Kinks, Reals};
 use crate::array::ArrayBuilder;
 use crate::deep::deep;
@@ -35,12 +36,19 @@ pub struct Options {
     pub max_stack: usize,
     /// Takes the lines that the program prints with `trace`.
     pub trace: Box<dyn FnMut(&str)>,
+    /// Takes what the program reports with `progress`.
+    pub progress: Box<dyn FnMut(&Progress<'_>)>,
 }
 
 impl Default for Options {
     /// Kinks are ignored, traces are lost, and open calls may take 1 GiB.
     fn default() -> Options {
-        Options { kinks: Kinks::Ignore, max_stack: 1 << 30, trace: Box::new(|_| {}) }
+        Options {
+            kinks: Kinks::Ignore,
+            max_stack: 1 << 30,
+            trace: Box::new(|_| {}),
+            progress: Box::new(|_| {}),
+        }
     }
 }
 

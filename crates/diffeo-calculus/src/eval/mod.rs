@@ -26,4 +26,5 @@ mod usage;
 
 pub use error::{RuntimeError, RuntimeWarning};
 pub use machine::{Machine, Options};
+pub use ops::Progress;
 pub use reals::Kinks;

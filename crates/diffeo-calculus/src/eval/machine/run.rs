@@ -289,6 +289,7 @@ impl Machine {
                         smooth,
                         program: &self.program,
                         trace: &mut *self.options.trace,
+                        progress: &mut *self.options.progress,
                         site: code.spans[pc - 1],
                     };
                     let value = ops::apply(&mut context, &code.prims[prim as usize], args);
