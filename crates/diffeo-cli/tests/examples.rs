@@ -87,3 +87,47 @@ fn lotka_volterra() {
     near(&result["fitted"]["d"], 0.4, 1e-9);
     near(&result["error"], 0.0, 1e-9);
 }
+
+/// The value is the expected one to so many relative digits.
+fn same(value: &serde_json::Value, expected: f64, relative: f64) {
+    near(value, expected, relative * expected.abs());
+}
+
+/// Both starts lead to the certified parameters and standard deviations of a NIST problem.
+fn certified(file: &str, parameters: &[(&str, f64, f64)], sum_of_squares: f64) {
+    let result = run(&[file]);
+    for start in ["from_start_1", "from_start_2"] {
+        let fit = &result[start];
+        for (name, value, deviation) in parameters {
+            same(&fit[name], *value, 1e-9);
+            same(&fit["standard_deviations"][name], *deviation, 1e-6);
+        }
+        same(&fit["residual_sum"], sum_of_squares, 1e-9);
+    }
+}
+
+#[test]
+fn misra1a() {
+    let parameters =
+        [("b1", 2.3894212918E+02, 2.7070075241E+00), ("b2", 5.5015643181E-04, 7.2668688436E-06)];
+    certified("examples/misra1a.deo", &parameters, 1.2455138894E-01);
+}
+
+#[test]
+fn mgh17() {
+    let parameters = [
+        ("b1", 3.7541005211E-01, 2.0723153551E-03),
+        ("b2", 1.9358469127E+00, 2.2031669222E-01),
+        ("b3", -1.4646871366E+00, 2.2175707739E-01),
+        ("b4", 1.2867534640E-02, 4.4861358114E-04),
+        ("b5", 2.2122699662E-02, 8.9471996575E-04),
+    ];
+    certified("examples/mgh17.deo", &parameters, 5.4648946975E-05);
+}
+
+#[test]
+fn digits() {
+    let result = run(&["examples/digits.deo", "--arg", "table=examples/data/digits.csv.gz"]);
+    assert!(number(&result["held_out_accuracy"]) > 0.93, "{result}");
+    assert_eq!(result["pictures"], 599);
+}
