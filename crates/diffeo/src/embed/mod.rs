@@ -200,7 +200,7 @@ impl Function {
     /// The argument is not of the function's type, the program stops, or its result is no `R`.
     pub fn call<R: FromDiffeo>(&self, argument: impl ToDiffeo) -> Result<R, Error> {
         let (from, to) = self.types();
-        let argument = self.from_rust(&argument, from, "the argument")?;
+        let argument = self.given(&argument, from, "the argument")?;
         let f = self.itself()?;
         let result = self.run(|machine| machine.apply(&f, argument))?;
         self.out(&result, to)
@@ -245,8 +245,8 @@ impl Function {
         cotangent: impl ToDiffeo,
     ) -> Result<(R, G), Error> {
         let (from, to) = self.types();
-        let point = self.from_rust(&point, from, "the point")?;
-        let cotangent = self.from_rust(&cotangent, to, "the cotangent")?;
+        let point = self.given(&point, from, "the point")?;
+        let cotangent = self.given(&cotangent, to, "the cotangent")?;
         let f = self.itself()?;
         let (value, gradient) = self.run(|machine| {
             let pair = machine.derivative(DiffOp::Vjp, vec![f, point])?;
@@ -267,8 +267,8 @@ impl Function {
         tangent: impl ToDiffeo,
     ) -> Result<(R, R), Error> {
         let (from, to) = self.types();
-        let point = self.from_rust(&point, from, "the point")?;
-        let tangent = self.from_rust(&tangent, from, "the tangent")?;
+        let point = self.given(&point, from, "the point")?;
+        let tangent = self.given(&tangent, from, "the tangent")?;
         let f = self.itself()?;
         let pair = self.run(|machine| machine.derivative(DiffOp::Jvp, vec![f, point, tangent]))?;
         Ok((self.out(&pair.fields()[0], to)?, self.out(&pair.fields()[1], to)?))
@@ -306,7 +306,7 @@ impl Function {
         })
     }
 
-    fn from_rust(&self, value: &impl ToDiffeo, ty: &Ty, what: &str) -> Result<Core, Error> {
+    fn given(&self, value: &impl ToDiffeo, ty: &Ty, what: &str) -> Result<Core, Error> {
         let datas = &self.entry.program.datas;
         value.to_diffeo(ty, datas).map_err(|misfit| {
             let message = format!(
