@@ -1,16 +1,116 @@
-//! Diagnostics on standard error: a line that tools can read, then the source with labels, notes
-//! and help.
+//! Messages on standard error.
+//!
+//! For people: a line that tools can read, then the source with labels, notes and help. Or one JSON
+//! object a line, for tools.
 
-use crate::args::Color;
+use crate::args::{Color, MessageFormat};
 use crate::excerpt::Excerpts;
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::term::termcolor::{Ansi, ColorSpec, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles};
-use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+use diffeo_base::{Diagnostic, Label, Severity, SourceMap, Span};
+use serde_json::{json, Value as Json};
 use std::io::{self, IsTerminal, Write};
 
+/// How messages are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Messages {
+    format: MessageFormat,
+    colored: bool,
+}
+
+impl Messages {
+    /// As the command line asks for.
+    pub fn new(format: MessageFormat, color: Color) -> Messages {
+        Messages { format, colored: is_colored(color) }
+    }
+
+    /// Whether they are for people.
+    pub fn is_human(self) -> bool {
+        self.format == MessageFormat::Human
+    }
+
+    /// Writes messages to standard error; that it cannot be written to is no reason to stop.
+    pub fn report(self, sources: &SourceMap, diagnostics: &[Diagnostic]) {
+        let mut err = io::stderr().lock();
+        for diagnostic in diagnostics {
+            let text = match self.format {
+                MessageFormat::Human => rendered(sources, diagnostic, self.colored),
+                MessageFormat::Json => format!("{}\n", as_json(sources, diagnostic)).into_bytes(),
+            };
+            let _ = err.write_all(&text);
+        }
+    }
+
+    /// Writes a line of `trace`.
+    pub fn trace(self, line: &str) {
+        let _ = match self.format {
+            MessageFormat::Human => writeln!(io::stderr().lock(), "{line}"),
+            MessageFormat::Json => writeln!(io::stderr().lock(), "{}", json!({ "trace": line })),
+        };
+    }
+
+    /// Writes what was done: names, and what there is to say as text and as data.
+    pub fn summary(self, entries: &[(&str, String, Json)]) {
+        let mut err = io::stderr().lock();
+        match self.format {
+            MessageFormat::Human => {
+                for (name, text, _) in entries {
+                    let _ = writeln!(err, "{name}: {text}");
+                }
+            }
+            MessageFormat::Json => {
+                let entries =
+                    entries.iter().map(|(name, _, data)| (name.to_string(), data.clone()));
+                let object: serde_json::Map<String, Json> = entries.collect();
+                let _ = writeln!(err, "{}", json!({ "summary": object }));
+            }
+        }
+    }
+}
+
+/// A place: file, line and column from 1, and bytes from 0.
+fn json_place(sources: &SourceMap, span: Span) -> Json {
+    if span.is_none() {
+        return Json::Null;
+    }
+    let (start, end) =
+        (sources.line_column(span), sources.line_column(Span { start: span.end, ..span }));
+    json!({
+        "file": sources.name(span.file),
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "start_byte": span.start,
+        "end_byte": span.end,
+    })
+}
+
+fn as_json(sources: &SourceMap, diagnostic: &Diagnostic) -> Json {
+    let label = |label: &Label| json!({ "place": json_place(sources, label.span), "message": label.message });
+    json!({
+        "severity": kind(diagnostic.severity),
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "place": json_place(sources, diagnostic.primary.span),
+        "text": diagnostic.primary.message,
+        "labels": diagnostic.labels.iter().map(label).collect::<Vec<Json>>(),
+        "notes": diagnostic.notes,
+        "help": diagnostic.help,
+    })
+}
+
+/// The word for a severity.
+fn kind(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
 /// Whether messages are to be coloured.
-pub fn is_colored(choice: Color) -> bool {
+fn is_colored(choice: Color) -> bool {
     match choice {
         Color::Always => true,
         Color::Never => false,
@@ -20,19 +120,6 @@ pub fn is_colored(choice: Color) -> bool {
             !declined && !dumb && io::stderr().is_terminal()
         }
     }
-}
-
-/// Writes messages to standard error; that it cannot be written to is no reason to stop.
-pub fn report(sources: &SourceMap, diagnostics: &[Diagnostic], colored: bool) {
-    let mut err = io::stderr().lock();
-    for diagnostic in diagnostics {
-        let _ = err.write_all(&rendered(sources, diagnostic, colored));
-    }
-}
-
-/// Writes a line of `trace` to standard error.
-pub fn trace(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// The message as it is shown.
@@ -97,11 +184,7 @@ fn header(
         write!(out, "{}:{}:{}: ", sources.name(place.file), at.line, at.column)?;
     }
     out.set_color(styles.header(severity(diagnostic.severity)))?;
-    let kind = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    write!(out, "{kind}[{}]", diagnostic.code)?;
+    write!(out, "{}[{}]", kind(diagnostic.severity), diagnostic.code)?;
     out.set_color(styles.header_message())?;
     write!(out, ": {}", diagnostic.message)?;
     out.set_color(&ColorSpec::new())?;

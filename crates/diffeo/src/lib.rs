@@ -17,5 +17,5 @@ mod types;
 
 pub use db::ModuleId;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
-pub use diffeo_calculus::eval::{Kinks, Options};
+pub use diffeo_calculus::eval::{Exceeded, Kinks, Limits, MemoryLimit, Options, Progress};
 pub use session::{Entry, LoadError, Run, Session};
