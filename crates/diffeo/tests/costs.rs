@@ -77,7 +77,7 @@ import root
 def f(c: Real) -> Real = root.newton(fn (p, x) -> x ^ 3 + x * c - p, c * c, START)
 def g(c: Real) -> Real = root.bisect(fn x -> x ^ 3 + x * c - c * c, 0.0, START)
 def main = ";
-    for (solve, far) in [("f", "1e40"), ("g", "1e100")] {
+    for (solve, far) in [("f", "1e12"), ("g", "1e100")] {
         let at = |start: &str, main: &str| {
             operations(&format!("{}{main}", program.replace("START", start))).0 as f64
         };
