@@ -8,7 +8,8 @@ use crate::excerpt::Excerpts;
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::term::termcolor::{Ansi, ColorSpec, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles};
-use diffeo_base::{Diagnostic, Label, Severity, SourceMap, Span};
+use diffeo::Message;
+use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
 use serde_json::{json, Value as Json};
 use std::io::{self, IsTerminal, Write};
 
@@ -36,9 +37,16 @@ impl Messages {
         for diagnostic in diagnostics {
             let text = match self.format {
                 MessageFormat::Human => rendered(sources, diagnostic, self.colored),
-                MessageFormat::Json => format!("{}\n", as_json(sources, diagnostic)).into_bytes(),
+                MessageFormat::Json => {
+                    // A message has no part that JSON cannot hold.
+                    let json = serde_json::to_string(&Message::new(sources, diagnostic));
+                    json.unwrap_or_default().into_bytes()
+                }
             };
             let _ = err.write_all(&text);
+            if self.format == MessageFormat::Json {
+                let _ = err.write_all(b"\n");
+            }
         }
     }
 
@@ -67,38 +75,6 @@ impl Messages {
             }
         }
     }
-}
-
-/// A place: file, line and column from 1, and bytes from 0.
-fn json_place(sources: &SourceMap, span: Span) -> Json {
-    if span.is_none() {
-        return Json::Null;
-    }
-    let (start, end) =
-        (sources.line_column(span), sources.line_column(Span { start: span.end, ..span }));
-    json!({
-        "file": sources.name(span.file),
-        "line": start.line,
-        "column": start.column,
-        "end_line": end.line,
-        "end_column": end.column,
-        "start_byte": span.start,
-        "end_byte": span.end,
-    })
-}
-
-fn as_json(sources: &SourceMap, diagnostic: &Diagnostic) -> Json {
-    let label = |label: &Label| json!({ "place": json_place(sources, label.span), "message": label.message });
-    json!({
-        "severity": kind(diagnostic.severity),
-        "code": diagnostic.code,
-        "message": diagnostic.message,
-        "place": json_place(sources, diagnostic.primary.span),
-        "text": diagnostic.primary.message,
-        "labels": diagnostic.labels.iter().map(label).collect::<Vec<Json>>(),
-        "notes": diagnostic.notes,
-        "help": diagnostic.help,
-    })
 }
 
 /// The word for a severity.

@@ -10,13 +10,14 @@ mod run;
 
 use super::code::{Code, Shape};
 use super::compile::Compiler;
-use super::derivative::{pull_back, Caller};
+use super::derivative::{derivative, pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning};
 use super::limits::Limits;
 use super::ops::Progress;
 use super::reals::{Kinks, Reals};
 use crate::array::ArrayBuilder;
 use crate::deep::deep;
+use crate::prim::DiffOp;
 use crate::term::{GlobalId, Kind, Program};
 use crate::value::{Function, Value};
 use diffeo_base::{Name, Span};
@@ -192,6 +193,18 @@ impl Machine {
                 value
             }
         }
+    }
+
+    /// The value of a derivative term at the values of its arguments.
+    ///
+    /// # Errors
+    /// What stops the program in the functions called; a tangent or cotangent of another shape than its
+    /// point.
+    pub fn derivative(&mut self, op: DiffOp, args: Vec<Value>) -> Result<Value, RuntimeError> {
+        let site = self.site();
+        let value = derivative(self, &op, args, site);
+        self.collect_warnings();
+        value
     }
 
     /// How many operations were carried out so far: instructions, and elements in work on whole arrays.
