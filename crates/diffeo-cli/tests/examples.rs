@@ -125,7 +125,7 @@ fn pendulum() {
 #[test]
 fn option() {
     let result = run(&["examples/option.deo"]);
-    let (price, spot, strike, rate, years) = (9.5, 100.0, 105.0, 0.03, 1.0f64);
+    let (price, spot, strike, rate, years) = (9.5f64, 100.0f64, 105.0f64, 0.03f64, 1.0f64);
     let volatility = number(&result["volatility"]);
     let density = |x: f64| (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
     // Simpson's rule from -12.

@@ -81,7 +81,8 @@ def main = ";
         let at = |start: &str, main: &str| {
             operations(&format!("{}{main}", program.replace("START", start))).0 as f64
         };
-        let (near, value) = (at("2.0", &format!("{solve}(3.0)")), at(far, &format!("{solve}(3.0)")));
+        let (near, value) =
+            (at("2.0", &format!("{solve}(3.0)")), at(far, &format!("{solve}(3.0)")));
         assert!(value > 2.0 * near, "{solve}: {value} operations from far, {near} from near");
         for derivative in ["grad(SOLVE)(3.0)", "grad(grad(SOLVE))(3.0)"] {
             let main = derivative.replace("SOLVE", solve);
