@@ -338,7 +338,7 @@ mod tests {
             .map(|ty| global("c", ty.clone(), Kind::Prim(Prim::Fail(ty), vec![message()])))
             .collect();
         globals.push(global("main", result, apply(arguments)));
-        Program { datas: Vec::new(), globals }
+        Program { datas: Vec::new(), globals, library: Vec::new() }
     }
 
     fn reads_back(program: &Program) {

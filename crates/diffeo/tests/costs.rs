@@ -71,6 +71,29 @@ def main =
 }
 
 #[test]
+fn the_derivative_of_a_solution_does_not_go_through_the_iterations() {
+    let program = "
+import root
+def f(c: Real) -> Real = root.newton(fn (p, x) -> x ^ 3 + x * c - p, c * c, START)
+def g(c: Real) -> Real = root.bisect(fn x -> x ^ 3 + x * c - c * c, 0.0, START)
+def main = ";
+    for (solve, far) in [("f", "1e12"), ("g", "1e100")] {
+        let at = |start: &str, main: &str| {
+            operations(&format!("{}{main}", program.replace("START", start))).0 as f64
+        };
+        let (near, value) =
+            (at("2.0", &format!("{solve}(3.0)")), at(far, &format!("{solve}(3.0)")));
+        assert!(value > 2.0 * near, "{solve}: {value} operations from far, {near} from near");
+        for derivative in ["grad(SOLVE)(3.0)", "grad(grad(SOLVE))(3.0)"] {
+            let main = derivative.replace("SOLVE", solve);
+            let more = at(far, &main) - at("2.0", &main);
+            println!("{main}: {more} operations more from far, the value {}", value - near);
+            assert!(more < 1.05 * (value - near), "{main}: {more}, the value {}", value - near);
+        }
+    }
+}
+
+#[test]
 fn an_input_at_two_positions_has_the_sum_of_its_derivatives_in_each() {
     let text = "
 type Tree = Leaf(Real) | Node(Tree, Tree)
