@@ -166,6 +166,8 @@ def main = EXPRESSION";
     let cost = |expression| count(expression) - count("a[0, 0]");
     let solve = cost("grad(solved)(a)[0, 0]") / cost("solved(a)");
     let logdet = cost("grad(logdet)(a)[0, 0]") / cost("sum(linalg.inverse(a)[0])");
-    println!("gradient of solve {solve:.2} times the value, of logdet {logdet:.2} times the inverse");
+    println!(
+        "gradient of solve {solve:.2} times the value, of logdet {logdet:.2} times the inverse"
+    );
     assert!(solve < 2.0 && logdet < 2.0, "{solve}, {logdet}");
 }
