@@ -2,7 +2,7 @@
 //!
 //! An entry is a constant, takes `()`, or takes a record, each field of which is a parameter.
 
-use diffeo::data::{read_argument, Field};
+use diffeo::data::{read_argument, Field, Place, Target};
 use diffeo::Entry;
 use diffeo_base::{closest, Diagnostic, Name, Span};
 use diffeo_calculus::value::Value;
@@ -78,6 +78,16 @@ fn record(
                 .help(format!("give it with `--arg {field}=…`")),
         );
     }
+    let from_input = |(field, ty): &&(Name, Ty)| {
+        let place =
+            given(field).filter(|_| *ty != Ty::String).and_then(|(_, text)| Place::of(text));
+        place.is_some_and(|place| place.target == Target::Standard)
+    };
+    let mut inputs = fields.iter().filter(from_input);
+    if let (Some((first, _)), Some((second, _))) = (inputs.next(), inputs.next()) {
+        let message = format!("`{first}` and `{second}` are both to be read from standard input");
+        wrong.push(Diagnostic::error("argument", Span::NONE, message));
+    }
     if !wrong.is_empty() {
         return Err(Refusal::Usage(wrong));
     }
@@ -85,7 +95,7 @@ fn record(
     for (field, ty) in fields {
         let Some((_, text)) = given(field) else { continue };
         let field = Field { name: field, ty, written: Some(written(field)) };
-        match read_argument(text, &field, datas) {
+        match read_argument(text, &field, datas, &|| Ok(())) {
             Ok(value) => values.push(value),
             Err(error) => wrong.push(error.to_diagnostic(datas)),
         }

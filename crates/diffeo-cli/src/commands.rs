@@ -3,7 +3,7 @@
 use crate::args::{CheckArgs, EvalArgs, Evaluation, Form, Kinks, RunArgs, ShowArgs};
 use crate::arguments::{argument, Refusal};
 use crate::{print, render, Stop};
-use diffeo::data::{check_writable, write_file, Format};
+use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
 use diffeo::{Entry, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
@@ -92,23 +92,28 @@ fn result_type(entry: &Entry) -> &Ty {
 /// `diffeo run`
 pub fn run(args: &RunArgs, colored: bool) -> Result<(), Stop> {
     let mut shell = Shell::new(colored);
-    if let Some(out) = &args.out {
-        let format = Format::of(&out.to_string_lossy()).filter(|format| *format != Format::Npz);
-        if format.is_none() {
-            let message = format!("`--out {}` ends in none of .json, .npy, .csv", out.display());
-            return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
-        }
-    }
+    let out = match &args.out {
+        None => None,
+        Some(out) => Some(Place::of(out).ok_or_else(|| {
+            let message = format!("`--out {out}` ends in none of .json, .csv, .tsv, .npy, .npz");
+            let help = format!("write the format after it, as in `{out}:csv`");
+            shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
+        })?),
+    };
     let module = shell.checked(&args.file)?;
     let entry = shell.entry(module, &args.entry)?;
     let datas = &entry.program.datas;
     let ty = result_type(&entry);
     // Known before the work is done, not after.
-    if let Some(out) = &args.out {
-        check_writable(out, ty, datas).map_err(|error| {
+    let refused = |error: Box<DataError>| match error.problem {
+        Problem::Closed => Stop::OutputClosed,
+        _ => {
             shell.report(&[error.to_diagnostic(datas)]);
             Stop::Refused
-        })?;
+        }
+    };
+    if let Some(out) = &out {
+        check_writable(out, ty, datas).map_err(refused)?;
     }
     let arg = argument(&entry, &args.args).map_err(|refusal| match refusal {
         Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
@@ -118,12 +123,9 @@ pub fn run(args: &RunArgs, colored: bool) -> Result<(), Stop> {
         }
     })?;
     let value = shell.evaluate(&entry, arg, &args.evaluation)?;
-    match &args.out {
+    match &out {
         None => print::value(&value, ty, datas, args.evaluation.json),
-        Some(out) => write_file(out, &value, ty, datas).map_err(|error| {
-            shell.report(&[error.to_diagnostic(datas)]);
-            Stop::Refused
-        }),
+        Some(out) => write_result(out, &value, ty, datas).map_err(refused),
     }
 }
 
