@@ -68,7 +68,7 @@ pub struct RunArgs {
     pub entry: String,
 
     /// Write the result to this .json, .csv, .tsv, .npy or .npz file instead of printing it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub out: Option<String>,
 
     /// How to evaluate it.

@@ -126,8 +126,9 @@ impl<R: BufRead> Table<R> {
         let (only, quoted) = self.records.cell(0);
         let others = [b',', b';', b'\t'].into_iter().filter(|&b| b != self.separator);
         let other = others.into_iter().find(|b| only.contains(b));
+        let broken = |i| matches!(self.records.cell(i), (cell, false) if cell.contains(&b'\r'));
         self.records.failure(match other {
-            _ if only.contains(&b'\r') && !quoted => Problem::CarriageReturns,
+            _ if (0..self.records.len()).any(broken) => Problem::CarriageReturns,
             Some(other) if self.records.len() == 1 && !quoted => {
                 Problem::Separator(self.separator as char, other as char)
             }

@@ -190,3 +190,53 @@ fn write(
 fn unexpected() -> io::Error {
     io::Error::other("the value is not of its type")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{encode, Place};
+    use crate::data::BUFFER;
+    use diffeo_calculus::array::Array;
+    use diffeo_calculus::ty::Ty;
+    use diffeo_calculus::value::Value;
+    use std::io::{self, Write};
+
+    /// Counts bytes and keeps none.
+    #[derive(Default)]
+    struct Counted {
+        largest: usize,
+        all: usize,
+    }
+
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.largest = self.largest.max(bytes.len());
+            self.all += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn results_are_written_piece_by_piece() {
+        let reals: Vec<f64> = (0..500_000).map(|i| f64::from(i).sqrt()).collect();
+        let rows = Value::array(Array::nested(5, Array::from_reals(reals)));
+        let ty = Ty::array(Ty::array(Ty::Real));
+        let record = Ty::Record([("a".into(), ty.clone())].into());
+        let fields = Value::tuple([rows.clone()]);
+        for (name, value, ty) in [
+            ("a.json", &rows, &ty),
+            ("a.csv", &rows, &ty),
+            ("a.csv.gz", &rows, &ty),
+            ("a.npy", &rows, &ty),
+            ("a.npz", &fields, &record),
+        ] {
+            let place = Place::of(name).expect("a name with a format");
+            let mut out = Counted::default();
+            encode(&mut out, &place, value, ty, &[]).expect("nothing fails");
+            assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");
+        }
+    }
+}
