@@ -51,6 +51,21 @@ impl<'a> Input<'a> {
         Ok(start(source)? == GZIP)
     }
 
+    /// All there is. (`read_to_end` would touch twice the memory.)
+    pub fn read_all(self) -> io::Result<Vec<u8>> {
+        let mut input = self.buffered();
+        let mut all = Vec::new();
+        loop {
+            let piece = input.fill_buf()?;
+            if piece.is_empty() {
+                return Ok(all);
+            }
+            all.extend_from_slice(piece);
+            let n = piece.len();
+            input.consume(n);
+        }
+    }
+
     /// With a buffer.
     pub fn buffered(self) -> BufReader<Input<'a>> {
         BufReader::with_capacity(BUFFER, self)

@@ -20,7 +20,7 @@ use std::fmt;
 /// How deep the data may be nested. Only inductive types other than lists nest at all.
 const DEPTH: usize = 20_000;
 
-/// After so many elements of an array the reading is checked.
+/// After so many values the reading is checked.
 const CHECKED: usize = 1 << 10;
 
 /// Reads the bytes of a whole text.
@@ -50,7 +50,7 @@ pub(super) fn read(
     datas: &[DataDecl],
     check: Check<'_>,
 ) -> Result<Value, Failure> {
-    let mut reader = Reader { datas, check, path: Vec::new(), depth: 0, problem: None };
+    let mut reader = Reader { datas, check, values: 0, path: Vec::new(), depth: 0, problem: None };
     let mut column = Column::new(ty);
     let mut json = serde_json::Deserializer::from_str(text);
     json.disable_recursion_limit();
@@ -88,6 +88,7 @@ fn syntax(error: &serde_json::Error) -> Problem {
 struct Reader<'a> {
     datas: &'a [DataDecl],
     check: Check<'a>,
+    values: usize,
     path: Vec<Step>,
     depth: usize,
     problem: Option<Problem>,
@@ -101,9 +102,10 @@ impl Reader<'_> {
         E::custom("")
     }
 
-    /// Asks whether to go on, after some elements of an array.
-    fn check<E: serde::de::Error>(&mut self, elements: usize) -> Result<(), E> {
-        if !(elements + 1).is_multiple_of(CHECKED) {
+    /// Counts a value, and asks now and then whether to go on.
+    fn count<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        self.values += 1;
+        if !self.values.is_multiple_of(CHECKED) {
             return Ok(());
         }
         (self.check)().map_err(|error| self.fail(|_| Problem::Unreadable(reason(&error))))
@@ -173,6 +175,7 @@ impl<'de> DeserializeSeed<'de> for Element<'_, '_> {
         if self.reader.depth >= DEPTH {
             return Err(self.reader.fail(|_| Problem::TooDeep(DEPTH)));
         }
+        self.reader.count()?;
         stacker::maybe_grow(RED_ZONE, SEGMENT, || json.deserialize_any(self))
     }
 }
@@ -255,7 +258,6 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 reader.depth += 1;
                 let before = elements.len();
                 for i in 0.. {
-                    reader.check(i)?;
                     reader.path.push(Step::Index(i));
                     let seed = Element { ty: element, column: elements, reader };
                     if seq.next_element_seed(seed)?.is_none() {
@@ -305,7 +307,6 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 let element = args.first().unwrap_or(&Ty::Unit);
                 let mut items = Vec::new();
                 loop {
-                    reader.check(items.len())?;
                     let mut item = Column::new(element);
                     reader.path.push(Step::Index(items.len()));
                     let seed = Element { ty: element, column: &mut item, reader };

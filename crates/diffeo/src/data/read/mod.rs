@@ -14,7 +14,7 @@ use super::reason;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use input::Input;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// What an argument is read into.
@@ -38,12 +38,12 @@ struct Failure {
     /// The array of an NPZ file.
     member: Option<String>,
     at: Option<Position>,
-    problem: Problem,
+    problem: Box<Problem>,
 }
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
-        Failure { member: None, at: None, problem }
+        Failure { member: None, at: None, problem: Box::new(problem) }
     }
 }
 
@@ -82,11 +82,11 @@ pub fn read_argument(
         return json::read(text, field.ty, datas, check).map_err(|failure| {
             let Failure { mut at, mut problem, .. } = failure;
             if text.trim().is_empty() {
-                problem = Problem::Empty;
-            } else if matches!(problem, Problem::Syntax(_)) && is_name(text) {
-                (at, problem) = (None, Problem::NoFormat(text.to_string()));
+                *problem = Problem::Empty;
+            } else if matches!(*problem, Problem::Syntax(_)) && is_name(text) {
+                (at, *problem) = (None, Problem::NoFormat(text.to_string()));
             }
-            DataError::reading(field, Source::Text, at, problem)
+            DataError::reading(field, Source::Text, at, *problem)
         });
     };
     read_place(&place, field, datas, check).map_err(|Failure { member, at, problem }| {
@@ -95,7 +95,7 @@ pub fn read_argument(
             (Some(member), Target::File(path)) => Source::Member(path.clone(), member),
             (None, Target::File(path)) => Source::File(path.clone()),
         };
-        DataError::reading(field, source, at, problem)
+        DataError::reading(field, source, at, *problem)
     })
 }
 
@@ -113,8 +113,7 @@ fn read_place(
     let ty = field.ty;
     match place.format {
         Format::Json => {
-            let mut bytes = Vec::new();
-            Input::open(&place.target, check)?.read_to_end(&mut bytes)?;
+            let bytes = Input::open(&place.target, check)?.read_all()?;
             json::read_bytes(&bytes, ty, datas, check)
         }
         Format::Csv | Format::Tsv => csv::read(place, ty, datas, check),

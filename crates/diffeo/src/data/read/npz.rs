@@ -59,16 +59,17 @@ pub(super) fn read(
 
 /// A file as it is; a pipe or something compressed as a whole in memory.
 fn open<'a>(target: &Target, check: Check<'a>) -> io::Result<Box<dyn Source + 'a>> {
-    if let Target::File(path) = target {
-        let mut file = File::open(path)?;
-        if fs::metadata(path)?.is_file() && !Input::is_gzip(&mut file)? {
-            file.rewind()?;
-            return Ok(Box::new(BufReader::new(file)));
+    match target {
+        Target::File(path) if fs::metadata(path)?.is_file() => {
+            let mut file = File::open(path)?;
+            if !Input::is_gzip(&mut file)? {
+                file.rewind()?;
+                return Ok(Box::new(BufReader::new(file)));
+            }
         }
+        Target::File(_) | Target::Standard => {}
     }
-    let mut bytes = Vec::new();
-    Input::open(target, check)?.read_to_end(&mut bytes)?;
-    Ok(Box::new(io::Cursor::new(bytes)))
+    Ok(Box::new(io::Cursor::new(Input::open(target, check)?.read_all()?)))
 }
 
 fn bad(error: zip::result::ZipError) -> Problem {

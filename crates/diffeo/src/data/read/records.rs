@@ -98,7 +98,7 @@ impl<R: BufRead> Records<R> {
     /// Takes a cell that is not quoted; where it ends.
     fn plain(&mut self, start: usize) -> usize {
         let line = &self.text[start..self.end()];
-        let length = line.iter().position(|&b| b == self.separator).unwrap_or(line.len());
+        let length = memchr::memchr(self.separator, line).unwrap_or(line.len());
         let end = start + length;
         self.cells.push(Span { start, end, quoted: false });
         end

@@ -62,6 +62,35 @@ fn a_type_that_the_format_cannot_hold_is_known_before() {
 }
 
 #[test]
+fn every_text_is_written_so_that_it_is_read_back() {
+    let folder = Folder::new();
+    let mut texts = vec![String::new()];
+    for length in 0..3 {
+        let longer = texts.iter().filter(|t| t.len() == length);
+        let longer = longer.flat_map(|t| "a ,\t\"\n\r".chars().map(move |c| format!("{t}{c}")));
+        let longer: Vec<String> = longer.collect();
+        texts.extend(longer);
+    }
+    assert_eq!(texts.len(), 1 + 7 + 49 + 343);
+    let quoted: Vec<String> =
+        texts.iter().map(|t| serde_json::to_string(t).expect("a text")).collect();
+    let column = format!("[{}]", quoted.join(","));
+    let pairs: Vec<String> = quoted
+        .iter()
+        .map(|t| format!(r#"[{t},{{"Just":{t}}}],[{t},{{"Nothing":null}}]"#))
+        .collect();
+    let table = format!("[{}]", pairs.join(","));
+    for (text, ty) in
+        [(column, Ty::array(Ty::String)), (table, Ty::array(pair(Ty::String, maybe(Ty::String))))]
+    {
+        for name in ["o.csv", "o.tsv"] {
+            let path = folder.write(name, &text, &ty).expect("a file written");
+            assert_eq!(read(&path, &ty), text, "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_missing_cell_is_written_as_an_empty_one() {
     let folder = Folder::new();
     let ty = Ty::array(record([("a", maybe(Ty::Real)), ("b", maybe(Ty::String))]));

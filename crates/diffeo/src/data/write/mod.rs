@@ -193,7 +193,7 @@ fn unexpected() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{encode, Place};
+    use super::{encode, to_file, Place};
     use crate::data::BUFFER;
     use diffeo_calculus::array::Array;
     use diffeo_calculus::ty::Ty;
@@ -238,5 +238,22 @@ mod tests {
             encode(&mut out, &place, value, ty, &[]).expect("nothing fails");
             assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");
         }
+    }
+
+    #[test]
+    fn a_failure_in_writing_leaves_the_old_file() {
+        let folder = std::env::temp_dir().join(format!("diffeo-write-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let path = folder.join("old.csv");
+        std::fs::write(&path, "old").expect("a file for the test");
+        let failed = to_file(&path, |out| {
+            out.write_all(b"new")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        let left = std::fs::read_dir(&folder).expect("the folder").count();
+        let text = std::fs::read_to_string(&path).expect("the file");
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+        assert!(failed.is_err_and(|e| e.kind() == io::ErrorKind::StorageFull));
+        assert_eq!((left, &*text), (1, "old"));
     }
 }
