@@ -59,6 +59,30 @@ fn input_through_a_pipe_is_read_to_its_end() {
 }
 
 #[test]
+fn reading_keeps_to_the_bounds() {
+    let folder = Folder::new().with("sum.deo", SUM).with("x.csv", "1\n".repeat(8_000_000));
+    folder
+        .run(&["run", "sum.deo", "--arg", "x=x.csv", "--max-memory", "40M"])
+        .fails(1, &["error[out-of-memory]", "was allowed 40 MB, while reading `x`"]);
+    let mut child = folder
+        .command(&["run", "sum.deo", "--arg", "x=-:csv", "--timeout", "0.2"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // Without an end, in steps that let the program wait.
+    while input.write_all(b"1\n").is_ok() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().expect("the program ends");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("error[timeout]") && message.contains("reading"), "{message}");
+}
+
+#[test]
 fn results_go_where_they_are_wanted() {
     let folder = Folder::new().with("same.deo", SAME).with("t.csv", "a,b\n1,\n2,0.5\n");
     let run = |out: &str| folder.run(&["run", "same.deo", "--arg", "x=t.csv", "--out", out]);

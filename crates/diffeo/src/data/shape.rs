@@ -6,11 +6,11 @@ use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 
 /// The tags of the constructors of `List`.
-pub(super) const NIL: u32 = 0;
-pub(super) const CONS: u32 = 1;
+pub(crate) const NIL: u32 = 0;
+pub(crate) const CONS: u32 = 1;
 
 /// Whether this is the type of lists, which JSON writes as arrays.
-pub(super) fn is_list(decl: &DataDecl) -> bool {
+pub(crate) fn is_list(decl: &DataDecl) -> bool {
     decl.name == "List" && decl.constructors.len() == 2 && decl.params == 1
 }
 
