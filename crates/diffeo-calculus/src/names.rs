@@ -304,6 +304,7 @@ prims! {
         Slice => "slice",
         Update => "update",
         Append => "append",
+        Flatten => "flatten",
         Sum => "sum",
         ArgSort => "arg_sort",
         Show => "show",

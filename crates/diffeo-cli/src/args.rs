@@ -66,10 +66,13 @@ Examples:
   diffeo run train.deo --arg rate=0.1 --arg 'start=[1, 2.5]' --arg table=points.csv
   diffeo run train.deo --arg table=points.csv:skip=1 --arg weights=model.npz:w --json
   diffeo run train.deo --arg x=data.npy --out result.npy
+  make-points | diffeo run train.deo --arg table=-:csv --out -:csv
   diffeo run model.deo --entry loss --arg w=0.5 --kinks warn
 
-Arguments are JSON, or the name of a .json, .npy, .npz or .csv file. `table.csv:skip=1` leaves out
-the first line of a CSV file, `file.npz:a` takes the array a of an NPZ file.";
+Arguments are JSON, or the name of a .json, .csv, .tsv, .npy or .npz file, which may be a gzip file
+(.csv.gz). `table.csv:skip=1` leaves out the first line of a CSV file, `file.npz:a` takes the array a
+of an NPZ file. `data.txt:csv` names the format that a name does not tell; `-:csv` is standard input,
+and standard output after --out.";
 
 /// `diffeo run`
 #[derive(Args, Debug)]
@@ -86,9 +89,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
 
-    /// Write the result to this .json, .npy or .csv file instead of printing it
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    /// Write the result to this .json, .csv, .tsv, .npy or .npz file instead of printing it
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub out: Option<String>,
 
     /// How to evaluate it.
     #[command(flatten)]

@@ -36,7 +36,7 @@ fn wrong_usage_has_status_2() {
         &["run", "a.deo", "--arg", "=1"],
         &["run", "a.deo", "--kinks", "never"],
         &["run", "a.deo", "--out", "a.txt"],
-        &["run", "a.deo", "--out", "a.npz"],
+        &["run", "a.deo", "--out", "a.gz"],
         &["run", "a.deo", "--color", "blue"],
         &["check"],
         &["show", "a.deo", "--as", "flat"],

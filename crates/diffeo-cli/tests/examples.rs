@@ -210,3 +210,21 @@ fn option() {
     assert_eq!(smile.len(), 6);
     assert!(smile.iter().all(|quote| (0.2..0.3).contains(&number(&quote[1]))), "{result}");
 }
+
+#[test]
+fn gaussian_process() {
+    let result = run(&["examples/gaussian_process.deo"]);
+    // The maximum, and the curve there, by SciPy's Nelder-Mead method.
+    near(&result["log_likelihood"], 0.5527556719253, 1e-9);
+    near(&result["gradient"], 0.0, 1e-9);
+    near(&result["length_scale"], 1.652881, 1e-5);
+    near(&result["amplitude"], 0.820640, 1e-5);
+    near(&result["noise"], 0.085418, 1e-5);
+    let curve = |i: usize| &result["predictions"][i]["curve"];
+    for (i, mean, sd) in
+        [(0, 0.999437, 0.053296), (1, -0.378530, 0.057498), (2, 0.347568, 0.633962)]
+    {
+        near(&curve(i)["mean"], mean, 1e-5);
+        near(&curve(i)["sd"], sd, 1e-5);
+    }
+}

@@ -194,7 +194,8 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> Outcome {
                     let (_, text) = given.unwrap_or_else(|| panic!("no `--arg {name}=…`"));
                     let written = entry.fields.iter().find(|(field, _)| field == name);
                     let written = written.map(|(_, ty)| ty.as_str());
-                    match read_argument(text, &Field { name, ty, written }, datas) {
+                    let field = Field { name, ty, written };
+                    match read_argument(text, &field, datas, &|| Ok(())) {
                         Ok(value) => values.push(value),
                         Err(error) => outcome.diagnostics.push(error.to_diagnostic(datas)),
                     }

@@ -177,3 +177,20 @@ def main =
   plain == kept";
     assert_eq!(operations(text).1, "true");
 }
+
+#[test]
+fn derivatives_of_solve_and_logdet_go_through_the_factors_once() {
+    let text = "
+import linalg (solve, logdet)
+def a = [[1.0 / (1.0 + real(abs(i - j))) for j < 60] for i < 60]
+def solved(a) = sum(solve(a, [1.0 for _ < 60]))
+def main = EXPRESSION";
+    let count = |expression| operations(&text.replace("EXPRESSION", expression)).0 as f64;
+    let cost = |expression| count(expression) - count("a[0, 0]");
+    let solve = cost("grad(solved)(a)[0, 0]") / cost("solved(a)");
+    let logdet = cost("grad(logdet)(a)[0, 0]") / cost("sum(linalg.inverse(a)[0])");
+    println!(
+        "gradient of solve {solve:.2} times the value, of logdet {logdet:.2} times the inverse"
+    );
+    assert!(solve < 2.0 && logdet < 2.0, "{solve}, {logdet}");
+}
