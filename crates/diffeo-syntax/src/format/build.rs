@@ -219,12 +219,7 @@ impl<'t> Builder<'_, 't> {
         self.group_of(Sort::Body { hugs }, commented, write)
     }
 
-    fn group_of(
-        &mut self,
-        sort: Sort,
-        on_next_line: bool,
-        write: impl FnOnce(&mut Self),
-    ) -> usize {
+    fn group_of(&mut self, sort: Sort, on_next_line: bool, write: impl FnOnce(&mut Self)) -> usize {
         let group = self.doc.groups.len();
         self.doc.groups.push(Group { sort, end: 0, broken: false, on_next_line });
         self.open.push(OpenGroup { group, start: self.next });

@@ -22,12 +22,9 @@ fn tightness(op: BinaryOp) -> u8 {
         BinaryOp::Pipe => 1,
         BinaryOp::Or => 2,
         BinaryOp::And => 3,
-        BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge => 4,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+            4
+        }
         BinaryOp::Cons => 5,
         BinaryOp::Append => 6,
         BinaryOp::Add | BinaryOp::Sub => 7,

@@ -77,10 +77,9 @@ impl<'t> Source<'t> {
             let next = all.get(i + 1).map(|t| t.kind);
             if !is_set_anew(previous, token.kind, next) {
                 let gap = Gap { blank: scanner.newlines > 1, ..std::mem::take(&mut scanner.gap) };
-                source.gaps.push(Gap {
-                    comments: gap.comments.start..source.comments.len(),
-                    ..gap
-                });
+                source
+                    .gaps
+                    .push(Gap { comments: gap.comments.start..source.comments.len(), ..gap });
                 scanner.gap.comments = source.comments.len()..source.comments.len();
                 scanner.newlines = 0;
                 source.tokens.push(token);
