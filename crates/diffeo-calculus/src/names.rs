@@ -297,6 +297,8 @@ prims! {
         DivElements => "div_elements",
         ZeroOf => "zero_of",
         Inner => "inner",
+        Ravel => "ravel",
+        Unravel => "unravel",
         Length => "length",
         Index => "index",
         Slice => "slice",
@@ -307,6 +309,7 @@ prims! {
         Show => "show",
         Fail => "fail",
         Trace => "trace",
+        Progress => "progress",
     }
 }
 

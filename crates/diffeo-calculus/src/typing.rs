@@ -188,6 +188,8 @@ impl Prim {
             Prim::Scale(t) => (vec![Ty::Real, t.clone()], t.clone()),
             Prim::Unscale(t) => (vec![t.clone(), Ty::Real], t.clone()),
             Prim::Inner(t) => (vec![t.clone(), t.clone()], Ty::Real),
+            Prim::Ravel(t) => (vec![t.clone()], Ty::array(Ty::Real)),
+            Prim::Unravel(t) => (vec![t.clone(), Ty::array(Ty::Real)], t.clone()),
             Prim::Length(t) => (vec![array(t)], Ty::Int),
             Prim::Index(t) => (vec![array(t), Ty::Int], t.clone()),
             Prim::Slice(t) => (vec![array(t), Ty::Int, Ty::Int], array(t)),
@@ -211,6 +213,7 @@ impl Prim {
             Prim::Show(t) => (vec![t.clone()], Ty::String),
             Prim::Fail(t) => (vec![Ty::String], t.clone()),
             Prim::Trace(t) => (vec![Ty::String, t.clone()], t.clone()),
+            Prim::Progress(t) => (vec![Ty::String, Ty::Int, Ty::Real, t.clone()], t.clone()),
         }
     }
 
@@ -227,7 +230,13 @@ impl Prim {
                     }
                 }
             }
-            Prim::Add(t) | Prim::Scale(t) | Prim::ZeroOf(t) | Prim::Inner(t) | Prim::Show(t) => {
+            Prim::Add(t)
+            | Prim::Scale(t)
+            | Prim::ZeroOf(t)
+            | Prim::Inner(t)
+            | Prim::Ravel(t)
+            | Prim::Unravel(t)
+            | Prim::Show(t) => {
                 unless(first_order(t, program), "the operation needs a first-order type")
             }
             Prim::Sub(t) | Prim::Neg(t) | Prim::Unscale(t) => {
@@ -256,7 +265,8 @@ impl Prim {
             | Prim::Sizes(..)
             | Prim::AppendStrings
             | Prim::Fail(_)
-            | Prim::Trace(_) => None,
+            | Prim::Trace(_)
+            | Prim::Progress(_) => None,
         }
     }
 }

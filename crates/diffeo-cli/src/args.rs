@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Runs and inspects programs in Diffeo, a differentiable programming language.
 #[derive(Parser, Debug)]
@@ -10,6 +11,23 @@ pub struct Cli {
     /// Whether to colour messages; auto colours them on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
+
+    /// How messages are written to standard error: for people, or as one JSON object a line
+    #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+
+    /// Stop with an error after this many seconds
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+
+    /// Stop with an error when more memory than this is needed: bytes, or with K, M or G, such as
+    /// 500M [default: nine tenths of the machine's]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<usize>,
+
+    /// Tell on standard error what was done: time, memory, operations, kinks met
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
 
     /// What to do.
     #[command(subcommand)]
@@ -36,6 +54,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what a program is turned into
     Show(ShowArgs),
+    /// Print the completions of the command line for a shell
+    Completions(CompletionsArgs),
+    /// Print the man page, or write the pages of all commands to a folder
+    Man(ManArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -144,6 +166,35 @@ pub struct ShowArgs {
     pub form: Form,
 }
 
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  diffeo completions bash > ~/.local/share/bash-completion/completions/diffeo
+  diffeo completions zsh > ~/.zfunc/_diffeo
+  diffeo completions fish > ~/.config/fish/completions/diffeo.fish";
+
+/// `diffeo completions`
+#[derive(Args, Debug)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  diffeo man | man -l -
+  diffeo man --dir ~/.local/share/man/man1";
+
+/// `diffeo man`
+#[derive(Args, Debug)]
+#[command(after_help = MAN_EXAMPLES)]
+pub struct ManArgs {
+    /// Write diffeo.1 and a page for each command to this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+}
+
 /// When to colour messages.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Color {
@@ -153,6 +204,15 @@ pub enum Color {
     Always,
     /// Never.
     Never,
+}
+
+/// How messages are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MessageFormat {
+    /// Text with the lines of the source.
+    Human,
+    /// One JSON object a line.
+    Json,
 }
 
 /// What to do at kinks.
@@ -182,6 +242,31 @@ pub enum Form {
     Types,
     /// The calculus.
     Core,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|s| *s > 0.0);
+    seconds
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "a time is a positive number of seconds, such as 10 or 0.5".to_string())
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let upper = text.to_uppercase();
+    let digits = upper.trim_end_matches("IB").trim_end_matches('B');
+    let (digits, unit) = match digits.char_indices().last() {
+        Some((at, 'K')) => (&digits[..at], 1e3),
+        Some((at, 'M')) => (&digits[..at], 1e6),
+        Some((at, 'G')) => (&digits[..at], 1e9),
+        Some((at, 'T')) => (&digits[..at], 1e12),
+        _ => (digits, 1.0),
+    };
+    match digits.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as usize),
+        _ => {
+            Err("a size is a positive number of bytes, or one with K, M or G, such as 500M".into())
+        }
+    }
 }
 
 fn name_and_value(text: &str) -> Result<(String, String), String> {

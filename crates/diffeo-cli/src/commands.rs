@@ -2,31 +2,51 @@
 
 use crate::args::{CheckArgs, EvalArgs, Evaluation, Form, Kinks, RunArgs, ShowArgs};
 use crate::arguments::{argument, Refusal};
-use crate::{print, render, Stop};
+use crate::progress::{Account, Line};
+use crate::render::Messages;
+use crate::{print, watch, Stop};
 use diffeo::data::{check_writable, write_file, Format};
-use diffeo::{Entry, ModuleId, Options, Session};
+use diffeo::{Entry, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
 use std::path::Path;
 
-/// A session and how its messages are shown.
-struct Shell {
-    session: Session,
-    colored: bool,
+/// What the command line says for every command.
+pub struct Setting {
+    /// How messages are shown.
+    pub messages: Messages,
+    /// What the command may take.
+    pub limits: Limits,
+    /// Whether to tell what was done.
+    pub verbose: bool,
+}
+
+/// A session and its setting.
+pub struct Shell {
+    pub session: Session,
+    pub setting: Setting,
+    account: Account,
 }
 
 impl Shell {
-    fn new(colored: bool) -> Self {
-        Shell { session: Session::new(), colored }
+    pub fn new(setting: Setting) -> Self {
+        watch::doing("reading the prelude".to_string(), false);
+        Shell { session: Session::new(), setting, account: Account::default() }
     }
 
-    fn report(&self, diagnostics: &[Diagnostic]) {
-        render::report(self.session.sources(), diagnostics, self.colored);
+    /// Begins a phase of the work; only evaluation asks the limits as it goes.
+    pub fn phase(&mut self, name: &'static str, doing: String) {
+        watch::doing(doing, name == "evaluate");
+        self.account.begin(name);
+    }
+
+    pub fn report(&self, diagnostics: &[Diagnostic]) {
+        self.setting.messages.report(self.session.sources(), diagnostics);
     }
 
     /// Writes the messages so far; an error among them is the end.
-    fn flush(&mut self) -> Result<(), Stop> {
+    pub fn flush(&mut self) -> Result<(), Stop> {
         let diagnostics = self.session.take_diagnostics();
         self.report(&diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
@@ -36,7 +56,8 @@ impl Shell {
         }
     }
 
-    fn load(&mut self, path: &Path) -> Result<ModuleId, Stop> {
+    pub fn load(&mut self, path: &Path) -> Result<ModuleId, Stop> {
+        self.phase("check", format!("reading and checking {}", path.display()));
         match self.session.load_file(path) {
             Ok(module) => Ok(module),
             Err(error) => {
@@ -46,36 +67,80 @@ impl Shell {
         }
     }
 
-    fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
+    pub fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         let module = self.load(path)?;
         self.session.check();
         self.flush()?;
         Ok(module)
     }
 
-    fn entry(&mut self, module: ModuleId, name: &str) -> Result<Entry, Stop> {
+    pub fn entry(&mut self, module: ModuleId, name: &str) -> Result<Entry, Stop> {
         let entry = self.session.entry(module, name);
         self.flush()?;
         entry.ok_or(Stop::Refused)
     }
 
-    fn evaluate(&self, entry: &Entry, arg: Option<Value>, how: &Evaluation) -> Result<Value, Stop> {
-        let kinks = match how.kinks {
+    /// How to run a program, and the line on the terminal that shows how far it is.
+    pub fn options(&self, kinks: Kinks) -> (Options, Line) {
+        let (messages, line) = (self.setting.messages, Line::new(self.setting.messages));
+        let (mut shown, traced) = (line.clone(), line.clone());
+        let limits = self.setting.limits.clone();
+        // The account names the kinks in any case.
+        let kinks = match kinks {
+            Kinks::Ignore if self.setting.verbose => diffeo::Kinks::Warn,
             Kinks::Ignore => diffeo::Kinks::Ignore,
             Kinks::Warn => diffeo::Kinks::Warn,
             Kinks::Error => diffeo::Kinks::Error,
         };
-        let trace = Box::new(|line: &str| render::trace(line));
-        let options = Options { kinks, trace, ..Options::default() };
-        let run = self.session.run_with(entry, arg, options);
-        self.report(&run.warnings);
-        run.result.map_err(|error| {
-            self.report(&[error]);
-            Stop::Refused
-        })
+        let stack = Options::default().max_stack;
+        let options = Options {
+            kinks,
+            trace: Box::new(move |text| traced.suspend(|| messages.trace(text))),
+            progress: Box::new(move |report| shown.show(report)),
+            max_stack: limits.memory.map_or(stack, |memory| memory.bytes.min(stack)),
+            limits,
+        };
+        (options, line)
     }
 
-    fn usage(&self, diagnostics: &[Diagnostic]) -> Stop {
+    fn evaluate(
+        &mut self,
+        entry: &Entry,
+        arg: Option<Value>,
+        how: &Evaluation,
+    ) -> Result<Value, Stop> {
+        self.phase("evaluate", format!("evaluating `{}`", entry.name));
+        let (options, line) = self.options(how.kinks);
+        let run = self.session.run_with(entry, arg, options);
+        line.clear();
+        self.account.operations += run.operations;
+        let (kinks, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
+            run.warnings.into_iter().partition(|w| ["kink", "outside-domain"].contains(&w.code));
+        if how.kinks != Kinks::Ignore {
+            self.report(&kinks);
+        }
+        self.account.kinks.extend(kinks);
+        self.report(&others);
+        if let Err(error) = &run.result {
+            self.report(std::slice::from_ref(error));
+            self.tell();
+        }
+        run.result.map_err(|_| Stop::Refused)
+    }
+
+    /// Tells what was done, if that is asked for.
+    pub fn tell(&self) {
+        if self.setting.verbose {
+            let sources = self.session.sources();
+            let place = |d: &Diagnostic| {
+                let at = sources.line_column(d.primary.span);
+                format!("{}:{}:{}", sources.name(d.primary.span.file), at.line, at.column)
+            };
+            self.account.write(self.setting.messages, &place);
+        }
+    }
+
+    pub fn usage(&self, diagnostics: &[Diagnostic]) -> Stop {
         self.report(diagnostics);
         Stop::Usage
     }
@@ -90,8 +155,8 @@ fn result_type(entry: &Entry) -> &Ty {
 }
 
 /// `diffeo run`
-pub fn run(args: &RunArgs, colored: bool) -> Result<(), Stop> {
-    let mut shell = Shell::new(colored);
+pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
     if let Some(out) = &args.out {
         let format = Format::of(&out.to_string_lossy()).filter(|format| *format != Format::Npz);
         if format.is_none() {
@@ -110,6 +175,7 @@ pub fn run(args: &RunArgs, colored: bool) -> Result<(), Stop> {
             Stop::Refused
         })?;
     }
+    shell.phase("read", "reading the arguments".to_string());
     let arg = argument(&entry, &args.args).map_err(|refusal| match refusal {
         Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
         Refusal::Input(diagnostics) => {
@@ -118,22 +184,26 @@ pub fn run(args: &RunArgs, colored: bool) -> Result<(), Stop> {
         }
     })?;
     let value = shell.evaluate(&entry, arg, &args.evaluation)?;
+    shell.phase("write", "writing the result".to_string());
     match &args.out {
-        None => print::value(&value, ty, datas, args.evaluation.json),
+        None => print::value(&value, ty, datas, args.evaluation.json)?,
         Some(out) => write_file(out, &value, ty, datas).map_err(|error| {
             shell.report(&[error.to_diagnostic(datas)]);
             Stop::Refused
-        }),
+        })?,
     }
+    shell.tell();
+    Ok(())
 }
 
 /// `diffeo eval`
-pub fn eval(args: &EvalArgs, colored: bool) -> Result<(), Stop> {
-    let mut shell = Shell::new(colored);
+pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
     let context = match &args.context {
         Some(path) => Some(shell.checked(path)?),
         None => None,
     };
+    shell.phase("check", "checking the expression".to_string());
     let module = shell.session.expression(context, &args.expression);
     shell.flush()?;
     let entry = shell.entry(module.ok_or(Stop::Refused)?, "it")?;
@@ -144,12 +214,15 @@ pub fn eval(args: &EvalArgs, colored: bool) -> Result<(), Stop> {
         }
     })?;
     let value = shell.evaluate(&entry, arg, &args.evaluation)?;
-    print::value(&value, result_type(&entry), &entry.program.datas, args.evaluation.json)
+    shell.phase("write", "writing the result".to_string());
+    print::value(&value, result_type(&entry), &entry.program.datas, args.evaluation.json)?;
+    shell.tell();
+    Ok(())
 }
 
 /// `diffeo check`
-pub fn check(args: &CheckArgs, colored: bool) -> Result<(), Stop> {
-    let mut shell = Shell::new(colored);
+pub fn check(args: &CheckArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
     let mut done = Ok(());
     for file in &args.files {
         if let Err(stop) = shell.checked(file) {
@@ -160,8 +233,8 @@ pub fn check(args: &CheckArgs, colored: bool) -> Result<(), Stop> {
 }
 
 /// `diffeo show`
-pub fn show(args: &ShowArgs, colored: bool) -> Result<(), Stop> {
-    let mut shell = Shell::new(colored);
+pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
     if args.entry.is_some() && args.form == Form::Ast {
         let message = "`--as ast` shows a whole file, not one definition";
         return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));

@@ -10,10 +10,14 @@ mod arguments;
 mod commands;
 mod excerpt;
 mod print;
+mod progress;
 mod render;
+mod watch;
 
 use args::{Cli, Command};
 use clap::Parser;
+use commands::Setting;
+use render::Messages;
 use std::process::ExitCode;
 
 /// Why a command ended early; its message is already written.
@@ -37,12 +41,16 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let colored = render::is_colored(cli.color);
+    let messages = Messages::new(cli.message_format, cli.color);
+    let limits = watch::start(cli.timeout, cli.max_memory, messages);
+    let setting = Setting { messages, limits, verbose: cli.verbose };
     let done = match cli.command {
-        Command::Run(args) => commands::run(&args, colored),
-        Command::Eval(args) => commands::eval(&args, colored),
-        Command::Check(args) => commands::check(&args, colored),
-        Command::Show(args) => commands::show(&args, colored),
+        Command::Run(args) => commands::run(&args, setting),
+        Command::Eval(args) => commands::eval(&args, setting),
+        Command::Check(args) => commands::check(&args, setting),
+        Command::Show(args) => commands::show(&args, setting),
+        Command::Completions(args) => print::completions(args.shell),
+        Command::Man(args) => print::man(args.dir.as_deref()),
     };
     match done {
         Ok(()) | Err(Stop::OutputClosed) => ExitCode::SUCCESS,

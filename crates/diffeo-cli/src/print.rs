@@ -1,11 +1,14 @@
 //! Results on standard output.
 
+use crate::args::Cli;
 use crate::Stop;
+use clap::CommandFactory;
 use diffeo::data::{reason, to_json};
 use diffeo_calculus::show::show;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 /// Prints a result, as Diffeo writes it or as JSON, and a line break.
 pub fn value(value: &Value, ty: &Ty, datas: &[DataDecl], json: bool) -> Result<(), Stop> {
@@ -31,6 +34,40 @@ pub fn text(text: &str) -> Result<(), Stop> {
     })
 }
 
+/// Prints the completions of the command line.
+pub fn completions(shell: clap_complete::Shell) -> Result<(), Stop> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "diffeo", &mut text);
+    to_stdout(|out| out.write_all(&text))
+}
+
+/// Prints the man page, or writes the pages of all commands to a folder.
+pub fn man(folder: Option<&Path>) -> Result<(), Stop> {
+    let command = Cli::command();
+    match folder {
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(command).render(&mut page).map_err(|error| unwritten(&error))?;
+            to_stdout(|out| out.write_all(&page))
+        }
+        Some(folder) => clap_mangen::generate_to(command, folder).map_err(|error| {
+            let _ = writeln!(
+                io::stderr(),
+                "error[output]: cannot write to {}: {}",
+                folder.display(),
+                reason(&error)
+            );
+            Stop::Refused
+        }),
+    }
+}
+
+fn unwritten(error: &io::Error) -> Stop {
+    // Standard error may be gone as well.
+    let _ = writeln!(io::stderr(), "error[output]: cannot write the result: {}", reason(error));
+    Stop::Refused
+}
+
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Stop> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let written = write(&mut out).and_then(|()| out.flush());
@@ -39,14 +76,6 @@ fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
     match written {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Stop::OutputClosed),
-        Err(error) => {
-            // Standard error may be gone as well.
-            let _ = writeln!(
-                io::stderr(),
-                "error[output]: cannot write the result: {}",
-                reason(&error)
-            );
-            Err(Stop::Refused)
-        }
+        Err(error) => Err(unwritten(&error)),
     }
 }

@@ -1,16 +1,92 @@
-//! Diagnostics on standard error: a line that tools can read, then the source with labels, notes
-//! and help.
+//! Messages on standard error.
+//!
+//! For people: a line that tools can read, then the source with labels, notes and help. Or one JSON
+//! object a line, for tools.
 
-use crate::args::Color;
+use crate::args::{Color, MessageFormat};
 use crate::excerpt::Excerpts;
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::term::termcolor::{Ansi, ColorSpec, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles};
+use diffeo::Message;
 use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+use serde_json::{json, Value as Json};
 use std::io::{self, IsTerminal, Write};
 
+/// How messages are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Messages {
+    format: MessageFormat,
+    colored: bool,
+}
+
+impl Messages {
+    /// As the command line asks for.
+    pub fn new(format: MessageFormat, color: Color) -> Messages {
+        Messages { format, colored: is_colored(color) }
+    }
+
+    /// Whether they are for people.
+    pub fn is_human(self) -> bool {
+        self.format == MessageFormat::Human
+    }
+
+    /// Writes messages to standard error; that it cannot be written to is no reason to stop.
+    pub fn report(self, sources: &SourceMap, diagnostics: &[Diagnostic]) {
+        let mut err = io::stderr().lock();
+        for diagnostic in diagnostics {
+            let text = match self.format {
+                MessageFormat::Human => rendered(sources, diagnostic, self.colored),
+                MessageFormat::Json => {
+                    // A message has no part that JSON cannot hold.
+                    let json = serde_json::to_string(&Message::new(sources, diagnostic));
+                    json.unwrap_or_default().into_bytes()
+                }
+            };
+            let _ = err.write_all(&text);
+            if self.format == MessageFormat::Json {
+                let _ = err.write_all(b"\n");
+            }
+        }
+    }
+
+    /// Writes a line of `trace`.
+    pub fn trace(self, line: &str) {
+        let _ = match self.format {
+            MessageFormat::Human => writeln!(io::stderr().lock(), "{line}"),
+            MessageFormat::Json => writeln!(io::stderr().lock(), "{}", json!({ "trace": line })),
+        };
+    }
+
+    /// Writes what was done: names, and what there is to say as text and as data.
+    pub fn summary(self, entries: &[(&str, String, Json)]) {
+        let mut err = io::stderr().lock();
+        match self.format {
+            MessageFormat::Human => {
+                for (name, text, _) in entries {
+                    let _ = writeln!(err, "{name}: {text}");
+                }
+            }
+            MessageFormat::Json => {
+                let entries =
+                    entries.iter().map(|(name, _, data)| (name.to_string(), data.clone()));
+                let object: serde_json::Map<String, Json> = entries.collect();
+                let _ = writeln!(err, "{}", json!({ "summary": object }));
+            }
+        }
+    }
+}
+
+/// The word for a severity.
+fn kind(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
 /// Whether messages are to be coloured.
-pub fn is_colored(choice: Color) -> bool {
+fn is_colored(choice: Color) -> bool {
     match choice {
         Color::Always => true,
         Color::Never => false,
@@ -20,19 +96,6 @@ pub fn is_colored(choice: Color) -> bool {
             !declined && !dumb && io::stderr().is_terminal()
         }
     }
-}
-
-/// Writes messages to standard error; that it cannot be written to is no reason to stop.
-pub fn report(sources: &SourceMap, diagnostics: &[Diagnostic], colored: bool) {
-    let mut err = io::stderr().lock();
-    for diagnostic in diagnostics {
-        let _ = err.write_all(&rendered(sources, diagnostic, colored));
-    }
-}
-
-/// Writes a line of `trace` to standard error.
-pub fn trace(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// The message as it is shown.
@@ -97,11 +160,7 @@ fn header(
         write!(out, "{}:{}:{}: ", sources.name(place.file), at.line, at.column)?;
     }
     out.set_color(styles.header(severity(diagnostic.severity)))?;
-    let kind = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    write!(out, "{kind}[{}]", diagnostic.code)?;
+    write!(out, "{}[{}]", kind(diagnostic.severity), diagnostic.code)?;
     out.set_color(styles.header_message())?;
     write!(out, ": {}", diagnostic.message)?;
     out.set_color(&ColorSpec::new())?;

@@ -3,19 +3,28 @@
 //! The front page is [`Session`]: it loads files, checks them and runs entry points. The phases are
 //! `resolve` (names), `infer` (types), `exhaustive` (patterns) and `elaborate` (to Core).
 
+/// The Rust code of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
+
 pub mod data;
 mod db;
 mod declare;
 mod display;
 mod elaborate;
+mod embed;
 mod exhaustive;
 mod infer;
 pub mod library;
+mod message;
 mod resolve;
 mod session;
 mod types;
 
 pub use db::ModuleId;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
-pub use diffeo_calculus::eval::{Kinks, Options};
+pub use diffeo_calculus::eval::{Exceeded, Kinks, Limits, MemoryLimit, Options, Progress};
+pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
+pub use message::{Message, Note, Place};
 pub use session::{Entry, LoadError, Run, Session};

@@ -467,7 +467,24 @@ impl Session {
         Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
     }
 
-    /// Any definition, elaborated: for calling a function with values from outside.
+    /// A definition of a type without variables, elaborated; what is wrong with it goes to
+    /// [`Session::diagnostics`].
+    pub fn callable(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
+        let def = self.definition(module, name)?;
+        let info = self.db.def(def);
+        let (span, scheme) = (info.span, info.scheme.clone()?);
+        if self.holds_variable(&scheme.ty) {
+            let ty = Printer::new(&self.db).ty(&scheme.ty);
+            let message = format!("nothing determines all of the type of `{name}`, {ty}");
+            let d = Diagnostic::error("entry-type", span, message).help("annotate the parameters");
+            self.db.report(d);
+            return None;
+        }
+        self.function(module, name)
+    }
+
+    /// Any definition, elaborated: for calling a function with values from outside. What its type leaves
+    /// open is taken to be `()`.
     pub fn function(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
         if self.has_errors() {
             return None;

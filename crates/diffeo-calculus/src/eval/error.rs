@@ -1,5 +1,6 @@
 //! Run-time errors and warnings, as data, and their messages.
 
+use super::limits::Exceeded;
 use diffeo_base::{Diagnostic, Name, Span};
 
 /// What went wrong while a program ran.
@@ -117,6 +118,8 @@ pub enum ErrorKind {
         /// Its operands.
         operands: Vec<f64>,
     },
+    /// A bound on the run was reached.
+    Exceeded(Exceeded),
     /// A bug of the evaluator or of what made the program.
     Internal {
         /// What was found.
@@ -209,6 +212,7 @@ impl ErrorKind {
             ErrorKind::TooDeep { .. } => "too-deep",
             ErrorKind::Kink { .. } => "kink",
             ErrorKind::OutsideDomain { .. } => "outside-domain",
+            ErrorKind::Exceeded(bound) => bound.code(),
             ErrorKind::Internal { .. } => "internal",
         }
     }
@@ -269,6 +273,7 @@ impl ErrorKind {
             ErrorKind::OutsideDomain { op, operands: xs } => {
                 format!("{} is outside the domain of the operation", operands(op, xs))
             }
+            ErrorKind::Exceeded(bound) => bound.message(),
             ErrorKind::Internal { message } => format!("a bug of Diffeo: {message}"),
         }
     }
@@ -287,7 +292,8 @@ impl ErrorKind {
             }
             ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
             ErrorKind::Internal { .. } => Some("please report it with the program"),
-            ErrorKind::DivisionByZero { .. }
+            ErrorKind::Exceeded(_)
+            | ErrorKind::DivisionByZero { .. }
             | ErrorKind::NegativeExponent { .. }
             | ErrorKind::ShiftOutOfRange { .. }
             | ErrorKind::NotAnInt { .. }

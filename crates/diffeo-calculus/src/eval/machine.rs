@@ -10,11 +10,14 @@ mod run;
 
 use super::code::{Code, Shape};
 use super::compile::Compiler;
-use super::derivative::{pull_back, Caller};
+use super::derivative::{derivative, pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning};
+use super::limits::Limits;
+use super::ops::Progress;
 use super::reals::{Kinks, Reals};
 use crate::array::ArrayBuilder;
 use crate::deep::deep;
+use crate::prim::DiffOp;
 use crate::term::{GlobalId, Kind, Program};
 use crate::value::{Function, Value};
 use diffeo_base::{Name, Span};
@@ -22,6 +25,9 @@ use std::rc::Rc;
 
 /// How many open calls the trace of an error names.
 const TRACE: usize = 64;
+
+/// After how many operations the limits are checked again.
+const CHECK: u64 = 1024;
 
 /// What a run of the machine within a derivative term may take of the native stack, in bytes: it counts
 /// against [`Options::max_stack`].
@@ -35,12 +41,22 @@ pub struct Options {
     pub max_stack: usize,
     /// Takes the lines that the program prints with `trace`.
     pub trace: Box<dyn FnMut(&str)>,
+    /// Takes what the program reports with `progress`.
+    pub progress: Box<dyn FnMut(&Progress<'_>)>,
+    /// What the run may take.
+    pub limits: Limits,
 }
 
 impl Default for Options {
-    /// Kinks are ignored, traces are lost, and open calls may take 1 GiB.
+    /// Kinks are ignored, traces are lost, open calls may take 1 GiB, and nothing else is bounded.
     fn default() -> Options {
-        Options { kinks: Kinks::Ignore, max_stack: 1 << 30, trace: Box::new(|_| {}) }
+        Options {
+            kinks: Kinks::Ignore,
+            max_stack: 1 << 30,
+            trace: Box::new(|_| {}),
+            progress: Box::new(|_| {}),
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -106,6 +122,8 @@ pub struct Machine {
     /// How many runs are open.
     runs: usize,
     operations: u64,
+    /// At how many operations the limits are checked next.
+    next_check: u64,
     warnings: Vec<RuntimeWarning>,
 }
 
@@ -125,6 +143,7 @@ impl Machine {
             constants: Vec::new(),
             runs: 0,
             operations: 0,
+            next_check: 0,
             warnings: Vec::new(),
         }
     }
@@ -174,6 +193,18 @@ impl Machine {
                 value
             }
         }
+    }
+
+    /// The value of a derivative term at the values of its arguments.
+    ///
+    /// # Errors
+    /// What stops the program in the functions called; a tangent or cotangent of another shape than its
+    /// point.
+    pub fn derivative(&mut self, op: DiffOp, args: Vec<Value>) -> Result<Value, RuntimeError> {
+        let site = self.site();
+        let value = derivative(self, &op, args, site);
+        self.collect_warnings();
+        value
     }
 
     /// How many operations were carried out so far: instructions, and elements in work on whole arrays.
@@ -252,6 +283,17 @@ impl Machine {
         }
         self.collect_warnings();
         result
+    }
+
+    /// Checks the limits and says when to do so again.
+    #[cold]
+    fn check_limits(&mut self) -> Result<(), ErrorKind> {
+        if self.options.limits.is_none() {
+            self.next_check = u64::MAX;
+            return Ok(());
+        }
+        self.next_check = self.operations + CHECK;
+        self.options.limits.check().map_err(ErrorKind::Exceeded)
     }
 
     /// Makes the registers of a call whose arguments are pushed.
@@ -393,6 +435,13 @@ fn take_field(value: &mut Value, index: usize) -> Value {
 impl Caller for Machine {
     fn call(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError> {
         self.apply(f, arg)
+    }
+
+    fn check_limits(&mut self, site: Span) -> Result<(), RuntimeError> {
+        match self.options.limits.check() {
+            Ok(()) => Ok(()),
+            Err(bound) => Err(Caller::error(self, ErrorKind::Exceeded(bound), site)),
+        }
     }
 
     fn reals(&mut self) -> &mut Reals {

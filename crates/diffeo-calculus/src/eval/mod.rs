@@ -11,12 +11,14 @@
 //! | `machine.rs` | calls, frames and errors; the instructions |
 //! | `ops.rs` | operations on whole values |
 //! | `reals.rs`, `derivative/` | arithmetic on Reals that carry derivatives; the derivative terms |
+//! | `limits.rs` | time, memory and interruption |
 //! | `error.rs` | what can go wrong |
 
 mod code;
 mod compile;
 pub mod derivative;
 pub mod error;
+pub mod limits;
 mod liveness;
 mod machine;
 mod ops;
@@ -25,5 +27,7 @@ mod scope;
 mod usage;
 
 pub use error::{RuntimeError, RuntimeWarning};
+pub use limits::{Exceeded, Limits, MemoryLimit};
 pub use machine::{Machine, Options};
+pub use ops::Progress;
 pub use reals::Kinks;

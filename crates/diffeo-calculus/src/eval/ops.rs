@@ -37,6 +37,8 @@ pub(crate) struct Context<'m> {
     pub program: &'m Program,
     /// Takes what `trace` prints.
     pub trace: &'m mut dyn FnMut(&str),
+    /// Takes what `progress` reports.
+    pub progress: &'m mut dyn FnMut(&Progress<'_>),
     /// The place.
     pub site: Span,
 }
@@ -50,6 +52,16 @@ impl Context<'_> {
     fn count(&mut self, elements: usize) {
         *self.operations += elements as u64;
     }
+}
+
+/// How far a long computation is, as `progress` reports it.
+pub struct Progress<'a> {
+    /// What is at work, such as an optimiser.
+    pub label: &'a str,
+    /// The number of its step.
+    pub step: i64,
+    /// The number that shows how it goes, such as the loss.
+    pub value: f64,
 }
 
 fn mistyped(prim: &Prim) -> ErrorKind {
@@ -92,6 +104,8 @@ pub(crate) fn apply(
         (Prim::Unscale(_), [a, r]) => vectors::unary(cx, RealOp::Div, Some((r, false)), a),
         (Prim::ZeroOf(_), [a]) => vectors::zero_of(cx, a),
         (Prim::Inner(_), [a, b]) => vectors::inner(cx, a, b),
+        (Prim::Ravel(_), [a]) => vectors::ravel(cx, a),
+        (Prim::Unravel(_), [a, Value::Array(leaves)]) => vectors::unravel(cx, a, leaves),
 
         (Prim::Length(_), [Value::Array(array)]) => Ok(Value::Int(array.len() as i64)),
         (Prim::Index(_), [Value::Array(array), Value::Int(i)]) => arrays::index(array, *i),
@@ -117,6 +131,13 @@ pub(crate) fn apply(
             Ok(value.clone())
         }
         (
+            Prim::Progress(_),
+            [Value::String(label), Value::Int(step), x @ (Value::Real(_) | Value::Dual { .. } | Value::Active(_)), value],
+        ) => {
+            (cx.progress)(&Progress { label, step: *step, value: primal(x) });
+            Ok(value.clone())
+        }
+        (
             Prim::Real(_)
             | Prim::PowInt
             | Prim::Int(_)
@@ -134,6 +155,8 @@ pub(crate) fn apply(
             | Prim::DivElements(_)
             | Prim::ZeroOf(_)
             | Prim::Inner(_)
+            | Prim::Ravel(_)
+            | Prim::Unravel(_)
             | Prim::Length(_)
             | Prim::Index(_)
             | Prim::Slice(_)
@@ -145,7 +168,8 @@ pub(crate) fn apply(
             | Prim::AppendStrings
             | Prim::Show(_)
             | Prim::Fail(_)
-            | Prim::Trace(_),
+            | Prim::Trace(_)
+            | Prim::Progress(_),
             _,
         ) => Err(mistyped(prim)),
     }

@@ -198,6 +198,10 @@ pub enum Prim {
     ZeroOf(Ty),
     /// `(T, T) -> Real`: the sum of the products of Real leaves (⊙ of Krawiec et al.).
     Inner(Ty),
+    /// `T -> []Real`: the Real leaves from left to right.
+    Ravel(Ty),
+    /// `(T, []Real) -> T`: the structure with these Real leaves.
+    Unravel(Ty),
 
     /// `[]T -> Int`
     Length(Ty),
@@ -225,6 +229,8 @@ pub enum Prim {
     Fail(Ty),
     /// `(String, T) -> T`: prints label and value on standard error.
     Trace(Ty),
+    /// `(String, Int, Real, T) -> T`: tells how far a long computation is; the last argument.
+    Progress(Ty),
 }
 
 /// The sizes that a type annotation names, looked up in a value.

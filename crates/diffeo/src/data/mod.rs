@@ -26,8 +26,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The tags of the constructors of `List`.
-const NIL: u32 = 0;
-const CONS: u32 = 1;
+pub(crate) const NIL: u32 = 0;
+pub(crate) const CONS: u32 = 1;
 
 /// What an argument is read into.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +172,7 @@ fn read_json(
 }
 
 /// Whether this is the type of lists, which the data formats write as arrays.
-fn is_list(decl: &DataDecl) -> bool {
+pub(crate) fn is_list(decl: &DataDecl) -> bool {
     decl.name == "List" && decl.constructors.len() == 2 && decl.params == 1
 }
 

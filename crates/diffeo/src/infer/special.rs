@@ -27,7 +27,7 @@ impl Infer<'_> {
                     _ => Vec::new(),
                 }
             }
-            "zero_of" | "add" | "inner" | "show" => vec![types[1].clone()],
+            "zero_of" | "add" | "inner" | "ravel" | "unravel" | "show" => vec![types[1].clone()],
             "scale" | "trace" => vec![types[2].clone()],
             _ => Vec::new(),
         };

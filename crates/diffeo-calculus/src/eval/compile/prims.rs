@@ -37,6 +37,8 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::DivElements(_)
         | Prim::ZeroOf(_)
         | Prim::Inner(_)
+        | Prim::Ravel(_)
+        | Prim::Unravel(_)
         | Prim::Length(_)
         | Prim::Index(_)
         | Prim::Slice(_)
@@ -48,7 +50,8 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::AppendStrings
         | Prim::Show(_)
         | Prim::Fail(_)
-        | Prim::Trace(_) => None,
+        | Prim::Trace(_)
+        | Prim::Progress(_) => None,
     }
 }
 

@@ -41,6 +41,12 @@ pub trait Caller {
     /// What stops the program in the call.
     fn call(&mut self, f: &Value, arg: Value) -> Result<Value, RuntimeError>;
 
+    /// Whether the run may go on.
+    ///
+    /// # Errors
+    /// The bound that is reached.
+    fn check_limits(&mut self, site: Span) -> Result<(), RuntimeError>;
+
     /// The real arithmetic.
     fn reals(&mut self) -> &mut Reals;
 

@@ -19,6 +19,9 @@ use crate::value::Value;
 use diffeo_base::Span;
 use std::mem;
 
+/// After how many steps the limits are checked again.
+const CHECK: usize = 1 << 12;
+
 /// Looks for the operation that made a nan, in a sweep over primals alone.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -54,7 +57,10 @@ pub(crate) fn sweep(
 ) -> Result<(), RuntimeError> {
     let mut id = tape.entries as usize;
     let mut operands = tape.operands.backwards();
-    for step in tape.steps.backwards() {
+    for (step, n) in tape.steps.backwards().zip(1..) {
+        if n % CHECK == 0 {
+            cx.check_limits(step.site)?;
+        }
         if let Operation::Block(i) = step.operation {
             let block = &tape.blocks[i as usize];
             id -= block.outputs as usize;

@@ -228,9 +228,12 @@ impl Machine {
         }
 
         loop {
-            self.operations += 1;
             let instr = code.instrs[pc];
             pc += 1;
+            self.operations += 1;
+            if self.operations >= self.next_check {
+                check!(self.check_limits());
+            }
             match instr {
                 Instr::Move { to, from } => match get!(from) {
                     Value::Real(x) => real!(to, *x),
@@ -289,6 +292,7 @@ impl Machine {
                         smooth,
                         program: &self.program,
                         trace: &mut *self.options.trace,
+                        progress: &mut *self.options.progress,
                         site: code.spans[pc - 1],
                     };
                     let value = ops::apply(&mut context, &code.prims[prim as usize], args);

@@ -4,9 +4,9 @@
 //! through the arithmetic of Reals.
 
 use super::Context;
-use crate::array::{Array, Column};
+use crate::array::{Array, ArrayBuilder, Column};
 use crate::eval::error::ErrorKind;
-use crate::leaves::{each_leaf_pair, map_leaves, zip_leaves};
+use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::RealOp;
 use crate::value::Value;
 use diffeo_base::Name;
@@ -119,6 +119,32 @@ pub(super) fn zero_of(cx: &mut Context<'_>, a: &Value) -> Result<Value, ErrorKin
         *operations += 1;
         Ok(Value::Real(0.0))
     })
+}
+
+/// The Real leaves from left to right.
+pub(super) fn ravel(cx: &mut Context<'_>, a: &Value) -> Result<Value, ErrorKind> {
+    let mut leaves = ArrayBuilder::new(0);
+    each_leaf(a, &mut |leaf| leaves.push(leaf.clone()))?;
+    cx.count(leaves.len());
+    Ok(Value::array(match leaves.is_empty() {
+        true => Array::from_reals(Vec::new()),
+        false => leaves.finish(),
+    }))
+}
+
+/// The structure of a value with other Real leaves.
+pub(super) fn unravel(cx: &mut Context<'_>, a: &Value, leaves: &Array) -> Result<Value, ErrorKind> {
+    cx.count(leaves.len());
+    let mut used = 0;
+    let result = map_leaves(a, &mut |_| {
+        used += 1;
+        Ok(if used <= leaves.len() { leaves.get(used - 1) } else { Value::Real(0.0) })
+    })?;
+    if used != leaves.len() {
+        let difference = format!("{} numbers for a structure with {used}", leaves.len());
+        return Err(ErrorKind::ShapeMismatch { op: "unravel", difference });
+    }
+    Ok(result)
 }
 
 /// The sum of the products of Real leaves.

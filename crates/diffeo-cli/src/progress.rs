@@ -1,0 +1,102 @@
+//! What a long run shows of itself: a line on the terminal while it goes on, and an account of what
+//! was done (`--verbose`).
+
+use crate::render::Messages;
+use crate::watch;
+use diffeo::{Diagnostic, Progress};
+use diffeo_calculus::eval::limits::megabytes;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How often the line changes.
+const REDRAW: Duration = Duration::from_millis(50);
+
+/// The line on the terminal that shows what the program reports with `progress`; nothing where standard
+/// error is no terminal, or is read by a tool.
+#[derive(Clone)]
+pub struct Line {
+    bar: ProgressBar,
+    shown: Option<Instant>,
+}
+
+impl Line {
+    /// A line that is not shown yet.
+    pub fn new(messages: Messages) -> Line {
+        let bar = ProgressBar::no_length();
+        bar.set_draw_target(match messages.is_human() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        });
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]") {
+            bar.set_style(style);
+        }
+        Line { bar, shown: None }
+    }
+
+    /// Shows a report, unless one was shown just before.
+    pub fn show(&mut self, report: &Progress<'_>) {
+        if self.bar.is_hidden() || self.shown.is_some_and(|shown| shown.elapsed() < REDRAW) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let Progress { label, step, value } = report;
+        self.bar.set_message(format!("{label}: step {step}, {value:.6e}"));
+        self.bar.tick();
+    }
+
+    /// Writes something else to standard error.
+    pub fn suspend(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// What was done, for `--verbose`.
+#[derive(Default)]
+pub struct Account {
+    phases: Vec<(&'static str, Instant)>,
+    /// The operations of the evaluator.
+    pub operations: u64,
+    /// The kinks met: places and messages.
+    pub kinks: Vec<Diagnostic>,
+}
+
+impl Account {
+    /// Begins a phase; the one before ends.
+    pub fn begin(&mut self, name: &'static str) {
+        self.phases.push((name, Instant::now()));
+    }
+
+    /// Writes the account.
+    pub fn write(&self, messages: Messages, place: &dyn Fn(&Diagnostic) -> String) {
+        let ends = self.phases.iter().skip(1).map(|(_, t)| *t).chain([Instant::now()]);
+        let times: Vec<(&str, f64)> = self
+            .phases
+            .iter()
+            .zip(ends)
+            .map(|((name, start), end)| (*name, (end - *start).as_secs_f64()))
+            .collect();
+        let time: Vec<String> = times.iter().map(|(name, s)| format!("{name} {s:.3} s")).collect();
+        let seconds: serde_json::Map<String, serde_json::Value> =
+            times.iter().map(|(name, s)| (name.to_string(), json!(s))).collect();
+        let kinks: Vec<String> =
+            self.kinks.iter().map(|k| format!("{}: {}", place(k), k.message)).collect();
+        let met = match kinks.as_slice() {
+            [] => "none met".to_string(),
+            kinks => format!("{} met\n  {}", kinks.len(), kinks.join("\n  ")),
+        };
+        let peak = watch::peak();
+        messages.summary(&[
+            ("engine", "interp".to_string(), json!("interp")),
+            ("time", time.join(", "), json!(seconds)),
+            ("memory", format!("{} at most", megabytes(peak)), json!(peak)),
+            ("operations", self.operations.to_string(), json!(self.operations)),
+            ("kinks", met, json!(kinks)),
+        ]);
+    }
+}

@@ -1,0 +1,161 @@
+//! Runs that would not end: bounds on time and memory, Ctrl-C; and messages as JSON, the account of a run.
+
+mod common;
+
+use common::Folder;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+const ENDLESS_RECURSION: &str = "def down(x: Real) -> Real = 1 + down(x - 1)\ndef main = down(0)\n";
+const ENDLESS_LOOP: &str = "def main =\n  loop x = 0.0 while trace(\"x\", x) >= 0 do\n    loop y = x for i < 1000 do y + 1\n";
+const ENDLESS_LIST: &str =
+    "def grow(xs: List[Real]) -> List[Real] = grow(1.0 :: xs)\ndef main = grow(Nil)\n";
+const DOUBLING: &str = "def main = sum(loop (xs: []Real) = [1.0] while true do xs ++ xs)\n";
+const HUGE: &str = "def main = sum([real(i) for i < 10000000000])\n";
+const TAPE: &str = "def main =\n  grad(fn x -> loop y = x while y > 0 do y + 1)(1.0)\n";
+
+#[test]
+fn time_is_bounded() {
+    let folder = Folder::new()
+        .with("rec.deo", ENDLESS_RECURSION)
+        .with("loop.deo", ENDLESS_LOOP)
+        .with("tape.deo", TAPE);
+    for (file, place) in [("rec.deo", "rec.deo:1:"), ("loop.deo", "loop.deo:"), ("tape.deo", ":2:")]
+    {
+        let limits = ["--timeout", "0.1", "--max-memory", "8G"];
+        let done = folder.run(&[&["run", file][..], &limits].concat());
+        done.fails(1, &["error[timeout]", "the run was allowed 0.1 s", place]);
+    }
+}
+
+#[test]
+fn memory_is_bounded() {
+    let folder = Folder::new()
+        .with("rec.deo", ENDLESS_RECURSION)
+        .with("list.deo", ENDLESS_LIST)
+        .with("doubling.deo", DOUBLING)
+        .with("huge.deo", HUGE)
+        .with("tape.deo", TAPE);
+    for file in ["rec.deo", "list.deo", "doubling.deo", "huge.deo", "tape.deo"] {
+        let done = folder.run(&["run", file, "--max-memory", "50M"]);
+        done.fails(1, &["error[out-of-memory]", "the run was allowed 50 MB", file]);
+    }
+    // Without a bound of the user's, calls may take 1 GiB.
+    folder.run(&["run", "rec.deo"]).fails(1, &["error[too-deep]", "rec.deo:1:"]);
+}
+
+#[test]
+fn wrong_bounds_are_refused() {
+    let folder = Folder::new().with("a.deo", "def main = 1\n");
+    for args in [
+        ["--timeout", "0"],
+        ["--timeout", "soon"],
+        ["--max-memory", "much"],
+        ["--max-memory", "-1"],
+    ] {
+        let done = folder.run(&[&["run", "a.deo"][..], &args].concat());
+        assert_eq!(done.status, 2, "{done:?}");
+    }
+    for size in ["1000000000", "500M", "2g", "2GiB", "1.5GB"] {
+        folder.run(&["run", "a.deo", "--max-memory", size]).prints("1");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_where_it_was() {
+    let folder = Folder::new().with("loop.deo", ENDLESS_LOOP);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_diffeo"))
+        .current_dir(&folder.0)
+        .args(["run", "loop.deo"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut err = BufReader::new(child.stderr.take().expect("its messages"));
+    let mut line = String::new();
+    err.read_line(&mut line).expect("a line of trace");
+    assert_eq!(line, "x: 0.0\n");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).expect("the rest of the messages");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert!(rest.contains("error[interrupted]") && rest.contains("loop.deo:"), "{rest}");
+}
+
+fn json_lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn messages_can_be_json() {
+    let folder = Folder::new()
+        .with("a.deo", "def f(x: Int) -> Real = x\ndef g = zero +\n")
+        .with("b.deo", "def main = trace(\"x\", 1.5) / log(2 - 1) + real([1, 2][2])\n");
+    let done = folder.run(&["check", "a.deo", "--message-format", "json"]);
+    assert_eq!(done.status, 1);
+    let lines = json_lines(&done.err);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let first = &lines[0];
+    assert_eq!(first["severity"], "error");
+    assert_eq!(first["place"]["file"], "a.deo");
+    assert_eq!(first["place"]["line"], 1);
+    assert!(first["code"].is_string() && first["labels"].is_array() && first["notes"].is_array());
+    let done = folder.run(&["run", "b.deo", "--message-format", "json", "-v"]);
+    let lines = json_lines(&done.err);
+    assert_eq!(lines[0]["trace"], "x: 1.5");
+    assert_eq!(lines[1]["code"], "index-out-of-bounds");
+    assert_eq!(lines[2]["summary"]["engine"], "interp");
+}
+
+#[test]
+fn an_account_of_the_run_is_given() {
+    let folder = Folder::new().with(
+        "a.deo",
+        "def f(x: Real) -> Real = max(x, 1.0) + abs(x - 1)\ndef main = grad(f)(1.0)\n",
+    );
+    let done = folder.run(&["run", "a.deo", "--verbose"]);
+    assert_eq!((done.status, done.out.as_str()), (0, "1.0\n"));
+    for part in [
+        "engine: interp",
+        "time: check",
+        "memory: ",
+        "operations: ",
+        "kinks: 2 met",
+        "a.deo:1:26: max(1.0, 1.0)",
+    ] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+    // It does not change what is a warning.
+    assert!(!done.err.contains("warning"), "{}", done.err);
+    let done = folder.run(&["run", "a.deo", "-v", "--kinks", "error"]);
+    done.fails(1, &["error[kink]", "engine: interp"]);
+}
+
+#[test]
+fn progress_is_silent_where_nobody_watches() {
+    let folder = Folder::new()
+        .with("a.deo", "def main = loop x = 0.0 for i < 100 do progress(\"work\", i, x, x + 1)\n");
+    let done = folder.run(&["run", "a.deo"]);
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (0, "100.0\n", ""));
+}
+
+#[test]
+fn completions_and_man_pages_are_generated() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = folder.run(&["completions", shell]);
+        assert!(done.status == 0 && done.out.contains("max-memory"), "{shell}: {done:?}");
+    }
+    let page = folder.run(&["man"]);
+    assert!(
+        page.status == 0 && page.out.contains(".TH") && page.out.contains("diffeo"),
+        "{page:?}"
+    );
+    std::fs::create_dir(folder.0.join("man1")).expect("a folder");
+    assert_eq!(folder.run(&["man", "--dir", "man1"]).status, 0);
+    for name in ["diffeo.1", "diffeo-run.1", "diffeo-check.1"] {
+        assert!(folder.0.join("man1").join(name).exists(), "{name}");
+    }
+    folder.run(&["man", "--dir", "nowhere"]).fails(1, &["error[output]", "nowhere"]);
+}

@@ -1,0 +1,137 @@
+//! Programs called from Rust.
+
+use diffeo::{Limits, Options, Program, Value};
+use std::time::Duration;
+
+const PROGRAM: &str = "
+type Shape = Dot | Circle(Real) | Box(Real, Real)
+def answer = 42
+def line(a: Real, b: Real) -> Real -> Real = fn x -> a * x + b
+def norms(rows: [n][m]Real) -> [n]Real = [norm(row) for row in rows]
+def area(shape: Shape) -> Real = case shape of { Dot -> 0.0 | Circle(r) -> pi * r * r | Box(a, b) -> a * b }
+def describe(n: Int, flag: Bool, name: String) -> String = show((n, flag, name))
+def total(xs: List[Maybe[Real]]) -> Real = foldl(fn (s, x) -> s + from_maybe(0.5, x), xs, 0.0)
+def evens(n: Int) -> List[Maybe[Int]] = to_list([if i % 2 == 0 then Just(i) else Nothing for i < n])
+def scaled({x, by}: {x: (Real, [n]Real), by: Real}) = {y = (by * x.0, by * x.1), n = 1}
+def loss(w: [n]Real, k: Int) -> Real = sum(w * w) * real(k)
+def pair(x: Real) -> (Real, Real) = (x * x, sin(x))
+def first(x: a) = x
+def root(x: Real) -> Real = sqrt(x)
+def spin(x: Real) -> Real = spin(x + 1)
+def unit() = ()
+def at(xs: [n]Real, i: Int) -> Real = xs[i]
+";
+
+fn program() -> Program {
+    Program::from_text("p.deo", PROGRAM).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn functions_take_and_give_values_of_rust() {
+    let p = program();
+    let f = |name: &str| p.function(name).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(p.value::<i64>("answer"), Ok(42));
+    assert_eq!(f("norms").call(vec![[3.0, 4.0], [0.0, 2.0]]), Ok(vec![5.0, 2.0]));
+    assert_eq!(f("norms").call(Vec::<Vec<f64>>::new()), Ok(Vec::<f64>::new()));
+    let text: String = f("describe").call((3, true, "x")).expect("a text");
+    assert_eq!(text, "(3, true, \"x\")");
+    assert_eq!(f("total").call([Some(1.5), None].as_slice()), Ok(2.0));
+    assert_eq!(f("evens").call(3), Ok(vec![Some(0), None, Some(2)]));
+    assert_eq!(f("unit").call(()), Ok(()));
+    assert_eq!(f("pair").signature(), "Real -> (Real, Real)");
+    // Called again and again, also after an error.
+    let at = f("at");
+    assert_eq!(at.call((&[1.0, 2.0], 1)), Ok(2.0));
+    let error = at.call::<f64>((&[1.0, 2.0], 2)).expect_err("an index out of bounds");
+    let place = error.messages[0].place.as_ref().expect("a place");
+    assert_eq!((error.messages[0].code, place.line, place.column), ("index-out-of-bounds", 17, 39));
+    assert_eq!(at.call((&[1.0, 2.0], 0)), Ok(1.0));
+}
+
+#[test]
+fn any_data_is_a_value() {
+    let p = program();
+    let area = p.function("area").expect("a function");
+    let circle = Value::Variant("Box".into(), vec![2.0.into(), Value::Int(3)]);
+    assert_eq!(area.call(circle), Ok(6.0));
+    assert_eq!(area.call(Value::Variant("Dot".into(), vec![])), Ok(Value::Real(0.0)));
+    let x = Value::Tuple(vec![1.0.into(), vec![2.0, 3.0].into()]);
+    let scaled = p.function("scaled").expect("a function");
+    let out: Value = scaled.call(Value::record([("by", 10.0.into()), ("x", x)])).expect("a record");
+    let y = Value::Tuple(vec![10.0.into(), vec![20.0, 30.0].into()]);
+    assert_eq!(out.field("y"), Some(&y));
+    assert_eq!(out.field("n"), Some(&Value::Int(1)));
+    let evens: Value = p.function("evens").and_then(|f| f.call(1)).expect("a list");
+    assert_eq!(evens, Value::Array(vec![Value::Variant("Just".into(), vec![Value::Int(0)])]));
+}
+
+#[test]
+fn functions_are_differentiated() {
+    let p = program();
+    let loss = p.function("loss").expect("a function");
+    let (value, (dw, k)): (f64, (Vec<f64>, i64)) =
+        loss.value_and_gradient((&[1.0, 2.0], 3)).expect("a gradient");
+    assert_eq!((value, dw, k), (15.0, vec![6.0, 12.0], 3));
+    let pair = p.function("pair").expect("a function");
+    let (value, slope): ((f64, f64), (f64, f64)) = pair.pushforward(0.0, 1.0).expect("a slope");
+    assert_eq!((value, slope), ((0.0, 0.0), (0.0, 1.0)));
+    let (_, back): ((f64, f64), f64) = pair.pullback(3.0, (1.0, 0.0)).expect("a gradient");
+    assert_eq!(back, 6.0);
+    let area = p.function("area").expect("a function");
+    let gradient: Value =
+        area.gradient(Value::Variant("Box".into(), vec![2.0.into(), 3.0.into()])).expect("one");
+    assert_eq!(gradient, Value::Variant("Box".into(), vec![3.0.into(), 2.0.into()]));
+    let error = pair.gradient::<f64>(1.0).expect_err("not to Real");
+    assert!(error.to_string().contains("a gradient needs a function to Real"), "{error}");
+    let root = p.function("root").expect("a function");
+    assert_eq!(root.gradient(0.0), Ok(f64::INFINITY));
+    assert!(root.take_warnings().is_empty());
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let p = program();
+    let told = |error: diffeo::Error| error.to_string();
+    let norms = p.function("norms").expect("a function");
+    let text = told(norms.call::<f64>([[1.0]]).expect_err("no Real"));
+    assert!(text.contains("norms: [n][m]Real -> [n]Real") && text.contains("f64"), "{text}");
+    let text = told(norms.call::<Vec<f64>>([[1]]).expect_err("no Reals"));
+    assert!(text.contains("at [0][0]: the program has Real, Rust has the i64 1"), "{text}");
+    let text = told(norms.call::<Vec<f64>>(vec![vec![1.0], vec![]]).expect_err("ragged"));
+    assert!(text.contains("rows"), "{text}");
+    let describe = p.function("describe").expect("a function");
+    let text = told(describe.call::<String>((1, 2.0, "x")).expect_err("no Bool"));
+    assert!(text.contains("at .1: the program has Bool, Rust has the f64 2"), "{text}");
+    let shape = Value::Variant("Bux".into(), vec![]);
+    let text = told(p.function("area").and_then(|f| f.call::<f64>(shape)).expect_err("no shape"));
+    assert!(text.contains("the program has Shape, Rust has `Bux`"), "{text}");
+    let line = p.function("line").expect("a function");
+    assert!(line.call::<f64>((1.0, 2.0)).is_err());
+    assert!(p.function("answer").is_err() && p.value::<f64>("loss").is_err());
+    let text = told(p.function("lose").err().expect("unknown"));
+    assert!(text.contains("did you mean `loss`"), "{text}");
+    let text = told(p.function("first").err().expect("generic"));
+    assert!(text.contains("nothing determines all of the type of `first`"), "{text}");
+}
+
+#[test]
+fn errors_in_programs_are_data() {
+    let error = Program::from_text("p.deo", "def f(x: Int) -> Real = x\ndef g = 1 +\n").err();
+    let messages = error.expect("errors").messages;
+    let places: Vec<Option<usize>> =
+        messages.iter().map(|m| m.place.as_ref().map(|p| p.line)).collect();
+    assert_eq!(places, [Some(1), Some(2)]);
+    assert!(messages.iter().all(|m| m.severity == "error"));
+    let missing = Program::from_file("no/such/file.deo").err().expect("no file");
+    assert_eq!(missing.messages[0].code, "unreadable-file");
+}
+
+#[test]
+fn runs_are_bounded() {
+    let options =
+        Options { limits: Limits::after(Duration::from_millis(50)), ..Options::default() };
+    let spin = program().function_with("spin", options).expect("a function");
+    let error = spin.call::<f64>(0.0).expect_err("no end");
+    assert_eq!(error.messages[0].code, "timeout");
+    assert_eq!(error.messages[0].place.as_ref().map(|p| p.line), Some(15));
+}
