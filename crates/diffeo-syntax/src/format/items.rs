@@ -38,7 +38,7 @@ impl Builder<'_, '_> {
         self.token();
         if self.at(Kind::LParen) {
             self.space();
-            self.elements(Elements::Lines, import.names.len(), |b, _| b.token());
+            self.elements(Elements::Filled, import.names.len(), |b, _| b.token());
         }
     }
 

@@ -236,7 +236,8 @@ impl Writer<'_, '_> {
         let room = self.width;
         let width = self.widths.between(at, end);
         let fits = |column: usize| !broken && column + width <= room;
-        let here = Level { flat: outer.flat, indents: false, line: self.line };
+        let line = self.line + self.newline.map_or(0, |blank| 1 + usize::from(blank));
+        let here = Level { flat: outer.flat, indents: false, line };
         let Sort::Body { hugs } = sort else {
             return Level { flat: outer.flat || fits(self.next_column()), ..here };
         };
