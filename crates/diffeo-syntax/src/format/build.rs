@@ -3,7 +3,7 @@
 //! Every rule takes the tokens of its construct one after the other, so that nothing can be written
 //! twice or left out unnoticed.
 
-use super::layout::{Doc, Event, Group, Line, Sort};
+use super::layout::{Doc, Event, Group, Hug, Hugged, Line, Sort};
 use super::source::{Place, Source};
 use crate::ast::Module;
 use crate::token::{Kind, Token};
@@ -23,6 +23,17 @@ pub(super) struct Builder<'s, 't> {
     /// Whether the comments on lines of their own before it are already written.
     comments_written: bool,
     open: Vec<OpenGroup>,
+    /// The parentheses that end with the token before the next.
+    parentheses: Option<Parentheses>,
+}
+
+#[derive(Clone, Copy)]
+struct Parentheses {
+    group: usize,
+    /// How many tokens they hold.
+    size: usize,
+    /// The token after them.
+    next: usize,
 }
 
 struct OpenGroup {
@@ -40,6 +51,7 @@ impl<'s, 't> Builder<'s, 't> {
             next: 0,
             comments_written: false,
             open: Vec::new(),
+            parentheses: None,
         }
     }
 
@@ -192,6 +204,12 @@ impl<'t> Builder<'_, 't> {
         self.line(kind, false);
     }
 
+    /// A possible line break before a group, which is broken only if that does not fit.
+    pub(super) fn filled(&mut self, write: impl FnOnce(&mut Self)) {
+        self.line_kept(Line::Fill(self.next_group()));
+        self.group(write);
+    }
+
     /// A possible line break where an empty line of the text is kept.
     pub(super) fn line_kept(&mut self, kind: Line) {
         let blank = self.source.gaps.get(self.next).is_some_and(|gap| {
@@ -213,9 +231,54 @@ impl<'t> Builder<'_, 't> {
         self.group_of(Sort::Plain, false, write)
     }
 
+    /// What `write` writes in parentheses, whose last element may be hugged: what it answers, and where the
+    /// element starts.
+    pub(super) fn call(&mut self, write: impl FnOnce(&mut Self) -> Option<(Hugged, usize)>) {
+        let before = self.parentheses.filter(|p| p.next == self.next);
+        let start = self.next;
+        let mut hug = None;
+        let group = self.group_of(Sort::Call(None), false, |b| {
+            b.token();
+            b.push(Event::Indent);
+            b.possible_line(Line::Nothing);
+            let hugged = write(b);
+            let end = b.doc.events.len();
+            let commented = b.has_comments();
+            b.comments_inside();
+            b.push(Event::Dedent);
+            b.possible_line(Line::Close);
+            b.token();
+            hug = hugged.filter(|_| !commented).map(|(kind, start)| Hug { kind, start, end });
+        });
+        self.doc.groups[group].sort = Sort::Call(hug);
+        let here = Parentheses { group, size: self.next - start, next: self.next };
+        // Of the parentheses in a row, as in `grad(f)(x)`, those with the most in them are broken first.
+        self.parentheses = Some(match before {
+            Some(larger) if larger.size > here.size => {
+                self.extend(larger.group);
+                Parentheses { next: self.next, ..larger }
+            }
+            _ => here,
+        });
+    }
+
+    /// Where the next event comes, if the innermost open group is not broken so far and there are no
+    /// comments before the next token.
+    pub(super) fn unbroken(&self) -> Option<usize> {
+        let open = self.open.last()?;
+        let commented = self.source.has_comments_between(open.start..self.next + 1);
+        let broken = self.doc.groups[open.group].broken || commented;
+        (!broken).then_some(self.doc.events.len())
+    }
+
+    /// Whether there are comments before the next token.
+    fn has_comments(&self) -> bool {
+        self.source.gaps.get(self.next).is_some_and(|gap| !gap.comments.is_empty())
+    }
+
     /// What `write` writes after a `=`, `->` or the like; see [`Sort::Body`].
     pub(super) fn body(&mut self, hugs: bool, write: impl FnOnce(&mut Self)) -> usize {
-        let commented = self.source.gaps.get(self.next).is_some_and(|gap| !gap.comments.is_empty());
+        let commented = self.has_comments();
         self.group_of(Sort::Body { hugs }, commented, write)
     }
 

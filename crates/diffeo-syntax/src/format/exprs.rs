@@ -1,7 +1,7 @@
 //! The layout of expressions: operators, calls, and what stands in brackets.
 
 use super::build::Builder;
-use super::layout::Line;
+use super::layout::{Hugged, Line};
 use crate::ast::{BinaryOp, Clause, ExprId, ExprKind, Ident};
 use crate::token::Kind;
 
@@ -128,12 +128,14 @@ impl Builder<'_, '_> {
                 self.loop_(*pat, *init, control, *body);
             }
             ExprKind::Update { base, indices, value } => {
-                self.expr(*base);
-                self.spaced_token();
-                self.elements(Elements::Lines, indices.len(), |b, i| b.expr(indices[i]));
-                self.space();
-                self.token();
-                self.value(*value);
+                self.group(|b| {
+                    b.expr(*base);
+                    b.spaced_token();
+                    b.elements(Elements::Lines, indices.len(), |b, i| b.expr(indices[i]));
+                    b.space();
+                    b.token();
+                    b.value(*value);
+                });
             }
         }
     }
@@ -177,26 +179,9 @@ impl Builder<'_, '_> {
         self.body(hugs, |b| b.expr_below(id));
     }
 
-    /// The parentheses around an expression. Those around something in brackets and around a function are
-    /// not broken themselves.
+    /// The parentheses around an expression.
     fn parenthesised(&mut self, id: ExprId) {
-        self.group(|b| {
-            b.token();
-            if b.is_bare_function(id) {
-                b.expr(id);
-                b.possible_line(Line::Nothing);
-            } else if !b.at_parenthesis(b.module.exprs[id].span) && b.is_bracketed(id) {
-                b.expr(id);
-            } else {
-                b.indented(|b| {
-                    b.possible_line(Line::Nothing);
-                    b.expr_below(id);
-                    b.comments_inside();
-                });
-                b.possible_line(Line::Nothing);
-            }
-            b.token();
-        });
+        self.arguments(&[id]);
     }
 
     /// The argument of a call, with its parentheses.
@@ -204,10 +189,41 @@ impl Builder<'_, '_> {
         let node = &self.module.exprs[id];
         match &node.kind {
             ExprKind::Unit if self.starts_here(node.span) => self.expr(id),
-            ExprKind::Tuple(args) if self.starts_here(node.span) => {
-                self.elements(Elements::Lines, args.len(), |b, i| b.expr(args[i]));
-            }
+            ExprKind::Tuple(args) if self.starts_here(node.span) => self.arguments(args),
             _ => self.parenthesised(id),
+        }
+    }
+
+    fn arguments(&mut self, args: &[ExprId]) {
+        self.call(|b| {
+            let Some((last, before)) = args.split_last() else { return None };
+            for arg in before {
+                b.expr(*arg);
+                b.token();
+                b.line_kept(Line::Space);
+            }
+            let hugged = b.hugged(*last, before).zip(b.unbroken());
+            if before.is_empty() {
+                b.expr_below(*last);
+            } else {
+                b.expr(*last);
+            }
+            hugged
+        });
+    }
+
+    /// How the last argument, at the next token, may be hugged.
+    fn hugged(&self, last: ExprId, before: &[ExprId]) -> Option<Hugged> {
+        let exprs = &self.module.exprs;
+        let is_function = |id: ExprId| matches!(exprs[id].kind, ExprKind::Fn { .. });
+        if self.at_parenthesis(exprs[last].span) || before.iter().any(|id| is_function(*id)) {
+            None
+        } else if is_function(last) {
+            Some(Hugged::Function)
+        } else if self.is_bracketed(last) {
+            Some(Hugged::Brackets)
+        } else {
+            (before.is_empty() && self.is_call(last)).then_some(Hugged::Call)
         }
     }
 
@@ -232,7 +248,6 @@ impl Builder<'_, '_> {
         count: usize,
         mut write: impl FnMut(&mut Self, usize),
     ) -> usize {
-        let between = if how == Elements::Filled { Line::Fill } else { Line::Space };
         self.group(|b| {
             b.token();
             if how != Elements::Lines && count > 0 && b.on_new_line() {
@@ -243,9 +258,16 @@ impl Builder<'_, '_> {
                 for i in 0..count {
                     if i > 0 {
                         b.token();
-                        b.line_kept(between);
                     }
-                    write(b, i);
+                    match how {
+                        Elements::Filled if i > 0 => b.filled(|b| write(b, i)),
+                        Elements::Lines | Elements::Kept | Elements::Filled => {
+                            if i > 0 {
+                                b.line_kept(Line::Space);
+                            }
+                            write(b, i);
+                        }
+                    }
                 }
                 b.comments_inside();
             });
@@ -317,7 +339,8 @@ impl Builder<'_, '_> {
         });
     }
 
-    /// A chain of operators that are equally tight: broken together, each at the start of a line.
+    /// A chain of operators that are equally tight: broken together, each at the start of a line; only
+    /// lines of `++` are filled.
     fn operators(&mut self, id: ExprId, below: bool) {
         let module = self.module;
         let ExprKind::Binary { op, .. } = module.exprs[id].kind else { return };
@@ -345,16 +368,26 @@ impl Builder<'_, '_> {
                     if op == BinaryOp::Pipe && b.on_new_line() {
                         b.break_group();
                     }
-                    b.possible_line(Line::Space);
-                    b.token();
-                    b.space();
                     // On the right only operators that associate to the right are of the same chain.
-                    match same(rhs).filter(|_| !b.at_parenthesis(module.exprs[rhs].span)) {
-                        Some((lhs, op, rhs)) => {
-                            rest.push((op, rhs));
-                            b.expr(lhs);
+                    let operand = |b: &mut Self| {
+                        b.token();
+                        b.space();
+                        match same(rhs).filter(|_| !b.at_parenthesis(module.exprs[rhs].span)) {
+                            Some((lhs, op, rhs)) => {
+                                b.expr(lhs);
+                                Some((op, rhs))
+                            }
+                            None => {
+                                b.expr(rhs);
+                                None
+                            }
                         }
-                        None => b.expr(rhs),
+                    };
+                    if op == BinaryOp::Append {
+                        b.filled(|b| rest.extend(operand(b)));
+                    } else {
+                        b.possible_line(Line::Space);
+                        rest.extend(operand(b));
                     }
                 }
             };

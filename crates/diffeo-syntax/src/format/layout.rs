@@ -44,8 +44,11 @@ pub(super) enum Line {
     Space,
     /// With its group; otherwise nothing.
     Nothing,
-    /// In a broken group where what follows up to the next possible break does not fit; otherwise a space.
-    Fill,
+    /// In a broken group where this group, which follows, does not fit; otherwise a space.
+    Fill(usize),
+    /// Before the bracket that closes a call: with its group, and behind a function that is hugged;
+    /// otherwise nothing.
+    Close,
     /// Before the `then` of a broken group: where the condition took several lines, or the body of
     /// this group would not fit beside it but fits beside `then` on a line of its own; otherwise a space.
     Then(usize),
@@ -64,6 +67,29 @@ pub(super) enum Sort {
         /// Whether it is in brackets that may open on this line.
         hugs: bool,
     },
+    /// The arguments of a call, or an expression in parentheses: its lines are broken together, or only
+    /// those of its last element, which is hugged.
+    Call(Option<Hug>),
+}
+
+/// The last element of a call, whose brackets may open on the line of the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hug {
+    pub(super) kind: Hugged,
+    /// The events before it and behind it.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What is hugged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hugged {
+    /// Something in brackets.
+    Brackets,
+    /// A function, whose body is indented on the next line.
+    Function,
+    /// A call, unless it fits on a line of its own.
+    Call,
 }
 
 /// A group.
@@ -101,22 +127,24 @@ pub(super) fn layout(doc: &Doc<'_>, comments: &[Comment<'_>], width: usize) -> S
         newline: None,
         behind: Vec::new(),
     };
-    let mut levels = vec![Level { flat: false, indents: false, line: 0 }];
+    let mut levels = vec![Level::default()];
     for (i, event) in doc.events.iter().enumerate() {
         let level = levels.last().copied().unwrap_or_default();
         match *event {
             Event::Text(text) => writer.text(text),
-            Event::IfBroken(text) if !level.flat => writer.text(text),
+            Event::IfBroken(text) if level.mode == Mode::Broken => writer.text(text),
             Event::IfBroken(_) => {}
             Event::Space => writer.space = true,
             Event::Line { kind, blank } => {
                 if writer.breaks(i, kind, level) {
                     writer.newline(blank);
                 } else {
-                    writer.space |= kind != Line::Nothing;
+                    writer.space |= !matches!(kind, Line::Nothing | Line::Close);
                 }
             }
             Event::Comment(comment) => writer.comment(comment),
+            // What is hugged is indented by its own brackets.
+            Event::Indent | Event::Dedent if matches!(level.mode, Mode::Hugging(_)) => {}
             Event::Indent => writer.indent += STEP,
             Event::Dedent => writer.indent -= STEP,
             Event::Open(group) => levels.push(writer.open(i, group, level)),
@@ -148,8 +176,8 @@ impl Widths {
             total += match *event {
                 Event::Text(text) => text.chars().count(),
                 Event::Space => 1,
-                Event::Line { kind: Line::Nothing | Line::Hard, .. } => 0,
-                Event::Line { kind: Line::Space | Line::Fill | Line::Then(_), .. } => 1,
+                Event::Line { kind: Line::Nothing | Line::Close | Line::Hard, .. } => 0,
+                Event::Line { kind: Line::Space | Line::Fill(_) | Line::Then(_), .. } => 1,
                 Event::Open(group) => usize::from(is_body(group)),
                 Event::IfBroken(_)
                 | Event::Comment(_)
@@ -176,10 +204,22 @@ impl Widths {
     }
 }
 
+/// How the lines of a group are written.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Mode {
+    /// Broken.
+    #[default]
+    Broken,
+    /// Flat, as is all within.
+    Flat,
+    /// Flat but for what is hugged.
+    Hugging(Hugged),
+}
+
 /// An open group.
 #[derive(Clone, Copy, Default)]
 struct Level {
-    flat: bool,
+    mode: Mode,
     /// Whether its end is the end of an indentation.
     indents: bool,
     /// The line on which it started.
@@ -237,38 +277,57 @@ impl Writer<'_, '_> {
         let width = self.widths.between(at, end);
         let fits = |column: usize| !broken && column + width <= room;
         let line = self.line + self.newline.map_or(0, |blank| 1 + usize::from(blank));
-        let here = Level { flat: outer.flat, indents: false, line };
-        let Sort::Body { hugs } = sort else {
-            return Level { flat: outer.flat || fits(self.next_column()), ..here };
-        };
-        // The space before a body counts as a part of it.
-        let flat = outer.flat || !on_next_line && fits(self.column);
-        let below = self.indented(1) - 1;
-        let head = self.column + 1 + self.widths.between(at + 1, at + 1);
-        if flat || hugs && !on_next_line && !fits(below) && head <= room {
-            self.space = true;
-            return Level { flat, ..here };
+        let level = |mode: Mode| Level { mode, indents: false, line };
+        if outer.mode == Mode::Flat {
+            self.space |= matches!(sort, Sort::Body { .. });
+            return level(Mode::Flat);
         }
-        self.newline(false);
-        self.indent += STEP;
-        Level { indents: true, ..here }
+        match sort {
+            Sort::Plain | Sort::Call(_) if fits(self.next_column()) => level(Mode::Flat),
+            Sort::Plain | Sort::Call(None) => level(Mode::Broken),
+            Sort::Call(Some(hug)) => {
+                let head = self.next_column() + self.widths.between(at, hug.start);
+                let inside = self.widths.between(hug.start, hug.end);
+                let fits_below = !broken && self.indented(1) + inside <= room;
+                let hugs = head <= room && !(hug.kind == Hugged::Call && fits_below);
+                level(if hugs { Mode::Hugging(hug.kind) } else { Mode::Broken })
+            }
+            Sort::Body { hugs } => {
+                // Where a function is hugged, its body is broken, and so is that of a function in it.
+                let hugged = outer.mode == Mode::Hugging(Hugged::Function);
+                // The space before a body counts as a part of it.
+                let flat = !hugged && !on_next_line && fits(self.column);
+                let below = self.indented(1) - 1;
+                let head = self.column + 1 + self.widths.between(at + 1, at + 1);
+                if flat || hugs && !on_next_line && !fits(below) && head <= room {
+                    self.space = true;
+                    return level(match flat {
+                        true => Mode::Flat,
+                        false => outer.mode,
+                    });
+                }
+                self.newline(false);
+                self.indent += STEP;
+                Level { indents: true, ..level(Mode::Broken) }
+            }
+        }
     }
 
     /// Whether there is a line break at this possible one.
     fn breaks(&self, at: usize, kind: Line, level: Level) -> bool {
-        let fits = |column: usize, end: usize| column + self.widths.between(at, end) <= self.width;
-        match kind {
-            Line::Hard => true,
-            _ if level.flat => false,
-            Line::Space | Line::Nothing => true,
-            Line::Fill => !fits(self.column, at + 1),
-            Line::Then(_) if self.line > level.line => true,
-            Line::Then(body) => {
-                let Group { end, broken, on_next_line, .. } = self.doc.groups[body];
-                !broken
-                    && !on_next_line
-                    && !fits(self.column, end)
-                    && fits(self.indented(0).saturating_sub(1), end)
+        let fits = |column: usize, group: usize| {
+            let Group { end, broken, on_next_line, .. } = self.doc.groups[group];
+            !broken && !on_next_line && column + self.widths.between(at, end) <= self.width
+        };
+        match (kind, level.mode) {
+            (Line::Hard, _) => true,
+            (Line::Close, Mode::Hugging(kind)) => kind == Hugged::Function,
+            (_, Mode::Flat | Mode::Hugging(_)) => false,
+            (Line::Space | Line::Nothing | Line::Close, Mode::Broken) => true,
+            (Line::Fill(next), Mode::Broken) => !fits(self.column, next),
+            (Line::Then(_), Mode::Broken) if self.line > level.line => true,
+            (Line::Then(body), Mode::Broken) => {
+                !fits(self.column, body) && fits(self.indented(0).saturating_sub(1), body)
             }
         }
     }
