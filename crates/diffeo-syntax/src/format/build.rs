@@ -101,6 +101,11 @@ impl Builder<'_, '_> {
         self.at(Kind::LParen) && self.ahead(0).start < span.start
     }
 
+    /// Whether the token after the next is a parenthesis around the node with this span.
+    pub(super) fn before_parenthesis(&self, span: Span) -> bool {
+        self.before(Kind::LParen) && self.ahead(1).start < span.start
+    }
+
     /// Whether there is a line break before the next token.
     pub(super) fn on_new_line(&self) -> bool {
         self.source.gaps.get(self.next).is_some_and(|gap| gap.newline)
@@ -204,9 +209,10 @@ impl<'t> Builder<'_, 't> {
         self.line(kind, false);
     }
 
-    /// A possible line break before a group, which is broken only if that does not fit.
-    pub(super) fn filled(&mut self, write: impl FnOnce(&mut Self)) {
-        self.line_kept(Line::Fill(self.next_group()));
+    /// A possible line break before a group, which is broken only if that does not fit; see
+    /// [`Line::Fill`].
+    pub(super) fn filled(&mut self, hugs: bool, write: impl FnOnce(&mut Self)) {
+        self.line_kept(Line::Fill { group: self.next_group(), hugs });
         self.group(write);
     }
 

@@ -12,7 +12,8 @@ pub(super) enum Elements {
     Lines,
     /// The same, also where they would fit on one line but the text breaks the line after the bracket.
     Kept,
-    /// As many on each line as fit; broken lines are kept as well.
+    /// As many on each line as fit. Where the text breaks the line after the bracket, all its line breaks
+    /// are kept: it may be a table.
     Filled,
 }
 
@@ -179,9 +180,15 @@ impl Builder<'_, '_> {
         self.body(hugs, |b| b.expr_below(id));
     }
 
-    /// The parentheses around an expression.
+    /// The parentheses around an expression. Those around operators are not broken themselves.
     fn parenthesised(&mut self, id: ExprId) {
-        self.arguments(&[id]);
+        if matches!(self.module.exprs[id].kind, ExprKind::Binary { .. } | ExprKind::Unary { .. }) {
+            self.token();
+            self.expr(id);
+            self.token();
+        } else {
+            self.arguments(&[id]);
+        }
     }
 
     /// The argument of a call, with its parentheses.
@@ -190,7 +197,7 @@ impl Builder<'_, '_> {
         match &node.kind {
             ExprKind::Unit if self.starts_here(node.span) => self.expr(id),
             ExprKind::Tuple(args) if self.starts_here(node.span) => self.arguments(args),
-            _ => self.parenthesised(id),
+            _ => self.arguments(&[id]),
         }
     }
 
@@ -250,7 +257,8 @@ impl Builder<'_, '_> {
     ) -> usize {
         self.group(|b| {
             b.token();
-            if how != Elements::Lines && count > 0 && b.on_new_line() {
+            let kept = how != Elements::Lines && count > 0 && b.on_new_line();
+            if kept {
                 b.break_group();
             }
             b.indented(|b| {
@@ -260,7 +268,9 @@ impl Builder<'_, '_> {
                         b.token();
                     }
                     match how {
-                        Elements::Filled if i > 0 => b.filled(|b| write(b, i)),
+                        Elements::Filled if i > 0 && !(kept && b.on_new_line()) => {
+                            b.filled(false, |b| write(b, i));
+                        }
                         Elements::Lines | Elements::Kept | Elements::Filled => {
                             if i > 0 {
                                 b.line_kept(Line::Space);
@@ -277,14 +287,18 @@ impl Builder<'_, '_> {
     }
 
     fn array(&mut self, parts: &[ExprId]) {
-        let is_number = |id: ExprId| {
-            let id = match self.module.exprs[id].kind {
+        let exprs = &self.module.exprs;
+        let is_number = |id: &ExprId| {
+            let id = match exprs[*id].kind {
                 ExprKind::Unary { op: _, operand } => operand,
-                _ => id,
+                _ => *id,
             };
-            matches!(self.module.exprs[id].kind, ExprKind::Int(_) | ExprKind::Real(_))
+            matches!(exprs[id].kind, ExprKind::Int(_) | ExprKind::Real(_))
         };
-        let numbers = parts.iter().all(|id| is_number(*id));
+        let numbers = parts.iter().all(|id| match &exprs[*id].kind {
+            ExprKind::Tuple(parts) => parts.iter().all(is_number),
+            _ => is_number(id),
+        });
         let how = if numbers { Elements::Filled } else { Elements::Kept };
         self.elements(how, parts.len(), |b, i| b.expr(parts[i]));
     }
@@ -339,8 +353,8 @@ impl Builder<'_, '_> {
         });
     }
 
-    /// A chain of operators that are equally tight: broken together, each at the start of a line; only
-    /// lines of `++` are filled.
+    /// A chain of operators that are equally tight: broken together, each at the start of a line; but lines
+    /// of factors and of `++` are filled, and those after an operand in parentheses.
     fn operators(&mut self, id: ExprId, below: bool) {
         let module = self.module;
         let ExprKind::Binary { op, .. } = module.exprs[id].kind else { return };
@@ -362,6 +376,10 @@ impl Builder<'_, '_> {
             first = lhs;
         }
         self.group(|b| {
+            // So that a short operator stands behind the parenthesis that closes above it.
+            let filled =
+                matches!(op, BinaryOp::Append | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem)
+                    || b.at_parenthesis(module.exprs[first].span);
             b.expr(first);
             let mut write = |b: &mut Self| {
                 while let Some((op, rhs)) = rest.pop() {
@@ -383,8 +401,11 @@ impl Builder<'_, '_> {
                             }
                         }
                     };
-                    if op == BinaryOp::Append {
-                        b.filled(|b| rest.extend(operand(b)));
+                    if filled {
+                        let kind = &module.exprs[rhs].kind;
+                        let in_brackets = b.before_parenthesis(module.exprs[rhs].span)
+                            || matches!(kind, ExprKind::Apply { .. });
+                        b.filled(in_brackets, |b| rest.extend(operand(b)));
                     } else {
                         b.possible_line(Line::Space);
                         rest.extend(operand(b));

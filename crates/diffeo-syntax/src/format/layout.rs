@@ -44,8 +44,9 @@ pub(super) enum Line {
     Space,
     /// With its group; otherwise nothing.
     Nothing,
-    /// In a broken group where this group, which follows, does not fit; otherwise a space.
-    Fill(usize),
+    /// In a broken group where the group that follows does not fit here; otherwise a space. A group that
+    /// `hugs` and would not fit on a line of its own either begins on the first line of those around it.
+    Fill { group: usize, hugs: bool },
     /// Before the bracket that closes a call: with its group, and behind a function that is hugged;
     /// otherwise nothing.
     Close,
@@ -177,7 +178,7 @@ impl Widths {
                 Event::Text(text) => text.chars().count(),
                 Event::Space => 1,
                 Event::Line { kind: Line::Nothing | Line::Close | Line::Hard, .. } => 0,
-                Event::Line { kind: Line::Space | Line::Fill(_) | Line::Then(_), .. } => 1,
+                Event::Line { kind: Line::Space | Line::Fill { .. } | Line::Then(_), .. } => 1,
                 Event::Open(group) => usize::from(is_body(group)),
                 Event::IfBroken(_)
                 | Event::Comment(_)
@@ -324,7 +325,12 @@ impl Writer<'_, '_> {
             (Line::Close, Mode::Hugging(kind)) => kind == Hugged::Function,
             (_, Mode::Flat | Mode::Hugging(_)) => false,
             (Line::Space | Line::Nothing | Line::Close, Mode::Broken) => true,
-            (Line::Fill(next), Mode::Broken) => !fits(self.column, next),
+            (Line::Fill { group, hugs }, Mode::Broken) => {
+                let head = self.column + self.widths.between(at, at + 1);
+                let below = self.indented(0).saturating_sub(1);
+                let hugs = hugs && self.line == level.line && head <= self.width;
+                !fits(self.column, group) && (!hugs || fits(below, group))
+            }
             (Line::Then(_), Mode::Broken) if self.line > level.line => true,
             (Line::Then(body), Mode::Broken) => {
                 !fits(self.column, body) && fits(self.indented(0).saturating_sub(1), body)
