@@ -155,23 +155,20 @@ impl Builder<'_, '_> {
     }
 
     fn is_call(&self, id: ExprId) -> bool {
-        match self.module.exprs[id].kind {
-            ExprKind::Apply { fun: _, arg } => {
-                !matches!(self.module.exprs[arg].kind, ExprKind::Unit)
-            }
-            _ => false,
-        }
+        let exprs = &self.module.exprs;
+        matches!(exprs[id].kind, ExprKind::Apply { fun: _, arg }
+            if !matches!(exprs[arg].kind, ExprKind::Unit))
     }
 
     fn is_bracketed(&self, id: ExprId) -> bool {
-        match &self.module.exprs[id].kind {
+        let kind = &self.module.exprs[id].kind;
+        matches!(
+            kind,
             ExprKind::Tuple(_)
-            | ExprKind::Record(_)
-            | ExprKind::RecordWith { .. }
-            | ExprKind::Comprehension { .. } => true,
-            ExprKind::Array(parts) | ExprKind::List(parts) => !parts.is_empty(),
-            _ => false,
-        }
+                | ExprKind::Record(_)
+                | ExprKind::RecordWith { .. }
+                | ExprKind::Comprehension { .. }
+        ) || matches!(kind, ExprKind::Array(parts) | ExprKind::List(parts) if !parts.is_empty())
     }
 
     /// What follows `=` in a binding: on the same line if it fits there or is in brackets.
@@ -203,7 +200,7 @@ impl Builder<'_, '_> {
 
     fn arguments(&mut self, args: &[ExprId]) {
         self.call(|b| {
-            let Some((last, before)) = args.split_last() else { return None };
+            let (last, before) = args.split_last()?;
             for arg in before {
                 b.expr(*arg);
                 b.token();
