@@ -52,6 +52,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// Check programs without running them
     Check(CheckArgs),
+    /// Lay programs out in the one format
+    Fmt(FmtArgs),
     /// Show what a program is turned into
     Show(ShowArgs),
     /// Print the completions of the command line for a shell
@@ -145,6 +147,30 @@ pub struct CheckArgs {
     /// The programs, .deo files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+const FMT_EXAMPLES: &str = "\
+Examples:
+  diffeo fmt train.deo model.deo      lays the files out anew, in place
+  diffeo fmt --check train.deo        names the file if that would change it
+  diffeo fmt - < train.deo            prints the text in its layout
+
+Lines have at most 100 characters where that is possible, levels are indented by two spaces.
+Comments are kept, names and literals stay as they are written. The line breaks of the text count
+at `|>`, before `else`, after `in`, `do` and the `{` of a `case`, after the opening bracket of an
+array, list, tuple or record, and before the `|` of a type: what is broken there stays broken.";
+
+/// `diffeo fmt`
+#[derive(Args, Debug)]
+#[command(after_help = FMT_EXAMPLES)]
+pub struct FmtArgs {
+    /// The programs, .deo files; - is standard input, formatted to standard output
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Change nothing: name the files that are not formatted, and end with status 1 if there are any
+    #[arg(long)]
+    pub check: bool,
 }
 
 const SHOW_EXAMPLES: &str = "\

@@ -66,7 +66,8 @@ pub struct Done {
 }
 
 impl Done {
-    fn new(output: &Output) -> Done {
+    /// What this run left.
+    pub fn new(output: &Output) -> Done {
         Done {
             status: output.status.code().expect("no signal"),
             out: String::from_utf8(output.stdout.clone()).expect("results are UTF-8"),
