@@ -6,6 +6,8 @@
 pub mod data;
 mod db;
 mod declare;
+pub mod derivative_check;
+pub mod differentiate;
 mod display;
 mod elaborate;
 mod exhaustive;
@@ -18,4 +20,4 @@ mod types;
 pub use db::ModuleId;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
 pub use diffeo_calculus::eval::{Kinks, Options};
-pub use session::{Entry, LoadError, Run, Session};
+pub use session::{Differentiable, Entry, LoadError, Run, Session};

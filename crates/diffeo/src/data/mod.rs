@@ -172,7 +172,7 @@ fn read_json(
 }
 
 /// Whether this is the type of lists, which the data formats write as arrays.
-fn is_list(decl: &DataDecl) -> bool {
+pub(crate) fn is_list(decl: &DataDecl) -> bool {
     decl.name == "List" && decl.constructors.len() == 2 && decl.params == 1
 }
 
