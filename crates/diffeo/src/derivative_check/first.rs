@@ -61,7 +61,8 @@ impl Checker<'_> {
         let forward = numbers(&pair.fields()[1]);
         let component = |i: usize| probe.component(i);
         let (jet, taylor_size) = self.measured(|e| e.along(&f, x, 1, &[&component]))?;
-        let [values, taylor] = [0, 1].map(|k| jet.iter().skip(k).step_by(2).copied().collect());
+        let every = |k: usize| -> Vec<f64> { jet.iter().skip(k).step_by(2).copied().collect() };
+        let (values, taylor) = (every(0), every(1));
         self.seen(&values, taylor_size);
         Ok(vec![("forward", forward, forward_size), ("Taylor", taylor, taylor_size)])
     }

@@ -25,9 +25,7 @@ impl Checker<'_> {
         let place = |v: usize, w: usize, p: usize| (v * weights.len() + w) * directions + p;
         let mut cells = Cells::new(along.len() * weights.len() * directions);
         for (v, &i) in along.iter().enumerate() {
-            let given: Vec<(usize, usize)> =
-                along.iter().enumerate().map(|(_, &u)| (u, u)).collect();
-            self.result_valued(i, &given, &weights, &mut cells, &|w, p| place(v, w, p))?;
+            self.result_valued(i, &along, &weights, &mut cells, &|w, p| place(v, w, p))?;
             for (w, &j) in weights.iter().enumerate() {
                 let place = |p: usize| place(v, w, p);
                 self.point_valued(i, j, &mut cells, &place)?;
@@ -92,7 +90,7 @@ impl Checker<'_> {
     fn result_valued(
         &mut self,
         i: usize,
-        others: &[(usize, usize)],
+        others: &[usize],
         weights: &[usize],
         cells: &mut Cells,
         place: &dyn Fn(usize, usize) -> usize,
@@ -101,9 +99,9 @@ impl Checker<'_> {
         let (f, x) = (self.evaluator.value.clone(), self.point.clone());
         let forward = self.made(self.evaluator.function.modes.forward, vec![v])?;
         let first = self.inputs.probes[i].clone();
-        for &(other, p) in others {
-            let u = self.inputs.values[other].clone();
-            let second = self.inputs.probes[other].clone();
+        for &p in others {
+            let u = self.inputs.values[p].clone();
+            let second = self.inputs.probes[p].clone();
             let (a, b) = (|k: usize| first.component(k), |k: usize| second.component(k));
             let args = [forward.clone(), x.clone(), u];
             let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;

@@ -8,7 +8,7 @@
 pub mod paths;
 mod taylor;
 
-pub use taylor::{indices, Taylor};
+pub use taylor::Taylor;
 
 use crate::session::Differentiable;
 use crate::{Diagnostic, Options, Session};

@@ -5,7 +5,8 @@
 use super::paths::{each_path, path_text};
 use super::{numbers, with_numbers, Evaluator};
 use crate::Diagnostic;
-use diffeo_calculus::array::Array;
+use diffeo_base::Span;
+use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
@@ -36,7 +37,7 @@ impl Evaluator<'_> {
                 variables.push(path_text(path));
             }
         });
-        let indices = indices(variables.len() as u32, r);
+        let indices = multi_indices(variables.len() as u32, r);
         let value = self.value(x)?;
         let seeds: Vec<_> =
             (0..variables.len()).map(|v| move |i: usize| f64::from(u8::from(i == v))).collect();
@@ -63,40 +64,28 @@ impl Evaluator<'_> {
         directions: &[&dyn Fn(usize) -> f64],
     ) -> Result<Vec<f64>, RuntimeError> {
         let k = directions.len() as u32;
-        let indices = indices(k, r);
+        let indices = multi_indices(k, r);
         let place = |v: usize| {
             indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1)
         };
         let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
-        let lifted = with_numbers(x, &mut |i, x| {
+        let coefficients = numbers(x);
+        // Reals of a structure are not lifted in their order: each says which it is.
+        let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
+        let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
+            let i = i as usize;
             let mut c = vec![0.0; indices.len()];
-            c[0] = x;
+            c[0] = coefficients[i];
             for (place, direction) in places.iter().zip(directions) {
                 if let Some(place) = place {
                     c[*place] = direction(i);
                 }
             }
-            Value::array(Array::from_reals(c))
+            c
         });
+        let lifted =
+            lifted.map_err(|kind| RuntimeError { kind, span: Span::NONE, trace: Vec::new() })?;
         let jet = self.derivative(DiffOp::Jet { k, r }, [function.clone(), lifted])?;
         Ok(numbers(&jet))
     }
-}
-
-/// The multi-indices of `k` variables up to order `r`, in lexicographic order.
-pub fn indices(k: u32, r: u32) -> Vec<Vec<u32>> {
-    fn extend(k: u32, left: u32, prefix: &mut Vec<u32>, out: &mut Vec<Vec<u32>>) {
-        if k == 0 {
-            out.push(prefix.clone());
-            return;
-        }
-        for n in 0..=left {
-            prefix.push(n);
-            extend(k - 1, left - n, prefix, out);
-            prefix.pop();
-        }
-    }
-    let mut out = Vec::new();
-    extend(k, r, &mut Vec::new(), &mut out);
-    out
 }

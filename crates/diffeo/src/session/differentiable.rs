@@ -2,7 +2,7 @@
 //!
 //! In: the name of a definition, perhaps that of a definition of its argument. Out: both elaborated into
 //! one program, together with the modes of differentiation at their types. What always holds: the
-//! function goes from a first-order type with Reals to one with Reals, and the point is of the former.
+//! function goes from a first-order type to a first-order type, and the point is of the former.
 
 use super::{lint, Entry, Session};
 use crate::db::{DefId, ModuleId};
@@ -30,6 +30,8 @@ pub struct Differentiable {
     pub from: Ty,
     /// What it gives.
     pub to: Ty,
+    /// Both as the user writes them.
+    pub written: (String, String),
     /// The definition of a point, if one was asked for.
     pub point: Option<GlobalId>,
     /// The modes at these types.
@@ -43,6 +45,18 @@ pub(crate) struct Modes {
     pub forward: GlobalId,
     pub taylor: GlobalId,
     pub line: GlobalId,
+}
+
+impl Differentiable {
+    /// Why there is nothing to differentiate, where that is so: no Real in the types.
+    pub fn without_reals(&self) -> Option<Diagnostic> {
+        let Entry { program, name, span, .. } = &self.entry;
+        let sides = [("takes", &self.from, &self.written.0), ("gives", &self.to, &self.written.1)];
+        let lacking = sides.into_iter().find(|(_, ty, _)| !mentions_real(ty, program));
+        lacking.map(|(what, _, ty)| {
+            refusal(name, *span, &format!("there is no Real in what it {what}, {ty}"))
+        })
+    }
 }
 
 impl Session {
@@ -68,7 +82,7 @@ impl Session {
         let (function_args, ty) = self.instance_of(def)?;
         let Inferred::Fun(function) = self.db.store.shallow(&ty) else {
             let ty = Printer::new(&self.db).ty(&ty);
-            let d = self.refusal(&name, span, &format!("it is no function, but of type {ty}"));
+            let d = refusal(&name, span, &format!("it is no function, but of type {ty}"));
             self.db.report(d.help("define a function of what is to vary"));
             return None;
         };
@@ -90,26 +104,18 @@ impl Session {
         lint(&program);
         let ty = program.globals[ids[0].0 as usize].ty.clone();
         let Ty::Fun(types) = &ty else { return None };
-        for (what, side, open) in [("takes", &types.0, &from), ("gives", &types.1, &to)] {
-            if !mentions_real(side, &program) {
-                let ty = Printer::new(&self.db).ty(open);
-                let why = format!("there is no Real in what it {what}, {ty}");
-                let d = self.refusal(&name, span, &why);
-                self.db.report(d);
-                return None;
-            }
-        }
         let mut printer = Printer::new(&self.db);
-        let parameter = Some(printer.ty(&from));
+        let written = (printer.ty(&from), printer.ty(&to));
         let fields = match self.db.store.shallow(&from) {
             Inferred::Record(fs) => fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect(),
             _ => Vec::new(),
         };
         let (from, to) = (types.0.clone(), types.1.clone());
         let program = Rc::new(program);
+        let parameter = Some(written.0.clone());
         let entry = Entry { program, global: ids[0], ty, name, span, parameter, fields };
         let modes = Modes { reverse: ids[1], forward: ids[2], taylor: ids[3], line: ids[4] };
-        Some(Differentiable { entry, from, to, point: ids.get(5).copied(), modes })
+        Some(Differentiable { entry, from, to, written, point: ids.get(5).copied(), modes })
     }
 
     /// The type of a definition with fresh variables, and these.
@@ -148,7 +154,7 @@ impl Session {
         for (what, ty) in [("takes", from), ("gives", to)] {
             if self.holds_function(ty) {
                 let ty = Printer::new(&self.db).ty(ty);
-                let d = self.refusal(name, span, &format!("it {what} a function, in {ty}"));
+                let d = refusal(name, span, &format!("it {what} a function, in {ty}"));
                 self.db.report(
                     d.help("define a function from data to data, in which the others are applied"),
                 );
@@ -158,17 +164,12 @@ impl Session {
         if self.holds_variable(from) {
             let ty = Printer::new(&self.db).ty(from);
             let why = format!("nothing determines all of its parameter's type, {ty}");
-            let d = self.refusal(name, span, &why);
+            let d = refusal(name, span, &why);
             self.db
                 .report(d.help(format!("annotate the parameters: `def {name}(x: [n]Real) = …`")));
             return None;
         }
         Some(())
-    }
-
-    fn refusal(&self, name: &Name, span: Span, why: &str) -> Diagnostic {
-        let what = if *name == "it" { "the value".into() } else { format!("`{name}`") };
-        Diagnostic::error("entry-type", span, format!("{what} cannot be differentiated: {why}"))
     }
 
     /// The module of the modes.
@@ -207,4 +208,9 @@ impl Session {
         };
         scheme.vars.iter().map(|v| argument(*v)).collect()
     }
+}
+
+fn refusal(name: &Name, span: Span, why: &str) -> Diagnostic {
+    let what = if *name == "it" { "the value".into() } else { format!("`{name}`") };
+    Diagnostic::error("entry-type", span, format!("{what} cannot be differentiated: {why}"))
 }
