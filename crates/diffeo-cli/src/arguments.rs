@@ -1,4 +1,4 @@
-//! From `--arg name=value` to the argument of the entry.
+//! From `--arg name=value` to the argument of the entry, and from `--at` to a point.
 //!
 //! An entry is a constant, takes `()`, or takes a record, each field of which is a parameter.
 
@@ -22,7 +22,7 @@ pub fn argument(entry: &Entry, args: &[(String, String)]) -> Result<Option<Value
         return no_parameters(entry, args).map(|()| None);
     };
     if let Ty::Record(fields) = &function.0 {
-        return record(entry, fields, args).map(Some);
+        return record(entry, fields, args, "--arg").map(Some);
     }
     // A session makes no entry of a function of anything else but `()`.
     no_parameters(entry, args).map(|()| Some(Value::Unit))
@@ -39,10 +39,12 @@ fn no_parameters(entry: &Entry, args: &[(String, String)]) -> Result<(), Refusal
     }
 }
 
-fn record(
+/// The record of parameters, given field by field with this option.
+pub fn record(
     entry: &Entry,
     fields: &[(Name, Ty)],
     args: &[(String, String)],
+    option: &str,
 ) -> Result<Value, Refusal> {
     let datas = &entry.program.datas;
     let name = &entry.name;
@@ -58,7 +60,7 @@ fn record(
     let mut wrong = Vec::new();
     for (i, (arg, _)) in args.iter().enumerate() {
         if args[..i].iter().any(|(earlier, _)| earlier == arg) {
-            let message = format!("`--arg {arg}` is given more than once");
+            let message = format!("`{option} {arg}` is given more than once");
             wrong.push(Diagnostic::error("argument", Span::NONE, message));
         } else if !fields.iter().any(|(field, _)| *field == arg.as_str()) {
             let message = format!("`{name}` has no parameter `{arg}`");
@@ -75,7 +77,7 @@ fn record(
         wrong.push(
             Diagnostic::error("argument", entry.span, message)
                 .note(parameters())
-                .help(format!("give it with `--arg {field}=…`")),
+                .help(format!("give it with `{option} {field}=…`")),
         );
     }
     if !wrong.is_empty() {

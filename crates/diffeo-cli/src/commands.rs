@@ -11,22 +11,25 @@ use diffeo_calculus::value::Value;
 use std::path::Path;
 
 /// A session and how its messages are shown.
-struct Shell {
-    session: Session,
+pub struct Shell {
+    /// The session.
+    pub session: Session,
     colored: bool,
 }
 
 impl Shell {
-    fn new(colored: bool) -> Self {
+    /// A shell with a new session.
+    pub fn new(colored: bool) -> Self {
         Shell { session: Session::new(), colored }
     }
 
-    fn report(&self, diagnostics: &[Diagnostic]) {
+    /// Writes messages.
+    pub fn report(&self, diagnostics: &[Diagnostic]) {
         render::report(self.session.sources(), diagnostics, self.colored);
     }
 
     /// Writes the messages so far; an error among them is the end.
-    fn flush(&mut self) -> Result<(), Stop> {
+    pub fn flush(&mut self) -> Result<(), Stop> {
         let diagnostics = self.session.take_diagnostics();
         self.report(&diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
@@ -46,7 +49,8 @@ impl Shell {
         }
     }
 
-    fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
+    /// Loads a program that has no errors.
+    pub fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         let module = self.load(path)?;
         self.session.check();
         self.flush()?;
@@ -60,14 +64,7 @@ impl Shell {
     }
 
     fn evaluate(&self, entry: &Entry, arg: Option<Value>, how: &Evaluation) -> Result<Value, Stop> {
-        let kinks = match how.kinks {
-            Kinks::Ignore => diffeo::Kinks::Ignore,
-            Kinks::Warn => diffeo::Kinks::Warn,
-            Kinks::Error => diffeo::Kinks::Error,
-        };
-        let trace = Box::new(|line: &str| render::trace(line));
-        let options = Options { kinks, trace, ..Options::default() };
-        let run = self.session.run_with(entry, arg, options);
+        let run = self.session.run_with(entry, arg, options(how));
         self.report(&run.warnings);
         run.result.map_err(|error| {
             self.report(&[error]);
@@ -75,10 +72,22 @@ impl Shell {
         })
     }
 
-    fn usage(&self, diagnostics: &[Diagnostic]) -> Stop {
+    /// Writes what is wrong with the command line.
+    pub fn usage(&self, diagnostics: &[Diagnostic]) -> Stop {
         self.report(diagnostics);
         Stop::Usage
     }
+}
+
+/// How a program is to be evaluated.
+pub fn options(how: &Evaluation) -> Options {
+    let kinks = match how.kinks {
+        Kinks::Ignore => diffeo::Kinks::Ignore,
+        Kinks::Warn => diffeo::Kinks::Warn,
+        Kinks::Error => diffeo::Kinks::Error,
+    };
+    let trace = Box::new(|line: &str| render::trace(line));
+    Options { kinks, trace, ..Options::default() }
 }
 
 /// The type of what an entry evaluates to.

@@ -9,6 +9,7 @@ mod args;
 mod arguments;
 mod commands;
 mod excerpt;
+mod grad;
 mod print;
 mod render;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => commands::run(&args, colored),
         Command::Eval(args) => commands::eval(&args, colored),
+        Command::Grad(args) => grad::grad(&args, colored),
         Command::Check(args) => commands::check(&args, colored),
         Command::Show(args) => commands::show(&args, colored),
     };

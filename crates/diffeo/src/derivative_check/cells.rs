@@ -12,17 +12,37 @@ pub struct Cell {
     values: Vec<(usize, f64)>,
     /// What differences give.
     estimate: Option<Estimate>,
+    /// The value that is differentiated.
+    value: f64,
     /// The largest number met on the way, by all modes.
-    scale: f64,
-    /// The same, by the modes that know of this direction only.
-    own_scale: f64,
+    largest: f64,
+    /// The same, by the modes that concern this direction only.
+    own_largest: f64,
 }
+
+impl Cell {
+    /// The size of value and derivative, and what rounding adds to that in any case.
+    fn size(&self) -> f64 {
+        let sides = self.estimate.map(|e| [e.left, e.right]);
+        let numbers = self.values.iter().map(|(_, x)| *x).chain(sides.into_iter().flatten());
+        let sizes = numbers.chain([self.value]).map(f64::abs).filter(|x| x.is_finite());
+        sizes.fold(0.0, f64::max) + ROUNDING * self.own_largest
+    }
+}
+
+/// What differences cannot do without of the largest number met: a millionth of it is a millionth of a
+/// millionth in the result.
+const ROUNDING: f64 = 1e-6;
+/// An estimated error counts so many times.
+const DOUBT: f64 = 10.0;
 
 /// All components of a derivative.
 #[derive(Debug)]
 pub struct Cells {
     modes: Vec<&'static str>,
     cells: Vec<Cell>,
+    /// Those that are derivatives of single numbers by single numbers: named rather than others.
+    single: Vec<bool>,
 }
 
 /// What was compared with what tolerance, and what came out.
@@ -44,7 +64,7 @@ pub struct Worst<P> {
     /// The largest difference between two of the numbers, relative to `scale`; nan if one of them is
     /// nan.
     pub difference: f64,
-    /// The largest absolute value met in the computation.
+    /// What the difference is relative to.
     pub scale: f64,
     /// What the modes give.
     pub values: Vec<(&'static str, f64)>,
@@ -53,9 +73,9 @@ pub struct Worst<P> {
 }
 
 impl Cells {
-    /// So many components without numbers.
-    pub fn new(count: usize) -> Cells {
-        Cells { modes: Vec::new(), cells: vec![Cell::default(); count] }
+    /// Components without numbers, each with whether it is of a single number by single numbers.
+    pub fn new(single: Vec<bool>) -> Cells {
+        Cells { modes: Vec::new(), cells: vec![Cell::default(); single.len()], single }
     }
 
     /// The modes so far.
@@ -79,15 +99,17 @@ impl Cells {
         let cell = &mut self.cells[place];
         cell.values.push((mode, value));
         let size = if value.is_finite() { size.max(value.abs()) } else { size };
-        cell.scale = cell.scale.max(size);
+        cell.largest = cell.largest.max(size);
         if own {
-            cell.own_scale = cell.own_scale.max(size);
+            cell.own_largest = cell.own_largest.max(size);
         }
     }
 
-    /// The scale that differences of this component are to be measured by.
-    pub fn own_scale(&self, place: usize) -> f64 {
-        self.cells[place].own_scale
+    /// The size that the errors of differences of this component matter by, where this value is
+    /// differentiated.
+    pub fn size(&mut self, place: usize, value: f64) -> f64 {
+        self.cells[place].value = value;
+        self.cells[place].size()
     }
 
     /// Sets what differences give.
@@ -99,7 +121,7 @@ impl Cells {
     pub fn not_finite(&self) -> Vec<Worst<usize>> {
         let bad = |(_, cell): &(usize, &Cell)| cell.values.iter().any(|(_, x)| !x.is_finite());
         let cells = self.cells.iter().enumerate().filter(bad);
-        cells.map(|(place, cell)| self.worst(place, cell, f64::NAN, cell.scale)).collect()
+        cells.map(|(place, cell)| self.worst(place, cell, f64::NAN, cell.largest)).collect()
     }
 
     /// The modes among each other; components that are not finite are left out.
@@ -108,7 +130,7 @@ impl Cells {
             let values = || cell.values.iter().map(|(_, x)| *x);
             let (low, high) =
                 (values().fold(f64::INFINITY, f64::min), values().fold(-f64::INFINITY, f64::max));
-            Some((high - low, cell.scale))
+            Some((high - low, cell.largest))
         })
     }
 
@@ -118,7 +140,9 @@ impl Cells {
             let estimate = cell.estimate?;
             let distances = cell.values.iter().map(|(_, x)| estimate.distance(*x));
             let distance = distances.fold(0.0, |a: f64, b| if b.is_nan() { b } else { a.max(b) });
-            Some((distance, cell.own_scale))
+            // The intermediate results count as far as differences cannot be more exact.
+            let doubt = DOUBT * estimate.error / tolerance;
+            Some((distance, cell.size() + doubt.min(cell.own_largest)))
         })
     }
 
@@ -128,17 +152,17 @@ impl Cells {
         distance: impl Fn(&Cell) -> Option<(f64, f64)>,
     ) -> Comparison<usize> {
         let mut comparison = Comparison { tolerance, worst: None, disagreements: 0 };
-        let mut largest = -1.0;
+        let mut largest = (false, -1.0);
         for (place, cell) in self.cells.iter().enumerate() {
             if cell.values.is_empty() || cell.values.iter().any(|(_, x)| !x.is_finite()) {
                 continue;
             }
             let Some((distance, scale)) = distance(cell) else { continue };
             let relative = if distance == 0.0 { 0.0 } else { distance / scale };
-            let order = if relative.is_nan() { f64::INFINITY } else { relative };
-            if order > tolerance {
-                comparison.disagreements += 1;
-            }
+            let size = if relative.is_nan() { f64::INFINITY } else { relative };
+            let disagrees = size > tolerance;
+            comparison.disagreements += usize::from(disagrees);
+            let order = (disagrees && self.single[place], size);
             if order > largest {
                 largest = order;
                 comparison.worst = Some(self.worst(place, cell, relative, scale));

@@ -58,6 +58,7 @@ pub fn differences<E>(
 ) -> Result<Vec<Estimate>, E> {
     let unknown = Estimate { left: f64::NAN, right: f64::NAN, error: f64::INFINITY };
     let mut best = vec![unknown; values.len()];
+    let mut last_limits = vec![Limits::default(); values.len()];
     let mut levels: Vec<Level> = Vec::new();
     let mut h = first;
     for _ in 0..STEPS {
@@ -66,7 +67,9 @@ pub fn differences<E>(
                 levels.push(Level { h, up, down });
                 let window = &levels[levels.len().saturating_sub(WINDOW)..];
                 for (i, best) in best.iter_mut().enumerate() {
-                    let found = estimate(window, i, values[i], scales[i]);
+                    let limits = Limits::of(window, i, values[i]);
+                    let found = limits.estimate(&last_limits[i], scales[i]);
+                    last_limits[i] = limits;
                     if found.error < best.error {
                         *best = found;
                     }
@@ -84,29 +87,54 @@ pub fn differences<E>(
     Ok(best)
 }
 
-/// The estimate for function `i` from some steps.
-fn estimate(window: &[Level], i: usize, value: f64, scale: f64) -> Estimate {
-    let central: Vec<f64> = window.iter().map(|l| (l.up[i] - l.down[i]) / (2.0 * l.h)).collect();
-    let jumps: Vec<f64> = window
-        .iter()
-        .map(|l| ((l.up[i] - value) + (l.down[i] - value)) / (2.0 * l.h))
-        .collect();
-    let (derivative, error) = extrapolated(&central, RATIO * RATIO);
-    let (jump, jump_error) = extrapolated(&jumps, RATIO);
-    let noise = window.last().map_or(f64::INFINITY, |l| {
-        2.0 * f64::EPSILON * value.abs().max(l.up[i].abs()).max(l.down[i].abs()) / l.h
-    });
-    let error = error + jump_error + noise;
-    // A function that is flat so far away that it is not itself has jumps that grow.
-    let jump = if jump.abs() > SIDES * scale && jump.abs() > 10.0 * (jump_error + noise) {
-        jump
-    } else {
-        0.0
-    };
-    Estimate {
-        left: derivative - jump,
-        right: derivative + jump,
-        error: if error.is_nan() { f64::INFINITY } else { error },
+/// What some steps tell of a function.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// The derivative, and by how much that of the right is larger.
+    derivative: f64,
+    jump: f64,
+    /// Their errors.
+    error: f64,
+    jump_error: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let [unknown, infinite] = [f64::NAN, f64::INFINITY];
+        Limits { derivative: unknown, jump: unknown, error: infinite, jump_error: infinite }
+    }
+}
+
+impl Limits {
+    /// Of function `i`, from these steps.
+    fn of(window: &[Level], i: usize, value: f64) -> Limits {
+        let half = |l: &Level, sum: f64| sum / (2.0 * l.h);
+        let central: Vec<f64> = window.iter().map(|l| half(l, l.up[i] - l.down[i])).collect();
+        let jumps: Vec<f64> =
+            window.iter().map(|l| half(l, (l.up[i] - value) + (l.down[i] - value))).collect();
+        let noise = window.last().map_or(f64::INFINITY, |l| {
+            2.0 * f64::EPSILON * value.abs().max(l.up[i].abs()).max(l.down[i].abs()) / l.h
+        });
+        let (derivative, error) = extrapolated(&central, RATIO * RATIO);
+        let (jump, jump_error) = extrapolated(&jumps, RATIO);
+        Limits { derivative, jump, error: error + noise, jump_error: jump_error + noise }
+    }
+
+    /// The estimate, if larger steps told that before: once may be an accident.
+    fn estimate(&self, before: &Limits, scale: f64) -> Estimate {
+        let error = self.error + (self.derivative - before.derivative).abs();
+        let jump_error = self.jump_error + (self.jump - before.jump).abs();
+        let jump = match self.jump.abs() > (SIDES * scale).max(10.0 * jump_error) {
+            true => self.jump,
+            false => 0.0,
+        };
+        // A function that is flat so far away that it is not itself has jumps that grow: they count.
+        let error = error + jump_error;
+        Estimate {
+            left: self.derivative - jump,
+            right: self.derivative + jump,
+            error: if error.is_nan() { f64::INFINITY } else { error },
+        }
     }
 }
 

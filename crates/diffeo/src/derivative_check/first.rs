@@ -14,7 +14,12 @@ impl Checker<'_> {
     /// point, row by row in those that go backwards from the result, and random directions along a line.
     pub(super) fn first(&mut self) -> Result<Part, Diagnostic> {
         let (ins, outs) = (self.inputs.len(), self.outputs.len());
-        let mut cells = Cells::new(ins * outs);
+        let single = |place: usize| {
+            self.inputs.probes[place / outs].is_number()
+                && self.outputs.probes[place % outs].is_number()
+        };
+        let mut cells = Cells::new((0..ins * outs).map(single).collect());
+        let values: Vec<f64> = self.outputs.probes.iter().map(|w| w.of(&self.y)).collect();
         for i in 0..ins {
             let probe = self.inputs.probes[i].clone();
             let place = |j| i * outs + j;
@@ -23,7 +28,8 @@ impl Checker<'_> {
                     cells.add(place(j), mode, weights.of(&column), size, true);
                 }
             }
-            let scales: Vec<f64> = (0..outs).map(|j| cells.own_scale(place(j))).collect();
+            let scales: Vec<f64> =
+                (0..outs).map(|j| cells.size(place(j), values[j])).collect();
             for (j, estimate) in self.differences(&probe, &scales)?.into_iter().enumerate() {
                 cells.estimated(place(j), estimate);
             }
@@ -176,7 +182,7 @@ impl Checker<'_> {
                 (from, to) = if second { (middle, to) } else { (from, middle) };
             }
             let probe = Probe::Number(from);
-            let mut cell = Cells::new(1);
+            let mut cell = Cells::new(vec![true]);
             for (mode, row, size) in &rows {
                 cell.add(0, mode, probe.of(row), *size, false);
             }
@@ -184,7 +190,8 @@ impl Checker<'_> {
             for (mode, column, size) in self.columns(&probe, &direction)? {
                 cell.add(0, mode, self.outputs.probes[j].of(&column), size, true);
             }
-            let scales = vec![cell.own_scale(0); outs];
+            let value = self.outputs.probes[j].of(&self.y);
+            let scales = vec![cell.size(0, value); outs];
             cell.estimated(0, self.differences(&probe, &scales)?[j]);
             let function = self.evaluator.function;
             let named = Directions::new(self.point, &function.from, function, vec![probe]);

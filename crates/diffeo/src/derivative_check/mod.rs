@@ -6,9 +6,10 @@
 //! holds: nothing depends on chance or on the clock; of a function that is large or takes long, a fixed
 //! sample of the components is compared, and random directions, in which all take part.
 //!
-//! Numbers are compared relative to the largest absolute value met in the computation: values,
-//! derivatives and all intermediate results of the runs that give a component. For differences these
-//! are the runs that concern the component's direction only.
+//! Modes are compared relative to the largest absolute value met in the computation: values, derivatives
+//! and all intermediate results of the runs that give a component. Differences are compared with them
+//! relative to the value and the derivative; the largest value met counts only as far as rounding does
+//! not let differences be more exact.
 
 mod cells;
 mod differences;
@@ -275,7 +276,7 @@ impl Directions {
 
     /// How many are single numbers.
     fn numbers(&self) -> usize {
-        self.probes.iter().filter(|p| matches!(p, Probe::Number(_))).count()
+        self.probes.iter().filter(|p| p.is_number()).count()
     }
 }
 
@@ -332,7 +333,7 @@ impl<'a> Checker<'a> {
             }
         };
         let size = if smallest > 0.0 && smallest.is_finite() { smallest } else { 1.0 };
-        (0.1 * size.max(1.0), 1e-5 * size.min(1.0))
+        (0.1 * size.max(1.0), 1e-6 * size.min(1.0))
     }
 
     /// The operations of value and gradient.

@@ -14,6 +14,11 @@ pub enum Probe {
 }
 
 impl Probe {
+    /// Whether it is a single number.
+    pub fn is_number(&self) -> bool {
+        matches!(self, Probe::Number(_))
+    }
+
     /// The component of this number.
     pub fn component(&self, i: usize) -> f64 {
         match self {

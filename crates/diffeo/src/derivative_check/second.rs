@@ -23,7 +23,14 @@ impl Checker<'_> {
             (_, ws) => (1..ws.min(self.outputs.numbers())).chain([self.outputs.numbers()]).collect(),
         };
         let place = |v: usize, w: usize, p: usize| (v * weights.len() + w) * directions + p;
-        let mut cells = Cells::new(along.len() * weights.len() * directions);
+        let single = |place: usize| {
+            let w = weights[place / directions % weights.len()];
+            self.inputs.probes[along[place / directions / weights.len()]].is_number()
+                && self.inputs.probes[place % directions].is_number()
+                && self.outputs.probes[w].is_number()
+        };
+        let count = along.len() * weights.len() * directions;
+        let mut cells = Cells::new((0..count).map(single).collect());
         for (v, &i) in along.iter().enumerate() {
             self.result_valued(i, &along, &weights, &mut cells, &|w, p| place(v, w, p))?;
             for (w, &j) in weights.iter().enumerate() {
@@ -181,9 +188,11 @@ impl Checker<'_> {
             probes.iter().map(|p| p.of(&numbers)).collect()
         };
         let (here, _) = self.measured(|e| e.machine.apply(&gradient, point.clone()))?;
-        let scales: Vec<f64> = (0..probes.len()).map(|p| cells.own_scale(place(p))).collect();
+        let here = along(&here);
+        let scales: Vec<f64> =
+            here.iter().enumerate().map(|(p, x)| cells.size(place(p), *x)).collect();
         let steps = self.steps(&probe);
-        let estimates = differences(&along(&here), &scales, steps, &mut |t| {
+        let estimates = differences(&here, &scales, steps, &mut |t| {
             let result = self.evaluator.machine.apply(&gradient, probe.moved(point, t));
             Ok::<_, Diagnostic>(result.ok().map(|g| along(&g)))
         })?;
