@@ -41,8 +41,18 @@ const DOUBT: f64 = 10.0;
 pub struct Cells {
     modes: Vec<&'static str>,
     cells: Vec<Cell>,
-    /// Those that are derivatives of single numbers by single numbers: named rather than others.
-    single: Vec<bool>,
+    ranks: Vec<Rank>,
+}
+
+/// How much it says to name a component: of those that are wrong the highest rank is named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rank {
+    /// A multiple of another component.
+    Multiple,
+    /// Along a random direction, or of a weighted result.
+    Mixed,
+    /// Of a single number by single numbers.
+    Single,
 }
 
 /// What was compared with what tolerance, and what came out.
@@ -73,9 +83,9 @@ pub struct Worst<P> {
 }
 
 impl Cells {
-    /// Components without numbers, each with whether it is of a single number by single numbers.
-    pub fn new(single: Vec<bool>) -> Cells {
-        Cells { modes: Vec::new(), cells: vec![Cell::default(); single.len()], single }
+    /// Components of these ranks, without numbers.
+    pub fn new(ranks: Vec<Rank>) -> Cells {
+        Cells { modes: Vec::new(), cells: vec![Cell::default(); ranks.len()], ranks }
     }
 
     /// The modes so far.
@@ -152,7 +162,7 @@ impl Cells {
         distance: impl Fn(&Cell) -> Option<(f64, f64)>,
     ) -> Comparison<usize> {
         let mut comparison = Comparison { tolerance, worst: None, disagreements: 0 };
-        let mut largest = (false, -1.0);
+        let mut largest = (false, Rank::Multiple, -1.0);
         for (place, cell) in self.cells.iter().enumerate() {
             if cell.values.is_empty() || cell.values.iter().any(|(_, x)| !x.is_finite()) {
                 continue;
@@ -162,7 +172,8 @@ impl Cells {
             let size = if relative.is_nan() { f64::INFINITY } else { relative };
             let disagrees = size > tolerance;
             comparison.disagreements += usize::from(disagrees);
-            let order = (disagrees && self.single[place], size);
+            let rank = if disagrees { self.ranks[place] } else { self.ranks[place].min(Rank::Mixed) };
+            let order = (disagrees, rank, size);
             if order > largest {
                 largest = order;
                 comparison.worst = Some(self.worst(place, cell, relative, scale));

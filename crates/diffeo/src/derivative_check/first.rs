@@ -1,6 +1,6 @@
 //! First derivatives.
 
-use super::cells::{Cells, Comparison};
+use super::cells::{Cells, Comparison, Rank};
 use super::differences::{differences, Estimate};
 use super::probes::Probe;
 use super::{part, Checker, Directions, Part, Place};
@@ -14,11 +14,15 @@ impl Checker<'_> {
     /// point, row by row in those that go backwards from the result, and random directions along a line.
     pub(super) fn first(&mut self) -> Result<Part, Diagnostic> {
         let (ins, outs) = (self.inputs.len(), self.outputs.len());
-        let single = |place: usize| {
-            self.inputs.probes[place / outs].is_number()
-                && self.outputs.probes[place % outs].is_number()
+        let rank = |place: usize| {
+            let (v, w) = (&self.inputs.probes[place / outs], &self.outputs.probes[place % outs]);
+            match (v.is_number(), w.is_number()) {
+                (true, true) => Rank::Single,
+                (_, false) if self.y.len() == 1 => Rank::Multiple,
+                (false, _) | (_, false) => Rank::Mixed,
+            }
         };
-        let mut cells = Cells::new((0..ins * outs).map(single).collect());
+        let mut cells = Cells::new((0..ins * outs).map(rank).collect());
         let values: Vec<f64> = self.outputs.probes.iter().map(|w| w.of(&self.y)).collect();
         for i in 0..ins {
             let probe = self.inputs.probes[i].clone();
@@ -152,7 +156,10 @@ impl Checker<'_> {
             let Comparison { worst: Some(worst), disagreements: 1.., .. } = comparison else {
                 continue;
             };
-            let (i, j) = (worst.place / outs, worst.place % outs);
+            let (i, mut j) = (worst.place / outs, worst.place % outs);
+            if self.y.len() == 1 {
+                j = 0;
+            }
             let Probe::Random(weights) = self.inputs.probes[i].clone() else { continue };
             if self.inputs.numbers() == self.x.len() {
                 continue;
@@ -182,7 +189,7 @@ impl Checker<'_> {
                 (from, to) = if second { (middle, to) } else { (from, middle) };
             }
             let probe = Probe::Number(from);
-            let mut cell = Cells::new(vec![true]);
+            let mut cell = Cells::new(vec![Rank::Single]);
             for (mode, row, size) in &rows {
                 cell.add(0, mode, probe.of(row), *size, false);
             }

@@ -2,7 +2,7 @@
 //!
 //! The inner mode is a function made of the checked one (`modes.deo`), the outer one is applied to it.
 
-use super::cells::Cells;
+use super::cells::{Cells, Rank};
 use super::differences::differences;
 use super::probes::Probe;
 use super::{part, Checker, Part, Place};
@@ -23,14 +23,18 @@ impl Checker<'_> {
             (_, ws) => (1..ws.min(self.outputs.numbers())).chain([self.outputs.numbers()]).collect(),
         };
         let place = |v: usize, w: usize, p: usize| (v * weights.len() + w) * directions + p;
-        let single = |place: usize| {
+        let rank = |place: usize| {
             let w = weights[place / directions % weights.len()];
-            self.inputs.probes[along[place / directions / weights.len()]].is_number()
-                && self.inputs.probes[place % directions].is_number()
-                && self.outputs.probes[w].is_number()
+            let v = along[place / directions / weights.len()];
+            let probes = &self.inputs.probes;
+            let single = probes[v].is_number() && probes[place % directions].is_number();
+            match single && self.outputs.probes[w].is_number() {
+                true => Rank::Single,
+                false => Rank::Mixed,
+            }
         };
         let count = along.len() * weights.len() * directions;
-        let mut cells = Cells::new((0..count).map(single).collect());
+        let mut cells = Cells::new((0..count).map(rank).collect());
         for (v, &i) in along.iter().enumerate() {
             self.result_valued(i, &along, &weights, &mut cells, &|w, p| place(v, w, p))?;
             for (w, &j) in weights.iter().enumerate() {
