@@ -79,19 +79,43 @@ impl Session {
         };
         let info = self.db.def(def);
         let (name, span) = (info.name.clone(), info.span);
+        let scheme = info.scheme.clone()?;
         let (function_args, ty) = self.instance_of(def)?;
-        let Inferred::Fun(function) = self.db.store.shallow(&ty) else {
-            let ty = Printer::new(&self.db).ty(&ty);
+        let mut printer = Printer::new(&self.db);
+        let (Inferred::Fun(own), Inferred::Fun(function)) =
+            (self.db.store.shallow(&scheme.ty), self.db.store.shallow(&ty))
+        else {
+            let ty = printer.ty(&scheme.ty);
             let d = refusal(&name, span, &format!("it is no function, but of type {ty}"));
             self.db.report(d.help("define a function of what is to vary"));
             return None;
         };
+        let written = (printer.ty(&own.0), printer.ty(&own.1));
+        let fields = match self.db.store.shallow(&own.0) {
+            Inferred::Record(fs) => fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect(),
+            _ => Vec::new(),
+        };
         let (from, to) = (function.0.clone(), function.1.clone());
         let point_args = match point {
-            Some(point) => Some((point, self.at_point(&name, &from, point)?)),
+            Some(point) => Some((point, self.at_point(&name, (&from, &written.0), point)?)),
             None => None,
         };
-        self.first_order_types(&name, span, &from, &to)?;
+        for (what, ty, written) in [("takes", &from, &written.0), ("gives", &to, &written.1)] {
+            if self.holds_function(ty) {
+                let d = refusal(&name, span, &format!("it {what} a function, in {written}"));
+                self.db.report(
+                    d.help("define a function from data to data, in which the others are applied"),
+                );
+                return None;
+            }
+        }
+        if self.holds_variable(&from) {
+            let why = format!("nothing determines all of its parameter's type, {}", written.0);
+            let d = refusal(&name, span, &why);
+            let help = format!("annotate the parameters: `def {name}(x: [n]Real) = …`");
+            self.db.report(d.help(help));
+            return None;
+        }
         let modes = self.modes();
         let mut wanted = vec![(def, function_args)];
         for name in ["reverse", "forward", "taylor", "line"] {
@@ -104,12 +128,6 @@ impl Session {
         lint(&program);
         let ty = program.globals[ids[0].0 as usize].ty.clone();
         let Ty::Fun(types) = &ty else { return None };
-        let mut printer = Printer::new(&self.db);
-        let written = (printer.ty(&from), printer.ty(&to));
-        let fields = match self.db.store.shallow(&from) {
-            Inferred::Record(fs) => fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect(),
-            _ => Vec::new(),
-        };
         let (from, to) = (types.0.clone(), types.1.clone());
         let program = Rc::new(program);
         let parameter = Some(written.0.clone());
@@ -128,48 +146,25 @@ impl Session {
     }
 
     /// The type arguments of the definition of a point for a function that takes this type.
-    fn at_point(&mut self, name: &Name, from: &Inferred, point: DefId) -> Option<Vec<Inferred>> {
+    fn at_point(
+        &mut self,
+        name: &Name,
+        (from, takes): (&Inferred, &str),
+        point: DefId,
+    ) -> Option<Vec<Inferred>> {
         let (args, ty) = self.instance_of(point)?;
-        let mut printer = Printer::new(&self.db);
-        let (takes, found) = (printer.ty(from), printer.ty(&ty));
+        let found = Printer::new(&self.db).ty(&ty);
         if self.db.store.unify(from, &ty).is_err() {
             let info = self.db.def(point);
             let message =
                 format!("`{}` is no point for `{name}`: it is of type {found}", info.name);
             let d = Diagnostic::error("point-type", info.span, message)
-                .note(format!("`{name}` takes {takes}"));
+                .note(format!("`{name}` takes {takes}"))
+                .help(format!("an annotation makes literals fit: `def {}: {takes} = …`", info.name));
             self.db.report(d);
             return None;
         }
         Some(args)
-    }
-
-    fn first_order_types(
-        &mut self,
-        name: &Name,
-        span: Span,
-        from: &Inferred,
-        to: &Inferred,
-    ) -> Option<()> {
-        for (what, ty) in [("takes", from), ("gives", to)] {
-            if self.holds_function(ty) {
-                let ty = Printer::new(&self.db).ty(ty);
-                let d = refusal(name, span, &format!("it {what} a function, in {ty}"));
-                self.db.report(
-                    d.help("define a function from data to data, in which the others are applied"),
-                );
-                return None;
-            }
-        }
-        if self.holds_variable(from) {
-            let ty = Printer::new(&self.db).ty(from);
-            let why = format!("nothing determines all of its parameter's type, {ty}");
-            let d = refusal(name, span, &why);
-            self.db
-                .report(d.help(format!("annotate the parameters: `def {name}(x: [n]Real) = …`")));
-            return None;
-        }
-        Some(())
     }
 
     /// The module of the modes.
