@@ -159,9 +159,9 @@ pub struct GradArgs {
 const LARGEST_JET: u32 = 64;
 
 fn jet(text: &str) -> Result<(u32, u32), String> {
-    let numbers = text.split_once(',').and_then(|(k, r)| {
-        Some((k.trim().parse::<u32>().ok()?, r.trim().parse::<u32>().ok()?))
-    });
+    let numbers = text
+        .split_once(',')
+        .and_then(|(k, r)| Some((k.trim().parse::<u32>().ok()?, r.trim().parse::<u32>().ok()?)));
     let fits = |n: u32| n <= LARGEST_JET;
     match numbers {
         Some((k, r)) if k > 0 && fits(k) && fits(r) => Ok((k, r)),

@@ -9,7 +9,7 @@ use crate::{print, Stop};
 use diffeo::data::{read_argument, to_json, Field};
 use diffeo::derivative_check::{check, Limits};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
-use diffeo::{Differentiable, ModuleId};
+use diffeo::{Differentiable, ModuleId, RuntimeError};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::show::{real, show};
 use diffeo_calculus::ty::Ty;
@@ -22,8 +22,8 @@ pub fn grad(args: &GradArgs, colored: bool) -> Result<(), Stop> {
     let module = shell.checked(&args.file)?;
     let function = function(&mut shell, module, args)?;
     let shell = &shell;
-    let refused = |diagnostic: Diagnostic| {
-        shell.report(&[diagnostic]);
+    let refused = |error: RuntimeError| {
+        shell.report(&[shell.session.explain(&function.entry, &error)]);
         Stop::Refused
     };
     let evaluator = Evaluator::new(&shell.session, &function, options(&args.evaluation));
@@ -42,7 +42,8 @@ pub fn grad(args: &GradArgs, colored: bool) -> Result<(), Stop> {
         let count = numbers(&point).len();
         if k as usize > count {
             let reals = if count == 1 { "1 Real".to_string() } else { format!("{count} Reals") };
-            let message = format!("`--jet` asks for {k} variables, but there are {reals} in the point");
+            let message =
+                format!("`--jet` asks for {k} variables, but there are {reals} in the point");
             return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
         }
     }
@@ -68,11 +69,7 @@ pub fn grad(args: &GradArgs, colored: bool) -> Result<(), Stop> {
 }
 
 /// The function, with the definition of its point where the command line has none.
-fn function(
-    shell: &mut Shell,
-    module: ModuleId,
-    args: &GradArgs,
-) -> Result<Differentiable, Stop> {
+fn function(shell: &mut Shell, module: ModuleId, args: &GradArgs) -> Result<Differentiable, Stop> {
     let entry = &args.entry;
     let at = format!("{entry}_at");
     let definitions = shell.session.definitions(module);

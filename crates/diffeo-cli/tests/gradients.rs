@@ -46,9 +46,9 @@ fn gradients_have_the_shape_of_the_point() {
     ] {
         folder.run(&[&["grad", "m.deo", "loss", "--json"], at].concat()).prints(&expected);
     }
-    folder.run(&["grad", "m.deo", "loss"]).prints(
-        "value     45.0\ngradient  {table = [(30.0, 1)], w = [18.0, 36.0]}",
-    );
+    folder
+        .run(&["grad", "m.deo", "loss"])
+        .prints("value     45.0\ngradient  {table = [(30.0, 1)], w = [18.0, 36.0]}");
     folder.run(&["grad", "m.deo", "cube", "--at", "-2"]).prints("value     -8.0\ngradient  12.0");
 }
 
@@ -135,13 +135,25 @@ fn what_disagrees_is_named_with_status_1() {
     let (report, done) = checked(&folder, &["unscaled", "--at", "[2, 3]"]);
     assert_eq!(done.status, 1, "{done:?}");
     let first = &report["first"];
-    assert_eq!((&report["agrees"], &first["agreement"]["disagreements"]), (&false.into(), &0.into()));
+    assert_eq!(
+        (&report["agrees"], &first["agreement"]["disagreements"]),
+        (&false.into(), &0.into())
+    );
     let worst = &first["differences"]["worst"];
     assert_eq!(worst["by"], serde_json::json!([".1"]));
-    assert_eq!((&worst["values"]["reverse"], &worst["values"]["forward"]), (&4.0.into(), &4.0.into()));
+    assert_eq!(
+        (&worst["values"]["reverse"], &worst["values"]["forward"]),
+        (&4.0.into(), &4.0.into())
+    );
     let left = worst["differences"]["left"].as_f64().expect("a number");
     assert!((left - 2.0).abs() < 1e-9, "{worst}");
-    for part in ["m.deo:7:5", "the modes agree", "`unscaled` by .1", "differences do not", "a kink or rounding"] {
+    for part in [
+        "m.deo:7:5",
+        "the modes agree",
+        "`unscaled` by .1",
+        "differences do not",
+        "a kink or rounding",
+    ] {
         assert!(done.err.contains(part), "no {part:?} in {}", done.err);
     }
 }
@@ -151,7 +163,9 @@ fn kinks_and_infinite_derivatives_are_reported() {
     let folder = folder();
     let (report, done) = checked(&folder, &["kink", "--at", "0"]);
     assert_eq!(done.status, 1, "{done:?}");
-    for part in ["m.deo:5:21: warning[kink]: abs(0.0)", "from the left: -1.0", "from the right: 1.0"] {
+    for part in
+        ["m.deo:5:21: warning[kink]: abs(0.0)", "from the left: -1.0", "from the right: 1.0"]
+    {
         assert!(done.err.contains(part), "no {part:?} in {}", done.err);
     }
     assert!(report["warnings"][0].as_str().is_some_and(|w| w.contains("abs(0.0)")), "{report}");
@@ -167,6 +181,61 @@ fn kinks_and_infinite_derivatives_are_reported() {
     assert!(warned.status == 0 && warned.err.contains("warning[kink]"), "{warned:?}");
     let (_, done) = checked(&folder, &["total", "--at", "[]"]);
     assert!(done.status == 1 && done.err.contains("no Real in the point"), "{done:?}");
+}
+
+/// Whether the lines of a text are these, where `…` stands for anything; a line `…` for any lines.
+fn matches(expected: &str, found: &str) -> bool {
+    let lines: Vec<&str> = expected.trim_end().lines().collect();
+    let mut rest: Vec<&str> = found.trim_end().lines().collect();
+    let fits = |pattern: &str, line: &str| {
+        let mut parts = pattern.split('…');
+        let first = parts.next().unwrap_or("");
+        let mut rest = line.strip_prefix(first);
+        for part in parts {
+            rest = rest.and_then(|rest| Some(&rest[rest.find(part)? + part.len()..]));
+        }
+        rest.is_some_and(|rest| rest.is_empty() || pattern.ends_with('…'))
+    };
+    let mut anywhere = false;
+    for line in lines {
+        if line == "…" {
+            anywhere = true;
+            continue;
+        }
+        let skipped = rest.iter().position(|found| fits(line, found));
+        match skipped {
+            Some(n) if n == 0 || anywhere => drop(rest.drain(..=n)),
+            Some(_) | None => return false,
+        }
+        anywhere = false;
+    }
+    anywhere || rest.is_empty()
+}
+
+/// The commands of the tutorial's page on checking, each on the program before it.
+#[test]
+fn the_tutorial_is_right_about_gradients() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/book/tutorial.md")).expect("the tutorial");
+    let (mut program, mut command, mut run) = (String::new(), String::new(), 0);
+    for block in page.split("```").skip(1).step_by(2) {
+        let (kind, text) = block.split_once('\n').unwrap_or((block, ""));
+        match kind {
+            "diffeo" => program = text.to_string(),
+            "sh" => command = text.trim_end().to_string(),
+            "text" if command.starts_with("diffeo grad") => {
+                let words: Vec<&str> = command.split(' ').skip(1).collect();
+                let done = Folder::new().with(words[1], &program).run(&words);
+                assert!(matches(text, &done.out), "{command}:\n{}{}", done.out, done.err);
+                run += 1;
+            }
+            _ => {}
+        }
+        if kind != "sh" {
+            command.clear();
+        }
+    }
+    assert!(run >= 4, "the tutorial has {run} of them");
 }
 
 /// Every example whose program has a point for one of its functions.

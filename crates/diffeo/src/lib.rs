@@ -19,5 +19,5 @@ mod types;
 
 pub use db::ModuleId;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
-pub use diffeo_calculus::eval::{Kinks, Options};
+pub use diffeo_calculus::eval::{Kinks, Options, RuntimeError};
 pub use session::{Differentiable, Entry, LoadError, Run, Session};

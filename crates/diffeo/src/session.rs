@@ -633,7 +633,7 @@ impl Session {
     }
 
     /// The message for what stopped an entry.
-    pub(crate) fn explain(&self, entry: &Entry, error: &RuntimeError) -> Diagnostic {
+    pub fn explain(&self, entry: &Entry, error: &RuntimeError) -> Diagnostic {
         let mut d = error.to_diagnostic(&|span| self.in_library(span));
         if d.code == "size-mismatch" && error.trace.is_empty() && !entry.fields.is_empty() {
             let fields: Vec<String> =

@@ -19,7 +19,7 @@ fn report(text: &str) -> Report {
     let result = Evaluator::new(&session, &function, Options::default())
         .and_then(|mut evaluator| evaluator.point())
         .and_then(|point| check(&session, &function, &point.expect("a point"), Limits::default()));
-    result.unwrap_or_else(|d| panic!("{}: {}", d.code, d.message))
+    result.unwrap_or_else(|d| panic!("{:?}", d.kind))
 }
 
 fn refused(text: &str) -> Vec<Diagnostic> {

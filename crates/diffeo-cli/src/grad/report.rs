@@ -42,7 +42,9 @@ fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
         wrong.push(
             error(message)
                 .note(format!("they differ by {} relative", short(report.values_apart)))
-                .help("the rule of a `with_derivative` gives the function's value and its derivative"),
+                .help(
+                    "the rule of a `with_derivative` gives the function's value and its derivative",
+                ),
         );
     }
     // What is wrong with first derivatives shows in second ones, too.
@@ -52,7 +54,8 @@ fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
             break;
         }
         if let Some(worst) = part.not_finite.first() {
-            let message = format!("the {order} derivative of `{name}` is not finite{}", by(&worst.place));
+            let message =
+                format!("the {order} derivative of `{name}` is not finite{}", by(&worst.place));
             let more = match part.not_finite.len() {
                 1 => String::new(),
                 n => format!(", and {} other components are not", n - 1),
@@ -60,8 +63,10 @@ fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
             wrong.push(error(message).note(format!("{}{more}", inline(worst))));
         } else if part.agreement.disagreements > 0 {
             if let Some(worst) = &part.agreement.worst {
-                let message =
-                    format!("the modes disagree on the {order} derivative of `{name}`{}", by(&worst.place));
+                let message = format!(
+                    "the modes disagree on the {order} derivative of `{name}`{}",
+                    by(&worst.place)
+                );
                 let d = error(message).note(inline(worst));
                 wrong.push(d.help(
                     "the rule of a `with_derivative` must be linear in its tangent; where none is \
@@ -76,8 +81,8 @@ fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
                 );
                 let d = error(message).note(inline(worst));
                 wrong.push(d.help(
-                    "a kink or rounding near the point? If the function has a `with_derivative`, \
-                     its rule may be wrong",
+                    "a kink or rounding near the point? A `stop_gradient`, or a wrong rule of a \
+                     `with_derivative`, makes them differ as well",
                 ));
             }
         }
@@ -175,11 +180,7 @@ fn as_text(report: &Report) -> String {
 }
 
 fn part_text(out: &mut String, title: &str, differences: &str, part: &Part) {
-    out.push_str(&format!(
-        "{title}: {} components, {} modes\n",
-        part.components,
-        part.modes.len()
-    ));
+    out.push_str(&format!("{title}: {} components, {} modes\n", part.components, part.modes.len()));
     if !part.not_finite.is_empty() {
         out.push_str(&format!("  not finite in {} components\n", part.not_finite.len()));
     }
@@ -208,7 +209,13 @@ pub fn number(x: f64) -> Json {
     if x.is_finite() {
         json!(x)
     } else {
-        json!(if x.is_nan() { "nan" } else if x > 0.0 { "inf" } else { "-inf" })
+        json!(if x.is_nan() {
+            "nan"
+        } else if x > 0.0 {
+            "inf"
+        } else {
+            "-inf"
+        })
     }
 }
 

@@ -172,7 +172,8 @@ impl Cells {
             let size = if relative.is_nan() { f64::INFINITY } else { relative };
             let disagrees = size > tolerance;
             comparison.disagreements += usize::from(disagrees);
-            let rank = if disagrees { self.ranks[place] } else { self.ranks[place].min(Rank::Mixed) };
+            let rank =
+                if disagrees { self.ranks[place] } else { self.ranks[place].min(Rank::Mixed) };
             let order = (disagrees, rank, size);
             if order > largest {
                 largest = order;

@@ -186,7 +186,10 @@ mod tests {
             (|_| 3.0, 0.0),
         ] {
             let e = of(f, f64::max(derivative.abs(), 1.0));
-            assert!(e.distance(derivative) <= 1e-8 * derivative.abs().max(1.0), "{e:?} {derivative}");
+            assert!(
+                e.distance(derivative) <= 1e-8 * derivative.abs().max(1.0),
+                "{e:?} {derivative}"
+            );
         }
     }
 

@@ -5,14 +5,17 @@ use super::differences::{differences, Estimate};
 use super::probes::Probe;
 use super::{part, Checker, Directions, Part, Place};
 use crate::differentiate::numbers;
-use crate::Diagnostic;
+use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
+
+/// A mode, the derivatives that it gives, and the largest number met.
+type Found = (&'static str, Vec<f64>, f64);
 
 impl Checker<'_> {
     /// Compares the first derivatives: column by column in the modes that go along a direction of the
     /// point, row by row in those that go backwards from the result, and random directions along a line.
-    pub(super) fn first(&mut self) -> Result<Part, Diagnostic> {
+    pub(super) fn first(&mut self) -> Result<Part, RuntimeError> {
         let (ins, outs) = (self.inputs.len(), self.outputs.len());
         let rank = |place: usize| {
             let (v, w) = (&self.inputs.probes[place / outs], &self.outputs.probes[place % outs]);
@@ -32,8 +35,7 @@ impl Checker<'_> {
                     cells.add(place(j), mode, weights.of(&column), size, true);
                 }
             }
-            let scales: Vec<f64> =
-                (0..outs).map(|j| cells.size(place(j), values[j])).collect();
+            let scales: Vec<f64> = (0..outs).map(|j| cells.size(place(j), values[j])).collect();
             for (j, estimate) in self.differences(&probe, &scales)?.into_iter().enumerate() {
                 cells.estimated(place(j), estimate);
             }
@@ -59,11 +61,7 @@ impl Checker<'_> {
 
     /// The derivatives of all numbers of the result along a direction, by mode, with the largest number
     /// met.
-    fn columns(
-        &mut self,
-        probe: &Probe,
-        direction: &Value,
-    ) -> Result<Vec<(&'static str, Vec<f64>, f64)>, Diagnostic> {
+    fn columns(&mut self, probe: &Probe, direction: &Value) -> Result<Vec<Found>, RuntimeError> {
         let (f, x) = (self.evaluator.value.clone(), self.point);
         let args = [f.clone(), x.clone(), direction.clone()];
         let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
@@ -78,10 +76,7 @@ impl Checker<'_> {
     }
 
     /// The derivatives of the weighted result by all numbers of the point.
-    fn rows(
-        &mut self,
-        weights: &Value,
-    ) -> Result<Vec<(&'static str, Vec<f64>, f64)>, Diagnostic> {
+    fn rows(&mut self, weights: &Value) -> Result<Vec<Found>, RuntimeError> {
         let (f, x) = (self.evaluator.value.clone(), self.point);
         let args = [f, x.clone(), weights.clone()];
         let (reverse, reverse_size) = self.measured(|e| e.derivative(DiffOp::Rd, args))?;
@@ -109,7 +104,7 @@ impl Checker<'_> {
         j: usize,
         cells: &mut Cells,
         place: usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), RuntimeError> {
         let args =
             vec![self.outputs.values[j].clone(), self.point.clone(), self.inputs.values[i].clone()];
         let line = self.made(self.evaluator.function.modes.line, args)?;
@@ -130,7 +125,7 @@ impl Checker<'_> {
         &mut self,
         probe: &Probe,
         scales: &[f64],
-    ) -> Result<Vec<Estimate>, Diagnostic> {
+    ) -> Result<Vec<Estimate>, RuntimeError> {
         let weighted = |numbers: &[f64], outputs: &Directions| -> Vec<f64> {
             outputs.probes.iter().map(|weights| weights.of(numbers)).collect()
         };
@@ -147,7 +142,7 @@ impl Checker<'_> {
 
     /// Where something is wrong along a random direction only, finds a number of the point that is to
     /// blame, by halving the direction.
-    fn locate(&mut self, cells: &Cells, found: &mut Part) -> Result<(), Diagnostic> {
+    fn locate(&mut self, cells: &Cells, found: &mut Part) -> Result<(), RuntimeError> {
         let outs = self.outputs.len();
         for (by_modes, comparison) in [
             (true, cells.modes_compared(super::MODES_AGREE)),
@@ -202,10 +197,7 @@ impl Checker<'_> {
             cell.estimated(0, self.differences(&probe, &scales)?[j]);
             let function = self.evaluator.function;
             let named = Directions::new(self.point, &function.from, function, vec![probe]);
-            let place = Place {
-                inputs: named.names,
-                output: self.outputs.names[j].clone(),
-            };
+            let place = Place { inputs: named.names, output: self.outputs.names[j].clone() };
             let (blamed, kept) = if by_modes {
                 (cell.modes_compared(super::MODES_AGREE), &mut found.agreement)
             } else {

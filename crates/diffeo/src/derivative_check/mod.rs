@@ -135,7 +135,7 @@ pub fn check(
     function: &Differentiable,
     point: &Value,
     limits: Limits,
-) -> Result<Report, Diagnostic> {
+) -> Result<Report, RuntimeError> {
     let mut evaluator = Evaluator::new(session, function, Options::default())?;
     let value = evaluator.value(point)?;
     let value_operations = evaluator.machine.operations();
@@ -174,10 +174,10 @@ fn kinks(
     session: &Session,
     function: &Differentiable,
     point: &Value,
-) -> Result<Vec<Diagnostic>, Diagnostic> {
+) -> Result<Vec<Diagnostic>, RuntimeError> {
     let options = Options { kinks: Kinks::Warn, ..Options::default() };
     let mut evaluator = Evaluator::new(session, function, options)?;
-    evaluator.pullback(point).map_err(|e| evaluator.explain(&e))?;
+    evaluator.pullback(point)?;
     Ok(evaluator.take_warnings())
 }
 
@@ -305,15 +305,14 @@ impl<'a> Checker<'a> {
     fn measured<T>(
         &mut self,
         run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,
-    ) -> Result<(T, f64), Diagnostic> {
+    ) -> Result<(T, f64), RuntimeError> {
         self.evaluator.machine.take_largest();
-        let result = run(&mut self.evaluator);
-        let result = result.map_err(|error| self.evaluator.explain(&error))?;
+        let result = run(&mut self.evaluator)?;
         Ok((result, self.evaluator.machine.take_largest()))
     }
 
     /// A function made of the checked one.
-    fn made(&mut self, mode: GlobalId, args: Vec<Value>) -> Result<Value, Diagnostic> {
+    fn made(&mut self, mode: GlobalId, args: Vec<Value>) -> Result<Value, RuntimeError> {
         let f = self.evaluator.value.clone();
         let args = Value::tuple(std::iter::once(f).chain(args));
         let made = self.measured(|e| {
@@ -337,7 +336,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The operations of value and gradient.
-    fn gradient_operations(&mut self) -> Result<u64, Diagnostic> {
+    fn gradient_operations(&mut self) -> Result<u64, RuntimeError> {
         let before = self.evaluator.machine.operations();
         let point = self.point;
         let weights = self.outputs.values[self.outputs.numbers()].clone();

@@ -7,20 +7,22 @@ use super::differences::differences;
 use super::probes::Probe;
 use super::{part, Checker, Part, Place};
 use crate::differentiate::numbers;
-use crate::Diagnostic;
+use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
 
 impl Checker<'_> {
     /// Compares second derivatives: of the result weighted by each `w`, along each `v` and then along every
     /// direction in the modes that give them together, along the `v`s in the others.
-    pub(super) fn second(&mut self, (vs, ws): (usize, usize)) -> Result<Part, Diagnostic> {
+    pub(super) fn second(&mut self, (vs, ws): (usize, usize)) -> Result<Part, RuntimeError> {
         let directions = self.inputs.len();
         let mut along: Vec<usize> = (0..vs.min(self.inputs.numbers())).collect();
         along.push(self.inputs.numbers());
         let weights: Vec<usize> = match (self.y.len(), ws) {
             (1, _) => vec![0],
-            (_, ws) => (1..ws.min(self.outputs.numbers())).chain([self.outputs.numbers()]).collect(),
+            (_, ws) => {
+                (1..ws.min(self.outputs.numbers())).chain([self.outputs.numbers()]).collect()
+            }
         };
         let place = |v: usize, w: usize, p: usize| (v * weights.len() + w) * directions + p;
         let rank = |place: usize| {
@@ -64,7 +66,7 @@ impl Checker<'_> {
         j: usize,
         cells: &mut Cells,
         place: &dyn Fn(usize) -> usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), RuntimeError> {
         let (v, w) = (self.inputs.values[i].clone(), self.outputs.values[j].clone());
         let x = self.point.clone();
         let modes = self.evaluator.function.modes;
@@ -105,7 +107,7 @@ impl Checker<'_> {
         weights: &[usize],
         cells: &mut Cells,
         place: &dyn Fn(usize, usize) -> usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), RuntimeError> {
         let v = self.inputs.values[i].clone();
         let (f, x) = (self.evaluator.value.clone(), self.point.clone());
         let forward = self.made(self.evaluator.function.modes.forward, vec![v])?;
@@ -143,7 +145,7 @@ impl Checker<'_> {
         others: &[usize],
         cells: &mut Cells,
         place: &dyn Fn(usize) -> usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), RuntimeError> {
         let args = vec![self.outputs.values[j].clone(), self.inputs.values[i].clone()];
         let taylor = self.made(self.evaluator.function.modes.taylor, args)?;
         let x = self.point.clone();
@@ -166,7 +168,7 @@ impl Checker<'_> {
         j: usize,
         cells: &mut Cells,
         place: usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), RuntimeError> {
         let args =
             vec![self.outputs.values[j].clone(), self.point.clone(), self.inputs.values[i].clone()];
         let line = self.made(self.evaluator.function.modes.line, args)?;
@@ -182,7 +184,7 @@ impl Checker<'_> {
         j: usize,
         cells: &mut Cells,
         place: &dyn Fn(usize) -> usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), RuntimeError> {
         let weights = self.outputs.values[j].clone();
         let gradient = self.made(self.evaluator.function.modes.reverse, vec![weights])?;
         let (point, probe) = (self.point, self.inputs.probes[i].clone());
@@ -198,7 +200,7 @@ impl Checker<'_> {
         let steps = self.steps(&probe);
         let estimates = differences(&here, &scales, steps, &mut |t| {
             let result = self.evaluator.machine.apply(&gradient, probe.moved(point, t));
-            Ok::<_, Diagnostic>(result.ok().map(|g| along(&g)))
+            Ok::<_, RuntimeError>(result.ok().map(|g| along(&g)))
         })?;
         for (p, estimate) in estimates.into_iter().enumerate() {
             cells.estimated(place(p), estimate);

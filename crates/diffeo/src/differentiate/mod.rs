@@ -2,8 +2,8 @@
 //! coefficients.
 //!
 //! In: a [`Differentiable`] and values of what it takes. Out: its values and derivatives, with the names
-//! of the Reals in them as the user would write them. What always holds: a point has the shape that the
-//! function takes; errors are messages with the place in the user's program.
+//! of the Reals in them as the user would write them. What always holds: nothing of a run stays behind in
+//! the next one. Errors become messages by [`Session::explain`].
 
 pub mod paths;
 mod taylor;
@@ -49,10 +49,9 @@ impl<'a> Evaluator<'a> {
         session: &'a Session,
         function: &'a Differentiable,
         options: Options,
-    ) -> Result<Evaluator<'a>, Diagnostic> {
+    ) -> Result<Evaluator<'a>, RuntimeError> {
         let mut machine = Machine::new(function.entry.program.clone(), options);
-        let value = machine.eval_global(function.entry.global);
-        let value = value.map_err(|e| session.explain(&function.entry, &e))?;
+        let value = machine.eval_global(function.entry.global)?;
         Ok(Evaluator { session, function, machine, value })
     }
 
@@ -60,34 +59,32 @@ impl<'a> Evaluator<'a> {
     ///
     /// # Errors
     /// What stops its evaluation; there is none if none was asked for.
-    pub fn point(&mut self) -> Result<Option<Value>, Diagnostic> {
+    pub fn point(&mut self) -> Result<Option<Value>, RuntimeError> {
         let Some(point) = self.function.point else { return Ok(None) };
-        self.global(point).map(Some).map_err(|e| self.explain(&e))
+        self.global(point).map(Some)
     }
 
     /// The value at a point.
     ///
     /// # Errors
     /// What stops the program.
-    pub fn value(&mut self, x: &Value) -> Result<Value, Diagnostic> {
-        let value = self.machine.apply(&self.value, x.clone());
-        value.map_err(|e| self.explain(&e))
+    pub fn value(&mut self, x: &Value) -> Result<Value, RuntimeError> {
+        self.machine.apply(&self.value, x.clone())
     }
 
     /// The value at a point, and the derivatives of each Real in it.
     ///
     /// # Errors
     /// What stops the program.
-    pub fn gradient(&mut self, x: &Value) -> Result<Gradient, Diagnostic> {
-        let (value, pullback) = self.pullback(x).map_err(|e| self.explain(&e))?;
+    pub fn gradient(&mut self, x: &Value) -> Result<Gradient, RuntimeError> {
+        let (value, pullback) = self.pullback(x)?;
         let mut names = Vec::new();
         let datas = &self.function.entry.program.datas;
         each_path(&value, &self.function.to, datas, &mut |path, _| names.push(path_text(path)));
         let mut rows = Vec::with_capacity(names.len());
         for (i, name) in names.into_iter().enumerate() {
             let cotangent = unit(&value, i);
-            let row = self.machine.apply(&pullback, cotangent);
-            rows.push((name, row.map_err(|e| self.explain(&e))?));
+            rows.push((name, self.machine.apply(&pullback, cotangent)?));
         }
         Ok(Gradient { value, rows })
     }
@@ -95,10 +92,6 @@ impl<'a> Evaluator<'a> {
     /// What the program warned of since this was last asked.
     pub fn take_warnings(&mut self) -> Vec<Diagnostic> {
         self.session.warnings(&mut self.machine)
-    }
-
-    pub(crate) fn explain(&self, error: &RuntimeError) -> Diagnostic {
-        self.session.explain(&self.function.entry, error)
     }
 
     pub(crate) fn global(&mut self, id: GlobalId) -> Result<Value, RuntimeError> {
@@ -145,4 +138,3 @@ pub(crate) fn with_numbers(like: &Value, f: &mut dyn FnMut(usize, f64) -> Value)
 pub(crate) fn unit(like: &Value, place: usize) -> Value {
     with_numbers(like, &mut |i, _| Value::Real(if i == place { 1.0 } else { 0.0 }))
 }
-

@@ -9,12 +9,7 @@ use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 
 /// Shows every Real with the way to it.
-pub fn each_path(
-    value: &Value,
-    ty: &Ty,
-    datas: &[DataDecl],
-    see: &mut dyn FnMut(&[Step], f64),
-) {
+pub fn each_path(value: &Value, ty: &Ty, datas: &[DataDecl], see: &mut dyn FnMut(&[Step], f64)) {
     Walk { datas, path: Vec::new(), see }.walk(value, ty);
 }
 

@@ -4,7 +4,6 @@
 
 use super::paths::{each_path, path_text};
 use super::{numbers, with_numbers, Evaluator};
-use crate::Diagnostic;
 use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
 use diffeo_calculus::eval::RuntimeError;
@@ -29,7 +28,7 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// What stops the program.
-    pub fn taylor(&mut self, x: &Value, k: u32, r: u32) -> Result<Taylor, Diagnostic> {
+    pub fn taylor(&mut self, x: &Value, k: u32, r: u32) -> Result<Taylor, RuntimeError> {
         let program = self.function.entry.program.clone();
         let mut variables = Vec::new();
         each_path(x, &self.function.from, &program.datas, &mut |path, _| {
@@ -42,7 +41,7 @@ impl Evaluator<'_> {
         let seeds: Vec<_> =
             (0..variables.len()).map(|v| move |i: usize| f64::from(u8::from(i == v))).collect();
         let seeds: Vec<&dyn Fn(usize) -> f64> = seeds.iter().map(|seed| seed as _).collect();
-        let all = self.along(&self.value.clone(), x, r, &seeds).map_err(|e| self.explain(&e))?;
+        let all = self.along(&self.value.clone(), x, r, &seeds)?;
         let mut results = Vec::new();
         let mut rows = all.chunks_exact(indices.len());
         each_path(&value, &self.function.to, &program.datas, &mut |path, _| {

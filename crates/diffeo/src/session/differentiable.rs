@@ -160,7 +160,10 @@ impl Session {
                 format!("`{}` is no point for `{name}`: it is of type {found}", info.name);
             let d = Diagnostic::error("point-type", info.span, message)
                 .note(format!("`{name}` takes {takes}"))
-                .help(format!("an annotation makes literals fit: `def {}: {takes} = …`", info.name));
+                .help(format!(
+                    "an annotation makes literals fit: `def {}: {takes} = …`",
+                    info.name
+                ));
             self.db.report(d);
             return None;
         }
