@@ -67,6 +67,7 @@ impl Shell {
         }
     }
 
+    /// Loads a program that has no errors.
     pub fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         let module = self.load(path)?;
         self.session.check();
@@ -140,6 +141,7 @@ impl Shell {
         }
     }
 
+    /// Writes what is wrong with the command line.
     pub fn usage(&self, diagnostics: &[Diagnostic]) -> Stop {
         self.report(diagnostics);
         Stop::Usage

@@ -211,6 +211,12 @@ impl Machine {
         self.operations + self.reals.operations
     }
 
+    /// The largest finite absolute value that the arithmetic of derivatives gave since this was last
+    /// asked, primals included: what rounding errors are to be compared with.
+    pub fn take_largest(&mut self) -> f64 {
+        std::mem::take(&mut self.reals.largest)
+    }
+
     /// The warnings since this was last asked.
     pub fn take_warnings(&mut self) -> Vec<RuntimeWarning> {
         self.collect_warnings();
