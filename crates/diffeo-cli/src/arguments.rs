@@ -108,7 +108,7 @@ pub fn record(
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
             Err(diagnostic) => {
-                wrong.push(diagnostic);
+                wrong.push(*diagnostic);
                 if limits.check().is_err() {
                     break;
                 }
@@ -128,7 +128,7 @@ pub fn read(
     field: &Field<'_>,
     datas: &[DataDecl],
     limits: &Limits,
-) -> Result<Value, Diagnostic> {
+) -> Result<Value, Box<Diagnostic>> {
     let exceeded = Cell::new(None);
     let check = || {
         limits.check().map_err(|bound| {
@@ -136,11 +136,13 @@ pub fn read(
             io::Error::other(bound.message())
         })
     };
-    read_argument(text, field, datas, &check).map_err(|error| match exceeded.get() {
-        Some(bound) => {
-            let message = format!("{}, while reading `{}`", bound.message(), field.name);
-            Diagnostic::error(bound.code(), Span::NONE, message)
-        }
-        None => error.to_diagnostic(datas),
+    read_argument(text, field, datas, &check).map_err(|error| {
+        Box::new(match exceeded.get() {
+            Some(bound) => {
+                let message = format!("{}, while reading `{}`", bound.message(), field.name);
+                Diagnostic::error(bound.code(), Span::NONE, message)
+            }
+            None => error.to_diagnostic(datas),
+        })
     })
 }
