@@ -27,11 +27,13 @@ cp corpus/parser/* corpus/front_end
 for file in corpus/parser/*; do
   { printf 0; cat "$file"; } > "corpus/evaluator/$(basename "$file")"
 done
-# Any other bytes are choices for the generator of programs.
+# Any bytes are choices for the generator of programs: here of constants (0201) and of functions (0303).
 for i in 1 2 3 4 5 6 7 8 9; do
-  { printf "\\20$i"; head -c 400 ../std/prelude.deo | cksum | tr -d '\n'; seq "$i" 7 500; } \
-    > "corpus/evaluator/generated-$i"
+  gzip -9nc ../std/prelude.deo | tail -c "+$((i * 700))" | head -c 600 > corpus/choices
+  { printf '\201'; cat corpus/choices; } > "corpus/evaluator/program-$i"
+  { printf '\303'; cat corpus/choices; } > "corpus/evaluator/function-$i"
 done
+rm corpus/choices
 
 # The first byte of an input of `data` is the format, the second the type.
 seed() { # name, bytes

@@ -304,6 +304,7 @@ prims! {
         Slice => "slice",
         Update => "update",
         Append => "append",
+        Flatten => "flatten",
         Sum => "sum",
         ArgSort => "arg_sort",
         Show => "show",
@@ -338,7 +339,7 @@ mod tests {
             .map(|ty| global("c", ty.clone(), Kind::Prim(Prim::Fail(ty), vec![message()])))
             .collect();
         globals.push(global("main", result, apply(arguments)));
-        Program { datas: Vec::new(), globals }
+        Program { datas: Vec::new(), globals, library: Vec::new() }
     }
 
     fn reads_back(program: &Program) {

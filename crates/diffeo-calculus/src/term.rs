@@ -7,7 +7,7 @@
 
 use crate::prim::{Diff, Prim};
 use crate::ty::{DataDecl, DataId, Ty};
-use diffeo_base::{Name, Span};
+use diffeo_base::{FileId, Name, Span};
 use std::rc::Rc;
 
 /// A whole program: what is reachable from its entry points.
@@ -17,6 +17,8 @@ pub struct Program {
     pub datas: Vec<DataDecl>,
     /// The definitions, in any order, mutually recursive.
     pub globals: Vec<Global>,
+    /// The files of the standard library. What happens in them is reported at the call that led there.
+    pub library: Vec<FileId>,
 }
 
 /// The index of a definition in [`Program::globals`].

@@ -201,6 +201,7 @@ impl Prim {
                 (params, t.clone())
             }
             Prim::Append(t) => (vec![array(t), array(t)], array(t)),
+            Prim::Flatten(t) => (vec![array(&array(t))], array(t)),
             Prim::Sum(t) => (vec![array(t)], t.clone()),
             Prim::ArgSort(t) => (vec![array(t)], Ty::array(Ty::Int)),
             Prim::Sizes(pattern, t) => {
@@ -262,6 +263,7 @@ impl Prim {
             | Prim::Index(_)
             | Prim::Slice(_)
             | Prim::Append(_)
+            | Prim::Flatten(_)
             | Prim::Sizes(..)
             | Prim::AppendStrings
             | Prim::Fail(_)

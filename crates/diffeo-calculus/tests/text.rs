@@ -80,6 +80,7 @@ fn names_are_numbered_where_they_are_shared() {
     let inner = term(Kind::Lam(binder(8), Box::new(body)));
     let program = Program {
         datas: Vec::new(),
+        library: Vec::new(),
         globals: vec![
             definition("f", Ty::Real, term(Kind::Lam(binder(7), Box::new(inner)))),
             definition("f", Ty::Real, term(Kind::Global(GlobalId(1)))),
@@ -163,7 +164,11 @@ fn deep_terms_are_no_trouble() {
         let value = term(Kind::Lit(Lit::Real(2.0)));
         body = term(Kind::Let(vec![(Binder { var, ty: Ty::Real }, value)], Box::new(sum)));
     }
-    let program = Program { datas: Vec::new(), globals: vec![definition("deep", Ty::Real, body)] };
+    let program = Program {
+        datas: Vec::new(),
+        globals: vec![definition("deep", Ty::Real, body)],
+        library: Vec::new(),
+    };
     assert_eq!(lint(&program), Vec::<String>::new());
     assert_reads_back(&program);
     // An error at the end, with all of the term parsed.
@@ -222,7 +227,11 @@ impl Generator {
         let datas = vec![data(self), data(self)];
         let global =
             |g: &mut Self| Global { name: g.name(), ty: g.ty(), body: g.term(), span: Span::NONE };
-        Program { datas, globals: vec![global(self), global(self), global(self)] }
+        Program {
+            datas,
+            globals: vec![global(self), global(self), global(self)],
+            library: Vec::new(),
+        }
     }
 
     fn ty(&mut self) -> Ty {

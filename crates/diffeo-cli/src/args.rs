@@ -52,6 +52,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// Check programs without running them
     Check(CheckArgs),
+    /// Lay programs out in the one format
+    Fmt(FmtArgs),
     /// Show what a program is turned into
     Show(ShowArgs),
     /// Print the completions of the command line for a shell
@@ -66,10 +68,13 @@ Examples:
   diffeo run train.deo --arg rate=0.1 --arg 'start=[1, 2.5]' --arg table=points.csv
   diffeo run train.deo --arg table=points.csv:skip=1 --arg weights=model.npz:w --json
   diffeo run train.deo --arg x=data.npy --out result.npy
+  make-points | diffeo run train.deo --arg table=-:csv --out -:csv
   diffeo run model.deo --entry loss --arg w=0.5 --kinks warn
 
-Arguments are JSON, or the name of a .json, .npy, .npz or .csv file. `table.csv:skip=1` leaves out
-the first line of a CSV file, `file.npz:a` takes the array a of an NPZ file.";
+Arguments are JSON, or the name of a .json, .csv, .tsv, .npy or .npz file, which may be a gzip file
+(.csv.gz). `table.csv:skip=1` leaves out the first line of a CSV file, `file.npz:a` takes the array a
+of an NPZ file. `data.txt:csv` names the format that a name does not tell; `-:csv` is standard input,
+and standard output after --out.";
 
 /// `diffeo run`
 #[derive(Args, Debug)]
@@ -86,9 +91,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
 
-    /// Write the result to this .json, .npy or .csv file instead of printing it
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    /// Write the result to this .json, .csv, .tsv, .npy or .npz file instead of printing it
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub out: Option<String>,
 
     /// How to evaluate it.
     #[command(flatten)]
@@ -142,6 +147,30 @@ pub struct CheckArgs {
     /// The programs, .deo files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+const FMT_EXAMPLES: &str = "\
+Examples:
+  diffeo fmt train.deo model.deo      lays the files out anew, in place
+  diffeo fmt --check train.deo        names the file if that would change it
+  diffeo fmt - < train.deo            prints the text in its layout
+
+Lines have at most 100 characters where that is possible, levels are indented by two spaces.
+Comments are kept, names and literals stay as they are written. The line breaks of the text count
+at `|>`, before `else`, after `in`, `do` and the `{` of a `case`, after the opening bracket of an
+array, list, tuple or record, and before the `|` of a type: what is broken there stays broken.";
+
+/// `diffeo fmt`
+#[derive(Args, Debug)]
+#[command(after_help = FMT_EXAMPLES)]
+pub struct FmtArgs {
+    /// The programs, .deo files; - is standard input, formatted to standard output
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Change nothing: name the files that are not formatted, and end with status 1 if there are any
+    #[arg(long)]
+    pub check: bool,
 }
 
 const SHOW_EXAMPLES: &str = "\

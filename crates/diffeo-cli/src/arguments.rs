@@ -2,11 +2,13 @@
 //!
 //! An entry is a constant, takes `()`, or takes a record, each field of which is a parameter.
 
-use diffeo::data::{read_argument, Field};
-use diffeo::Entry;
+use diffeo::data::{read_argument, Field, Place, Target};
+use diffeo::{Entry, Limits};
 use diffeo_base::{closest, Diagnostic, Name, Span};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
+use std::cell::Cell;
+use std::io;
 
 /// Why there is no argument.
 pub enum Refusal {
@@ -17,12 +19,16 @@ pub enum Refusal {
 }
 
 /// The argument of an entry, none for a constant.
-pub fn argument(entry: &Entry, args: &[(String, String)]) -> Result<Option<Value>, Refusal> {
+pub fn argument(
+    entry: &Entry,
+    args: &[(String, String)],
+    limits: &Limits,
+) -> Result<Option<Value>, Refusal> {
     let Ty::Fun(function) = &entry.ty else {
         return no_parameters(entry, args).map(|()| None);
     };
     if let Ty::Record(fields) = &function.0 {
-        return record(entry, fields, args).map(Some);
+        return record(entry, fields, args, limits).map(Some);
     }
     // A session makes no entry of a function of anything else but `()`.
     no_parameters(entry, args).map(|()| Some(Value::Unit))
@@ -43,6 +49,7 @@ fn record(
     entry: &Entry,
     fields: &[(Name, Ty)],
     args: &[(String, String)],
+    limits: &Limits,
 ) -> Result<Value, Refusal> {
     let datas = &entry.program.datas;
     let name = &entry.name;
@@ -78,16 +85,38 @@ fn record(
                 .help(format!("give it with `--arg {field}=…`")),
         );
     }
+    let from_input = |(field, ty): &&(Name, Ty)| {
+        let place =
+            given(field).filter(|_| *ty != Ty::String).and_then(|(_, text)| Place::of(text));
+        place.is_some_and(|place| place.target == Target::Standard)
+    };
+    let mut inputs = fields.iter().filter(from_input);
+    if let (Some((first, _)), Some((second, _))) = (inputs.next(), inputs.next()) {
+        let message = format!("`{first}` and `{second}` are both to be read from standard input");
+        wrong.push(Diagnostic::error("argument", Span::NONE, message));
+    }
     if !wrong.is_empty() {
         return Err(Refusal::Usage(wrong));
     }
     let mut values = Vec::new();
     for (field, ty) in fields {
         let Some((_, text)) = given(field) else { continue };
-        let field = Field { name: field, ty, written: Some(written(field)) };
-        match read_argument(text, &field, datas) {
-            Ok(value) => values.push(value),
-            Err(error) => wrong.push(error.to_diagnostic(datas)),
+        let exceeded = Cell::new(None);
+        let check = || {
+            limits.check().map_err(|bound| {
+                exceeded.set(Some(bound));
+                io::Error::other(bound.message())
+            })
+        };
+        let place = Field { name: field, ty, written: Some(written(field)) };
+        match (read_argument(text, &place, datas, &check), exceeded.get()) {
+            (Ok(value), _) => values.push(value),
+            (Err(_), Some(bound)) => {
+                let message = format!("{}, while reading `{field}`", bound.message());
+                wrong.push(Diagnostic::error(bound.code(), Span::NONE, message));
+                break;
+            }
+            (Err(error), None) => wrong.push(error.to_diagnostic(datas)),
         }
     }
     if wrong.is_empty() {

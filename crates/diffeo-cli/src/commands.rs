@@ -5,7 +5,7 @@ use crate::arguments::{argument, Refusal};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
 use crate::{print, watch, Stop};
-use diffeo::data::{check_writable, write_file, Format};
+use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
 use diffeo::{Entry, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
@@ -35,7 +35,7 @@ impl Shell {
         Shell { session: Session::new(), setting, account: Account::default() }
     }
 
-    /// Begins a phase of the work; only evaluation asks the limits as it goes.
+    /// Begins a phase of the work. Only evaluation never waits, so that it can answer Ctrl-C itself.
     pub fn phase(&mut self, name: &'static str, doing: String) {
         watch::doing(doing, name == "evaluate");
         self.account.begin(name);
@@ -157,40 +157,43 @@ fn result_type(entry: &Entry) -> &Ty {
 /// `diffeo run`
 pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
-    if let Some(out) = &args.out {
-        let format = Format::of(&out.to_string_lossy()).filter(|format| *format != Format::Npz);
-        if format.is_none() {
-            let message = format!("`--out {}` ends in none of .json, .npy, .csv", out.display());
-            return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
-        }
-    }
+    let out = match &args.out {
+        None => None,
+        Some(out) => Some(Place::of(out).ok_or_else(|| {
+            let message = format!("`--out {out}` ends in none of .json, .csv, .tsv, .npy, .npz");
+            let help = format!("write the format after it, as in `{out}:csv`");
+            shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
+        })?),
+    };
     let module = shell.checked(&args.file)?;
     let entry = shell.entry(module, &args.entry)?;
     let datas = &entry.program.datas;
     let ty = result_type(&entry);
     // Known before the work is done, not after.
-    if let Some(out) = &args.out {
-        check_writable(out, ty, datas).map_err(|error| {
+    let refused = |shell: &Shell, error: &DataError| match error.problem {
+        Problem::Closed => Stop::OutputClosed,
+        _ => {
             shell.report(&[error.to_diagnostic(datas)]);
-            Stop::Refused
-        })?;
-    }
-    shell.phase("read", "reading the arguments".to_string());
-    let arg = argument(&entry, &args.args).map_err(|refusal| match refusal {
-        Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
-        Refusal::Input(diagnostics) => {
-            shell.report(&diagnostics);
             Stop::Refused
         }
-    })?;
+    };
+    if let Some(out) = &out {
+        check_writable(out, ty, datas).map_err(|e| refused(&shell, &e))?;
+    }
+    shell.phase("read", "reading the arguments".to_string());
+    let arg =
+        argument(&entry, &args.args, &shell.setting.limits).map_err(|refusal| match refusal {
+            Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
+            Refusal::Input(diagnostics) => {
+                shell.report(&diagnostics);
+                Stop::Refused
+            }
+        })?;
     let value = shell.evaluate(&entry, arg, &args.evaluation)?;
     shell.phase("write", "writing the result".to_string());
-    match &args.out {
+    match &out {
         None => print::value(&value, ty, datas, args.evaluation.json)?,
-        Some(out) => write_file(out, &value, ty, datas).map_err(|error| {
-            shell.report(&[error.to_diagnostic(datas)]);
-            Stop::Refused
-        })?,
+        Some(out) => write_result(out, &value, ty, datas).map_err(|e| refused(&shell, &e))?,
     }
     shell.tell();
     Ok(())
@@ -207,7 +210,7 @@ pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     let module = shell.session.expression(context, &args.expression);
     shell.flush()?;
     let entry = shell.entry(module.ok_or(Stop::Refused)?, "it")?;
-    let arg = argument(&entry, &[]).map_err(|refusal| match refusal {
+    let arg = argument(&entry, &[], &shell.setting.limits).map_err(|refusal| match refusal {
         Refusal::Usage(diagnostics) | Refusal::Input(diagnostics) => {
             shell.report(&diagnostics);
             Stop::Refused

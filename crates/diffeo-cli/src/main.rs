@@ -9,6 +9,7 @@ mod args;
 mod arguments;
 mod commands;
 mod excerpt;
+mod fmt;
 mod print;
 mod progress;
 mod render;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run(&args, setting),
         Command::Eval(args) => commands::eval(&args, setting),
         Command::Check(args) => commands::check(&args, setting),
+        Command::Fmt(args) => fmt::fmt(&args, messages),
         Command::Show(args) => commands::show(&args, setting),
         Command::Completions(args) => print::completions(args.shell),
         Command::Man(args) => print::man(args.dir.as_deref()),

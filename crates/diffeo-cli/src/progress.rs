@@ -41,18 +41,33 @@ impl Line {
         }
         self.shown = Some(Instant::now());
         let Progress { label, step, value } = report;
-        self.bar.set_message(format!("{label}: step {step}, {value:.6e}"));
+        self.bar.set_message(format!("{label}: step {step}, {}", six_digits(*value)));
         self.bar.tick();
     }
 
     /// Writes something else to standard error.
     pub fn suspend(&self, write: impl FnOnce()) {
-        self.bar.suspend(write);
+        // Suspended, the bar is drawn again, even if it was never shown.
+        match self.bar.message().is_empty() {
+            true => write(),
+            false => self.bar.suspend(write),
+        }
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A number with six digits, of a width that changes little.
+fn six_digits(x: f64) -> String {
+    let magnitude = x.abs().log10().floor();
+    match magnitude {
+        m if x == 0.0 || (-4.0..6.0).contains(&m) => {
+            format!("{x:.*}", (5.0 - m.max(-4.0)).min(9.0) as usize)
+        }
+        _ => format!("{x:.5e}"),
     }
 }
 

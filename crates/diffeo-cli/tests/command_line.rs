@@ -9,7 +9,7 @@ use std::process::Stdio;
 #[test]
 fn every_command_explains_itself() {
     let folder = Folder::new();
-    for command in ["", "run", "eval", "check", "show", "completions", "man"] {
+    for command in ["", "run", "eval", "check", "fmt", "show", "completions", "man"] {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let done = folder.run(&args);
         assert_eq!((done.status, &*done.err), (0, ""));
@@ -36,9 +36,10 @@ fn wrong_usage_has_status_2() {
         &["run", "a.deo", "--arg", "=1"],
         &["run", "a.deo", "--kinks", "never"],
         &["run", "a.deo", "--out", "a.txt"],
-        &["run", "a.deo", "--out", "a.npz"],
+        &["run", "a.deo", "--out", "a.gz"],
         &["run", "a.deo", "--color", "blue"],
         &["check"],
+        &["fmt"],
         &["show", "a.deo", "--as", "flat"],
         &["eval"],
     ] {

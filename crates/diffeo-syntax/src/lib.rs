@@ -1,13 +1,16 @@
 //! Text to syntax tree. Every input gives a tree and a list of diagnostics; nothing here knows types.
 //!
-//! [`parse`] reads a file, [`parse_expression`] a single expression, [`print()`] shows a tree.
+//! [`parse`] reads a file, [`parse_expression`] a single expression, [`print()`] shows a tree,
+//! [`format()`] lays a text out anew.
 
 pub mod ast;
+mod format;
 mod lexer;
 mod parser;
 mod print;
 mod token;
 
+pub use format::format;
 pub use parser::{parse, parse_expression};
 pub use print::print;
 

@@ -8,7 +8,7 @@ use crate::display::{self, Printer};
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
-use diffeo_calculus::eval::{Kinks, Machine, Options};
+use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeWarning};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{Program, Ty};
@@ -364,11 +364,6 @@ impl Session {
         &self.db.sources
     }
 
-    /// Whether a place lies in the standard library.
-    pub fn in_library(&self, span: Span) -> bool {
-        self.db.modules.iter().any(|m| m.std && m.file == span.file)
-    }
-
     /// A module that defines `it` as an expression, in the scope of another module's definitions.
     pub fn expression(&mut self, context: Option<ModuleId>, text: &str) -> Option<ModuleId> {
         let file = self.db.sources.add("<expression>", text);
@@ -643,7 +638,6 @@ impl Session {
 
     /// As [`Session::run`], with all options.
     pub fn run_with(&self, entry: &Entry, arg: Option<Value>, options: Options) -> Run {
-        let in_library = |span: Span| self.in_library(span);
         let mut machine = Machine::new(entry.program.clone(), options);
         let result = machine.eval_global(entry.global).and_then(|value| match &entry.ty {
             Ty::Fun(_) => machine.apply(&value, arg.unwrap_or(Value::Unit)),
@@ -652,7 +646,7 @@ impl Session {
         let warnings = machine.take_warnings();
         Run {
             result: result.map_err(|e| {
-                let mut d = e.to_diagnostic(&in_library);
+                let mut d = e.to_diagnostic();
                 if d.code == "size-mismatch" && e.trace.is_empty() && !entry.fields.is_empty() {
                     let fields: Vec<String> =
                         entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
@@ -660,7 +654,7 @@ impl Session {
                 }
                 d
             }),
-            warnings: warnings.iter().map(|w| w.to_diagnostic(&in_library)).collect(),
+            warnings: warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
             operations: machine.operations(),
         }
     }

@@ -194,7 +194,8 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> Outcome {
                     let (_, text) = given.unwrap_or_else(|| panic!("no `--arg {name}=…`"));
                     let written = entry.fields.iter().find(|(field, _)| field == name);
                     let written = written.map(|(_, ty)| ty.as_str());
-                    match read_argument(text, &Field { name, ty, written }, datas) {
+                    let field = Field { name, ty, written };
+                    match read_argument(text, &field, datas, &|| Ok(())) {
                         Ok(value) => values.push(value),
                         Err(error) => outcome.diagnostics.push(error.to_diagnostic(datas)),
                     }
@@ -332,10 +333,21 @@ fn the_examples_of_the_library_give_their_values() {
 /// The heads of the documented definitions of a module as written: `name(x: T) -> U`, `name: T`.
 fn signatures(source: &str) -> Vec<String> {
     let lines: Vec<&str> = source.lines().collect();
-    let documented = lines.windows(2).filter(|two| two[0].starts_with("##"));
+    let documented = (1..lines.len()).filter(|i| lines[i - 1].starts_with("##"));
     documented
-        .filter_map(|two| two[1].strip_prefix("def "))
-        .map(|line| line.split(" =").next().unwrap_or(line).to_string())
+        .filter_map(|i| lines[i].strip_prefix("def ").map(|first| (first, &lines[i + 1..])))
+        .map(|(first, rest)| {
+            // Long parameter lists stand on several lines.
+            let mut head = first.to_string();
+            let mut rest = rest.iter();
+            while !head.contains(" =") {
+                let line = rest.next().expect("a head ends with `=`").trim();
+                let joint = if head.ends_with('(') || line.starts_with(')') { "" } else { " " };
+                head.push_str(joint);
+                head.push_str(line);
+            }
+            head.split(" =").next().unwrap_or(&head).to_string()
+        })
         .collect()
 }
 

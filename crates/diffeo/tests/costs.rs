@@ -71,6 +71,29 @@ def main =
 }
 
 #[test]
+fn the_derivative_of_a_solution_does_not_go_through_the_iterations() {
+    let program = "
+import root
+def f(c: Real) -> Real = root.newton(fn (p, x) -> x ^ 3 + x * c - p, c * c, START)
+def g(c: Real) -> Real = root.bisect(fn x -> x ^ 3 + x * c - c * c, 0.0, START)
+def main = ";
+    for (solve, far) in [("f", "1e12"), ("g", "1e100")] {
+        let at = |start: &str, main: &str| {
+            operations(&format!("{}{main}", program.replace("START", start))).0 as f64
+        };
+        let (near, value) =
+            (at("2.0", &format!("{solve}(3.0)")), at(far, &format!("{solve}(3.0)")));
+        assert!(value > 2.0 * near, "{solve}: {value} operations from far, {near} from near");
+        for derivative in ["grad(SOLVE)(3.0)", "grad(grad(SOLVE))(3.0)"] {
+            let main = derivative.replace("SOLVE", solve);
+            let more = at(far, &main) - at("2.0", &main);
+            println!("{main}: {more} operations more from far, the value {}", value - near);
+            assert!(more < 1.05 * (value - near), "{main}: {more}, the value {}", value - near);
+        }
+    }
+}
+
+#[test]
 fn an_input_at_two_positions_has_the_sum_of_its_derivatives_in_each() {
     let text = "
 type Tree = Leaf(Real) | Node(Tree, Tree)
@@ -153,4 +176,21 @@ def main =
   let kept = grad(fn x -> run(fn f -> checkpoint(f), x))(0.3) in
   plain == kept";
     assert_eq!(operations(text).1, "true");
+}
+
+#[test]
+fn derivatives_of_solve_and_logdet_go_through_the_factors_once() {
+    let text = "
+import linalg (solve, logdet)
+def a = [[1.0 / (1.0 + real(abs(i - j))) for j < 60] for i < 60]
+def solved(a) = sum(solve(a, [1.0 for _ < 60]))
+def main = EXPRESSION";
+    let count = |expression| operations(&text.replace("EXPRESSION", expression)).0 as f64;
+    let cost = |expression| count(expression) - count("a[0, 0]");
+    let solve = cost("grad(solved)(a)[0, 0]") / cost("solved(a)");
+    let logdet = cost("grad(logdet)(a)[0, 0]") / cost("sum(linalg.inverse(a)[0])");
+    println!(
+        "gradient of solve {solve:.2} times the value, of logdet {logdet:.2} times the inverse"
+    );
+    assert!(solve < 2.0 && logdet < 2.0, "{solve}, {logdet}");
 }

@@ -155,6 +155,13 @@ fn generated_programs() {
                 let kink = ["kink", "outside-domain"].map(Outcome::Stopped).contains(&stopped);
                 assert!(kink || stopped == ignored, "{stopped:?} and not {ignored:?}");
             }
+            // The program as the formatter writes it has the same value.
+            let formatted = probe::layout(text).expect("a program without errors has a layout");
+            let Some((mut session, module)) = probe::front_end(&formatted) else {
+                panic!("{:?} in\n{formatted}", session_errors(&formatted));
+            };
+            let again = probe::run(&mut session, module, options(Kinks::Ignore));
+            assert!(again == ignored || timed, "{again:?} and not {ignored:?} of\n{formatted}");
             outcome(&ignored)
         },
     );

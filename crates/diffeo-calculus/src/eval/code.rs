@@ -284,6 +284,8 @@ pub(crate) struct Code {
     pub instrs: Vec<Instr>,
     /// The place of each instruction.
     pub spans: Vec<Span>,
+    /// Whether it belongs to the standard library.
+    pub library: bool,
     /// The constants.
     pub constants: Vec<Value>,
     /// The operands in lists.

@@ -132,9 +132,12 @@ pub enum ErrorKind {
 pub struct RuntimeError {
     /// What went wrong.
     pub kind: ErrorKind,
-    /// Where.
+    /// Where; within the standard library, the place of the call that led there.
     pub span: Span,
-    /// The open calls, innermost first: the function called and the place of the call; at most 64.
+    /// The function of the standard library that was called there, if that is where it happened.
+    pub function: Option<Name>,
+    /// The open calls outside the standard library, innermost first: the function called and the place of
+    /// the call; at most 64.
     pub trace: Vec<(Name, Span)>,
 }
 
@@ -143,10 +146,10 @@ pub struct RuntimeError {
 pub struct RuntimeWarning {
     /// What is reported.
     pub kind: WarningKind,
-    /// Where.
+    /// Where, as for [`RuntimeError::span`].
     pub span: Span,
-    /// The open calls, as for [`RuntimeError::trace`].
-    pub trace: Vec<(Name, Span)>,
+    /// As for [`RuntimeError::function`].
+    pub function: Option<Name>,
 }
 
 /// The kinds of warning.
@@ -310,23 +313,6 @@ impl ErrorKind {
     }
 }
 
-/// The place to blame: the innermost one that `in_library` does not hold of, and the library
-/// function that was called there.
-fn blame(
-    span: Span,
-    trace: &[(Name, Span)],
-    in_library: &dyn Fn(Span) -> bool,
-) -> (Span, Option<Name>) {
-    if !in_library(span) {
-        return (span, None);
-    }
-    trace.iter().find(|(_, s)| !s.is_none() && !in_library(*s)).map_or((span, None), |(name, s)| {
-        // Without the type arguments of an instance.
-        let name = name.split('[').next().unwrap_or_default();
-        (*s, Some(Name::new(name)))
-    })
-}
-
 /// What to say at the call that led into the library.
 fn called(name: &Name) -> String {
     if *name == "fn" {
@@ -337,18 +323,17 @@ fn called(name: &Name) -> String {
 }
 
 impl RuntimeError {
-    /// The message for the user; places in the standard library are replaced by the call that led there.
-    pub fn to_diagnostic(&self, in_library: &dyn Fn(Span) -> bool) -> Diagnostic {
-        let (span, function) = blame(self.span, &self.trace, in_library);
-        let mut d = Diagnostic::error(self.kind.code(), span, self.kind.message());
-        if let Some(name) = function {
-            d = d.primary_text(called(&name));
+    /// The message for the user.
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        let mut d = Diagnostic::error(self.kind.code(), self.span, self.kind.message());
+        if let Some(name) = &self.function {
+            d = d.primary_text(called(name));
         }
         if let (ErrorKind::SizeMismatch { .. }, Some((_, caller))) =
             (&self.kind, self.trace.first())
         {
             // The sizes of arguments are compared where the parameters stand.
-            if *caller != span && !caller.is_none() && !in_library(*caller) {
+            if *caller != self.span && !caller.is_none() {
                 d = d.label(*caller, "called here");
             }
         }
@@ -360,9 +345,8 @@ impl RuntimeError {
 }
 
 impl RuntimeWarning {
-    /// The message for the user; places in the standard library are replaced by the call that led there.
-    pub fn to_diagnostic(&self, in_library: &dyn Fn(Span) -> bool) -> Diagnostic {
-        let (span, function) = blame(self.span, &self.trace, in_library);
+    /// The message for the user.
+    pub fn to_diagnostic(&self) -> Diagnostic {
         let (code, message) = match &self.kind {
             WarningKind::Kink { op, operands: xs } => {
                 ("kink", format!("{} has no derivative there", operands(op, xs)))
@@ -375,9 +359,9 @@ impl RuntimeWarning {
                 ("nan-derivative", format!("the derivative is nan because of {}", operands(op, xs)))
             }
         };
-        let mut d = Diagnostic::warning(code, span, message);
-        if let Some(name) = function {
-            d = d.primary_text(called(&name));
+        let mut d = Diagnostic::warning(code, self.span, message);
+        if let Some(name) = &self.function {
+            d = d.primary_text(called(name));
         }
         if code == "nan-derivative" {
             d = d.note("the value is finite, but the derivative does not exist there");

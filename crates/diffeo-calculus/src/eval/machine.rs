@@ -11,7 +11,7 @@ mod run;
 use super::code::{Code, Shape};
 use super::compile::Compiler;
 use super::derivative::{derivative, pull_back, Caller};
-use super::error::{ErrorKind, RuntimeError, RuntimeWarning};
+use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use super::limits::Limits;
 use super::ops::Progress;
 use super::reals::{Kinks, Reals};
@@ -78,9 +78,8 @@ struct Frame {
     pc: u32,
     /// Where its registers begin.
     base: u32,
-    /// The last tail call from one file into another that led here in place of an open call, so that a
-    /// message can name a place outside a library.
-    via: Span,
+    /// As [`Machine::user`].
+    user: Span,
     resume: Resume,
 }
 
@@ -350,62 +349,80 @@ impl Machine {
 
     // Errors and warnings
 
-    /// The place of the call or derivative term that waits innermost.
+    /// The place of the call or derivative term that waits innermost; of the call that led into the
+    /// standard library, if that is where it is.
     fn site(&self) -> Span {
-        self.frames.last().map_or(Span::NONE, |frame| frame.code.spans[frame.pc as usize - 1])
+        self.frames
+            .last()
+            .map_or(Span::NONE, |frame| Machine::user(&frame.code, frame.pc as usize, frame.user))
     }
 
-    /// The open calls when a function of this name runs, called by the last of `frames`.
-    fn trace_of(name: &Name, via: Span, frames: &[Frame]) -> Vec<(Name, Span)> {
-        let mut name = name;
-        let mut trace = Vec::new();
-        if !via.is_none() {
-            trace.push((name.clone(), via));
+    /// The place of the instruction before `pc` as a user knows it: within the standard library, the call
+    /// that led there, which the function was given as `user`.
+    #[inline(always)]
+    fn user(code: &Code, pc: usize, user: Span) -> Span {
+        if code.library {
+            user
+        } else {
+            code.spans[pc - 1]
         }
+    }
+
+    /// The open calls when this function runs, called by the last of `frames`: those outside the standard
+    /// library.
+    fn trace_of(code: &Code, frames: &[Frame]) -> Vec<(Name, Span)> {
+        let mut name = &code.name;
+        let mut trace = Vec::new();
         // Of a long trace the two ends are of interest.
         let skipped = frames.len().saturating_sub(TRACE);
         for (i, frame) in frames.iter().rev().enumerate() {
-            if i < TRACE / 2 || i >= TRACE / 2 + skipped {
+            if !frame.code.library && (i < TRACE / 2 || i >= TRACE / 2 + skipped) {
                 trace.push((name.clone(), frame.code.spans[frame.pc as usize - 1]));
             }
             name = &frame.code.name;
-            if !frame.via.is_none() && (i < TRACE / 2 || i >= TRACE / 2 + skipped) {
-                trace.push((name.clone(), frame.via));
-            }
-        }
-        if trace.len() > TRACE {
-            trace.drain(TRACE / 2..trace.len() - TRACE / 2);
         }
         trace
     }
 
-    /// The open calls while the last of the waiting functions is at work.
-    fn trace(&self) -> Vec<(Name, Span)> {
-        match self.frames.split_last() {
-            Some((last, callers)) => Machine::trace_of(&last.code.name, last.via, callers),
-            None => Vec::new(),
-        }
+    /// Of the functions of the standard library that are open when this one runs, the one called from
+    /// outside; none if it does not belong to the library.
+    fn library_function(code: &Code, frames: &[Frame]) -> Option<Name> {
+        let open = frames.iter().rev().map(|frame| &*frame.code);
+        let last = std::iter::once(code).chain(open).take_while(|code| code.library).last();
+        // Without the type arguments of an instance.
+        last.map(|code| Name::new(code.name.split('[').next().unwrap_or_default()))
     }
 
     /// An error in the function that runs.
     #[cold]
-    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize, via: Span) -> RuntimeError {
-        let trace = Machine::trace_of(&code.name, via, &self.frames);
-        RuntimeError { kind, span: code.spans[pc - 1], trace }
+    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize, user: Span) -> RuntimeError {
+        RuntimeError {
+            kind,
+            span: Machine::user(code, pc, user),
+            function: Machine::library_function(code, &self.frames),
+            trace: Machine::trace_of(code, &self.frames),
+        }
     }
 
     /// Takes over the warnings of real arithmetic; the innermost function is on the frames.
     fn collect_warnings(&mut self) {
         if !self.reals.warnings.is_empty() {
-            let trace = self.trace();
-            self.add_warnings(&trace);
+            let function = self.frames.split_last();
+            let function =
+                function.and_then(|(last, callers)| Machine::library_function(&last.code, callers));
+            self.add_warnings(function);
         }
     }
 
     #[cold]
-    fn add_warnings(&mut self, trace: &[(Name, Span)]) {
+    fn add_warnings(&mut self, function: Option<Name>) {
         for (kind, span) in std::mem::take(&mut self.reals.warnings) {
-            self.warnings.push(RuntimeWarning { kind, span, trace: trace.to_vec() });
+            // A nan is found when the operation that made it is long over.
+            let function = match kind {
+                WarningKind::NanDerivative { .. } => None,
+                WarningKind::Kink { .. } | WarningKind::OutsideDomain { .. } => function.clone(),
+            };
+            self.warnings.push(RuntimeWarning { kind, span, function });
         }
     }
 }
@@ -449,6 +466,12 @@ impl Caller for Machine {
     }
 
     fn error(&mut self, kind: ErrorKind, site: Span) -> RuntimeError {
-        RuntimeError { kind, span: site, trace: self.trace() }
+        let last = self.frames.split_last();
+        RuntimeError {
+            kind,
+            span: site,
+            function: last.and_then(|(last, rest)| Machine::library_function(&last.code, rest)),
+            trace: last.map_or(Vec::new(), |(last, rest)| Machine::trace_of(&last.code, rest)),
+        }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use sizes::sizes;
 
 use super::error::ErrorKind;
 use super::reals::{primal, Reals};
+use crate::array::Array;
 use crate::prim::{Prim, RealOp};
 use crate::show::show;
 use crate::term::Program;
@@ -114,6 +115,9 @@ pub(crate) fn apply(
         }
         (Prim::Update(_), [_, .., _]) => arrays::update_all(args, cx.operations),
         (Prim::Append(_), [Value::Array(a), Value::Array(b)]) => arrays::append(cx, a, b),
+        (Prim::Flatten(_), [Value::Array(rows)]) => {
+            Ok(Value::array(rows.flat().map_or(Array::empty(), |(_, flat)| flat)))
+        }
         (Prim::Sum(ty), [Value::Array(array)]) => sum::sum(cx, array, ty),
         (Prim::ArgSort(_), [Value::Array(array)]) => arrays::argsort(cx, array),
 
@@ -162,6 +166,7 @@ pub(crate) fn apply(
             | Prim::Slice(_)
             | Prim::Update(_)
             | Prim::Append(_)
+            | Prim::Flatten(_)
             | Prim::Sum(_)
             | Prim::ArgSort(_)
             | Prim::Sizes(..)

@@ -214,6 +214,8 @@ pub enum Prim {
     Update(Ty),
     /// `([]T, []T) -> []T`
     Append(Ty),
+    /// `[][]T -> []T`: the rows one after the other; a view.
+    Flatten(Ty),
     /// `[]T -> T` at Int, Real and vector types, from the left; 0 for an empty array.
     Sum(Ty),
     /// `[]T -> []Int` at Int, Real and String: the stable sorting permutation; nan last.

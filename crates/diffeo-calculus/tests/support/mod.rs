@@ -378,7 +378,7 @@ pub fn program(definitions: Vec<(&str, Ty, Term)>) -> Rc<Program> {
         .into_iter()
         .map(|(name, ty, body)| Global { name: Name::new(name), ty, body, span: Span::NONE })
         .collect();
-    Rc::new(Program { datas: datas(), globals })
+    Rc::new(Program { datas: datas(), globals, library: Vec::new() })
 }
 
 /// A machine for a program that lints.

@@ -38,6 +38,14 @@ impl Folder {
     pub fn run(&self, args: &[&str]) -> Done {
         Done::new(&self.command(args).output().expect("the program starts"))
     }
+
+    /// Runs it to its end with this on standard input.
+    pub fn run_with(&self, args: &[&str], input: &str) -> Done {
+        let name = self.0.join("standard-input");
+        std::fs::write(&name, input).expect("a file for the test");
+        let input = std::fs::File::open(name).expect("the file");
+        Done::new(&self.command(args).stdin(input).output().expect("the program starts"))
+    }
 }
 
 impl Drop for Folder {
@@ -58,7 +66,8 @@ pub struct Done {
 }
 
 impl Done {
-    fn new(output: &Output) -> Done {
+    /// What this run left.
+    pub fn new(output: &Output) -> Done {
         Done {
             status: output.status.code().expect("no signal"),
             out: String::from_utf8(output.stdout.clone()).expect("results are UTF-8"),

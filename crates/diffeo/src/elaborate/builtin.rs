@@ -206,6 +206,10 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "unravel" => Prim::Unravel(first),
         "length" => Prim::Length(element),
         "sum" => Prim::Sum(element),
+        "flatten" => Prim::Flatten(match element {
+            Ty::Array(t) => (*t).clone(),
+            other => other,
+        }),
         "argsort" => Prim::ArgSort(element),
         "show" => Prim::Show(first),
         "fail" => Prim::Fail(result.clone()),

@@ -31,6 +31,7 @@ pub fn elaborate(db: &Db, entry: DefId) -> (Program, GlobalId) {
         datas: HashMap::new(),
         next_var: 0,
     };
+    cx.program.library = db.modules.iter().filter(|m| m.std).map(|m| m.file).collect();
     let scheme = db.def(entry).scheme.clone();
     let args = vec![Ty::Unit; scheme.map_or(0, |s| s.vars.len())];
     let id = cx.instance(entry, args);

@@ -28,8 +28,8 @@ pub use value::Value;
 
 use crate::message::Message;
 use crate::session::{Entry, Session};
-use crate::{Diagnostic, ModuleId, Options};
-use diffeo_calculus::eval::{Machine, RuntimeError};
+use crate::{ModuleId, Options};
+use diffeo_calculus::eval::{Machine, RuntimeError, RuntimeWarning};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
@@ -278,8 +278,7 @@ impl Function {
     pub fn take_warnings(&self) -> Vec<Message> {
         let warnings = self.machine.borrow_mut().take_warnings();
         let session = self.session.borrow();
-        let in_library = |span| session.in_library(span);
-        let diagnostics = warnings.iter().map(|w| w.to_diagnostic(&in_library));
+        let diagnostics = warnings.iter().map(RuntimeWarning::to_diagnostic);
         diagnostics.map(|d| Message::new(session.sources(), &d)).collect()
     }
 
@@ -301,8 +300,7 @@ impl Function {
     ) -> Result<T, Error> {
         work(&mut self.machine.borrow_mut()).map_err(|error| {
             let session = self.session.borrow();
-            let d: Diagnostic = error.to_diagnostic(&|span| session.in_library(span));
-            Error::one(Message::new(session.sources(), &d))
+            Error::one(Message::new(session.sources(), &error.to_diagnostic()))
         })
     }
 

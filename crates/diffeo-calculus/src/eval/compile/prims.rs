@@ -44,6 +44,7 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::Slice(_)
         | Prim::Update(_)
         | Prim::Append(_)
+        | Prim::Flatten(_)
         | Prim::Sum(_)
         | Prim::ArgSort(_)
         | Prim::Sizes(..)

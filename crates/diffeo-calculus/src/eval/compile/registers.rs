@@ -141,8 +141,11 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
     }
     debug_assert_eq!(f.parameter.slots().len(), f.shape.registers());
     debug_assert!(!matches!(f.parameter, Dst::Ignore));
+    let library = &f.unit.compiler.program.library;
+    let library = spans.first().is_some_and(|span| library.contains(&span.file));
     Code {
         name,
+        library,
         flat: f.shape.flat(),
         shape_registers: f.shape.registers(),
         shape: f.shape,

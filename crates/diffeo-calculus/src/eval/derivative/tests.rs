@@ -45,7 +45,7 @@ impl Caller for Eval {
     }
 
     fn error(&mut self, kind: ErrorKind, span: Span) -> RuntimeError {
-        RuntimeError { kind, span, trace: Vec::new() }
+        RuntimeError { kind, function: None, span, trace: Vec::new() }
     }
 }
 

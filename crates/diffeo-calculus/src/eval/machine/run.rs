@@ -16,7 +16,6 @@ use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
 use crate::prim::{int, real, DiffOp, IntOp, RealOp};
 use crate::value::{Data, Fields, Function, Value};
-use diffeo_base::Span;
 use std::rc::Rc;
 
 impl Machine {
@@ -30,7 +29,7 @@ impl Machine {
         let floor = self.frames.len();
         let smooth = matches!(self.options.kinks, Kinks::Ignore);
         let mut pc = 0;
-        let mut via = Span::NONE;
+        let mut user = self.site();
 
         macro_rules! set {
             ($to:expr, $value:expr) => {{
@@ -79,15 +78,14 @@ impl Machine {
             ($result:expr) => {
                 match $result {
                     Ok(value) => value,
-                    Err(kind) => return Err(self.failure(kind, &code, pc, via)),
+                    Err(kind) => return Err(self.failure(kind, &code, pc, user)),
                 }
             };
         }
         macro_rules! warnings {
             () => {
                 if !self.reals.warnings.is_empty() {
-                    let trace = Machine::trace_of(&code.name, via, &self.frames);
-                    self.add_warnings(&trace);
+                    self.add_warnings(Machine::library_function(&code, &self.frames));
                 }
             };
         }
@@ -96,7 +94,8 @@ impl Machine {
                 match (get!($a), get!($b)) {
                     (Value::Real(a), Value::Real(b)) if $plain => real!($to, $fast(*a, *b)),
                     (a, b) => {
-                        let value = check!(self.reals.apply($op, a, b, code.spans[pc - 1]));
+                        let value =
+                            check!(self.reals.apply($op, a, b, Machine::user(&code, pc, user)));
                         warnings!();
                         release!($a);
                         release!($b);
@@ -110,7 +109,7 @@ impl Machine {
                 match (get!($a), get!($b)) {
                     (Value::Real(a), Value::Real(b)) => holds($comparison, *a, *b),
                     (a, b) => {
-                        let site = code.spans[pc - 1];
+                        let site = Machine::user(&code, pc, user);
                         let value = check!(self.reals.compare($comparison, a, b, site));
                         warnings!();
                         release!($a);
@@ -156,7 +155,7 @@ impl Machine {
                     this: this.clone(),
                     pc: pc as u32,
                     base: base as u32,
-                    via,
+                    user,
                     resume: Resume::Register($to),
                 });
                 let result = $work;
@@ -170,16 +169,17 @@ impl Machine {
             ($callee:expr, $this:expr, $resume:expr) => {{
                 let (callee, next): (Rc<Code>, Value) = ($callee, $this);
                 check!(self.room(&callee));
+                let from = user;
+                user = Machine::user(&code, pc, user);
                 self.frames.push(Frame {
                     code: std::mem::replace(&mut code, callee),
                     this: std::mem::replace(&mut this, next),
                     pc: pc as u32,
                     base: base as u32,
-                    via,
+                    user: from,
                     resume: $resume,
                 });
                 base = self.stack.len() - code.registers;
-                via = Span::NONE;
                 pc = 0;
             }};
         }
@@ -187,10 +187,7 @@ impl Machine {
         macro_rules! tail {
             ($callee:expr, $this:expr, $top:expr) => {{
                 self.settle(base, $top);
-                let (from, to) = (code.spans[pc - 1], $callee.spans.first());
-                if to.is_some_and(|to| to.file != from.file) {
-                    via = from;
-                }
+                user = Machine::user(&code, pc, user);
                 code = $callee;
                 this = $this;
                 check!(self.room(&code));
@@ -209,7 +206,7 @@ impl Machine {
                 this = frame.this;
                 pc = frame.pc as usize;
                 base = frame.base as usize;
-                via = frame.via;
+                user = frame.user;
                 match frame.resume {
                     Resume::Register(to) => match value {
                         Value::Real(x) => real!(to, x),
@@ -254,7 +251,7 @@ impl Machine {
                 Instr::Real1 { op, to, a } => match get!(a) {
                     Value::Real(x) if smooth => real!(to, real::eval(op, *x, 0.0)),
                     x => {
-                        let site = code.spans[pc - 1];
+                        let site = Machine::user(&code, pc, user);
                         let value = check!(self.reals.apply(op, x, &Value::Unit, site));
                         warnings!();
                         release!(a);
@@ -293,7 +290,7 @@ impl Machine {
                         program: &self.program,
                         trace: &mut *self.options.trace,
                         progress: &mut *self.options.progress,
-                        site: code.spans[pc - 1],
+                        site: Machine::user(&code, pc, user),
                     };
                     let value = ops::apply(&mut context, &code.prims[prim as usize], args);
                     let value = check!(value);
@@ -400,7 +397,7 @@ impl Machine {
                             set!(to, self.function_value(global, number));
                         } else if self.globals[global as usize].open {
                             let kind = self.cycle(global);
-                            return Err(self.failure(kind, &code, pc, via));
+                            return Err(self.failure(kind, &code, pc, user));
                         } else {
                             self.globals[global as usize].open = true;
                             self.constants.push(global);
@@ -430,7 +427,7 @@ impl Machine {
                             call!(new, args.swap_remove(0), Resume::Register(to));
                         }
                         Some(_) | None => {
-                            let site = code.spans[pc - 1];
+                            let site = Machine::user(&code, pc, user);
                             let value = outside!(to, derivative(self, &op, args, site));
                             set!(to, value);
                         }
@@ -532,7 +529,7 @@ impl Machine {
                 Instr::Call { to, function, args, spread } => {
                     let callee = take!(function);
                     let Value::Function(f) = &callee else {
-                        return Err(self.failure(mistyped("a function"), &code, pc, via));
+                        return Err(self.failure(mistyped("a function"), &code, pc, user));
                     };
                     match &**f {
                         Function::Closure { code: number, .. } => {
@@ -541,7 +538,7 @@ impl Machine {
                             call!(new, callee, Resume::Register(to));
                         }
                         Function::Pullback(pullback) => {
-                            let site = code.spans[pc - 1];
+                            let site = Machine::user(&code, pc, user);
                             let arg = self.one_arg(base, &code, &this, args, spread);
                             let value = outside!(to, pull_back(self, pullback, arg, site));
                             set!(to, value);
@@ -558,7 +555,7 @@ impl Machine {
                 Instr::Tail { function, args, spread } => {
                     let callee = take!(function);
                     let Value::Function(f) = &callee else {
-                        return Err(self.failure(mistyped("a function"), &code, pc, via));
+                        return Err(self.failure(mistyped("a function"), &code, pc, user));
                     };
                     match &**f {
                         Function::Closure { code: number, .. } => {
@@ -568,7 +565,7 @@ impl Machine {
                             tail!(new, callee, top);
                         }
                         Function::Pullback(pullback) => {
-                            let site = code.spans[pc - 1];
+                            let site = Machine::user(&code, pc, user);
                             let arg = self.one_arg(base, &code, &this, args, spread);
                             let value = outside!(0, pull_back(self, pullback, arg, site));
                             finish!(value);

@@ -129,8 +129,9 @@ impl<'c> Generator<'c> {
             Some(_) => pattern,
             None => format!("({pattern})"),
         };
+        // What a literal is depends on the definition it stands in, not on the callers.
         let result = match self.below(2) {
-            0 => String::new(),
+            0 if !to.holds(&Ty::Int) => String::new(),
             _ => format!(" -> {}", self.written(to)),
         };
         format!("{head}{parameter}{result} = {body}\n")

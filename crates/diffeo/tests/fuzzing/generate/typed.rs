@@ -14,7 +14,9 @@ const OTHER: [&str; 14] = [
 impl Generator<'_> {
     /// An expression that is special to its type.
     pub(super) fn special(&mut self, ty: &Ty) -> (String, bool) {
-        if ty.vector() && self.below(3) == 0 {
+        // Of an empty array, arithmetic makes one of Reals.
+        let empty = !ty.plain() && *ty != Ty::reals(0);
+        if ty.vector() && !empty && self.below(3) == 0 {
             return self.vectors(ty);
         }
         match ty {

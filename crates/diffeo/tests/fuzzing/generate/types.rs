@@ -77,11 +77,16 @@ impl Ty {
             && self.below().iter().all(|t| t.plain())
     }
 
+    /// Whether another type is a part of it.
+    pub fn holds(&self, other: &Ty) -> bool {
+        self == other || self.below().iter().any(|t| t.holds(other))
+    }
+
+    /// Whether its values have Reals that can be differentiated by.
     pub fn holds_real(&self) -> bool {
         match self {
             Ty::Real => true,
-            Ty::Array(0, _) => false,
-            Ty::Fun(..) => false,
+            Ty::Array(0, _) | Ty::Fun(..) => false,
             other => other.below().iter().any(|t| t.holds_real()),
         }
     }

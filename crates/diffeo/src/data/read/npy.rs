@@ -1,67 +1,25 @@
-//! NumPy's NPY and NPZ files: Real, Int and Bool, alone or in arrays of any rank.
+//! NumPy's NPY files: Real, Int and Bool, alone or in arrays of any rank.
 //!
 //! The format is <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>. It is
 //! read here and not by a library because those either fix the element type before they look into
 //! the file or take its word for how much memory to reserve. Either byte order and either order of
-//! dimensions is read; little-endian C order is written.
+//! dimensions is read.
 
-use super::column::Column;
-use super::error::Problem;
-use super::{reason, Format};
+use super::column::{push, Column};
+use super::input::Input;
+use super::{Check, Failure};
+use crate::data::error::Problem;
+use crate::data::place::{Format, Target};
+use crate::data::shape::leaf;
+use crate::data::{reason, NPY_MAGIC};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
-
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
-
-/// The number type and the rank of a type that an NPY file can hold.
-pub(super) fn leaf(ty: &Ty) -> Option<(&Ty, usize)> {
-    let (mut ty, mut rank) = (ty, 0);
-    while let Ty::Array(element) = ty {
-        (ty, rank) = (element, rank + 1);
-    }
-    matches!(ty, Ty::Real | Ty::Int | Ty::Bool).then_some((ty, rank))
-}
+use std::io::{self, Read};
 
 /// Reads a `.npy` file.
-pub(super) fn read_npy(path: &Path, ty: &Ty) -> Result<Value, Problem> {
+pub(super) fn read_npy(target: &Target, ty: &Ty, check: Check<'_>) -> Result<Value, Failure> {
     leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
-    let file = File::open(path).map_err(|e| Problem::Unreadable(reason(&e)))?;
-    read(&mut BufReader::with_capacity(1 << 16, file), ty)
-}
-
-/// Reads an array of a `.npz` file: the one asked for, the only one, or that with the field's name.
-/// A problem comes with the array's name once that is known.
-pub(super) fn read_npz(
-    path: &Path,
-    member: Option<&str>,
-    field: &str,
-    ty: &Ty,
-) -> Result<Value, (Option<String>, Problem)> {
-    leaf(ty).ok_or_else(|| (None, Problem::Unsuitable(Format::Npz, ty.clone())))?;
-    let file = File::open(path).map_err(|e| (None, Problem::Unreadable(reason(&e))))?;
-    let bad = |e: zip::result::ZipError| Problem::BadNpz(e.to_string());
-    let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|e| (None, bad(e)))?;
-    let mut members = Vec::new();
-    for file in archive.file_names() {
-        let file = file.map_err(|e| (None, bad(e)))?;
-        members.extend(file.strip_suffix(".npy").map(str::to_string));
-    }
-    members.sort();
-    let name = match member.or_else(|| members.iter().find(|m| *m == field).map(|m| &**m)) {
-        Some(name) if members.iter().any(|m| m == name) => name.to_string(),
-        Some(name) => return Err((None, Problem::NoMember(name.to_string(), members))),
-        None => match members.len() {
-            0 => return Err((None, Problem::Empty)),
-            1 => members.swap_remove(0),
-            _ => return Err((None, Problem::ManyMembers(members))),
-        },
-    };
-    let inside = |problem| (Some(name.clone()), problem);
-    let mut file = archive.by_name(&format!("{name}.npy")).map_err(|e| inside(bad(e)))?;
-    read(&mut file, ty).map_err(inside)
+    read(&mut Input::open(target, check)?.buffered(), ty)
 }
 
 /// What the header of a file says.
@@ -82,13 +40,14 @@ fn failed(error: &io::Error) -> Problem {
     }
 }
 
-fn read(input: &mut impl Read, ty: &Ty) -> Result<Value, Problem> {
+/// Reads an array from the beginning of its file.
+pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<Value, Failure> {
     let (element, rank) = leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
     let header = read_header(input)?;
     let column = Elements::of(&header.dtype, element)
         .ok_or_else(|| Problem::Dtype(header.dtype.clone(), element.clone()))?;
     if header.shape.len() != rank {
-        return Err(Problem::Rank(header.shape, rank));
+        return Err(Problem::Rank(header.shape, rank).into());
     }
     let too_large = || bad(format!("its shape {:?} is too large", header.shape));
     let mut shape = Vec::new();
@@ -107,13 +66,13 @@ fn read(input: &mut impl Read, ty: &Ty) -> Result<Value, Problem> {
         let count = shape[..depth].iter().product();
         flat = Column::Rows { width: Some(size), count, elements: Box::new(flat) };
     }
-    flat.into_value().ok_or_else(|| bad("it has no element"))
+    Ok(flat.into_value().ok_or_else(|| bad("it has no element"))?)
 }
 
 fn read_header(input: &mut impl Read) -> Result<Header, Problem> {
     let mut start = [0; 8];
     input.read_exact(&mut start).map_err(|e| failed(&e))?;
-    if !start.starts_with(MAGIC) {
+    if !start.starts_with(NPY_MAGIC) {
         return Err(bad("it does not begin with the mark of an NPY file"));
     }
     let length = match start[6] {
@@ -247,15 +206,17 @@ impl Elements {
         let signed = ((unsigned << shift) as i64) >> shift;
         match (&mut self.into, self.kind) {
             (Column::Real(reals), b'f') if self.size == 4 => {
-                reals.push(f64::from(f32::from_bits(unsigned as u32)));
+                push(reals, f64::from(f32::from_bits(unsigned as u32)));
             }
-            (Column::Real(reals), b'f') => reals.push(f64::from_bits(unsigned)),
-            (Column::Real(reals), b'i') => reals.push(signed as f64),
-            (Column::Real(reals), _) => reals.push(unsigned as f64),
-            (Column::Int(ints), b'i') => ints.push(signed),
-            (Column::Int(ints), _) => ints
-                .push(i64::try_from(unsigned).map_err(|_| Problem::BeyondInt(position, unsigned))?),
-            (Column::Bool(bools), _) => bools.push(unsigned != 0),
+            (Column::Real(reals), b'f') => push(reals, f64::from_bits(unsigned)),
+            (Column::Real(reals), b'i') => push(reals, signed as f64),
+            (Column::Real(reals), _) => push(reals, unsigned as f64),
+            (Column::Int(ints), b'i') => push(ints, signed),
+            (Column::Int(ints), _) => push(
+                ints,
+                i64::try_from(unsigned).map_err(|_| Problem::BeyondInt(position, unsigned))?,
+            ),
+            (Column::Bool(bools), _) => push(bools, unsigned != 0),
             (Column::Tuple(_) | Column::Rows { .. } | Column::Other(_), _) => {
                 return Err(bad("its elements are no numbers"));
             }
@@ -294,36 +255,4 @@ fn reordered(column: Column, shape: &[usize]) -> Column {
         Column::Bool(v) => Column::Bool(reorder(&v, shape)),
         other @ (Column::Tuple(_) | Column::Rows { .. } | Column::Other(_)) => other,
     }
-}
-
-/// Writes the beginning of a file with elements of this number type.
-pub(super) fn write_header(out: &mut impl Write, element: &Ty, shape: &[usize]) -> io::Result<()> {
-    let dtype = match element {
-        Ty::Int => "<i8",
-        Ty::Bool => "|b1",
-        _ => "<f8",
-    };
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-    let comma = if sizes.len() == 1 { "," } else { "" };
-    let sizes = sizes.join(", ");
-    let mut text =
-        format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({sizes}{comma}), }}");
-    // The data begins at a multiple of 64 bytes; 10 bytes stand before the text and a line break
-    // ends it.
-    let padded = (10 + text.len() + 1).next_multiple_of(64) - 10;
-    text.push_str(&" ".repeat(padded - 1 - text.len()));
-    text.push('\n');
-    out.write_all(MAGIC)?;
-    // Version 2 has a longer length, for a header that only a very high rank needs.
-    match u16::try_from(text.len()) {
-        Ok(length) => {
-            out.write_all(&[1, 0])?;
-            out.write_all(&length.to_le_bytes())?;
-        }
-        Err(_) => {
-            out.write_all(&[2, 0])?;
-            out.write_all(&(text.len() as u32).to_le_bytes())?;
-        }
-    }
-    out.write_all(text.as_bytes())
 }

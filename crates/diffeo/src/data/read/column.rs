@@ -1,7 +1,9 @@
 //! Growing arrays of one element type, stored as the evaluator stores them: numbers in flat
 //! vectors, tuples and records by component, rows one after the other.
 //!
-//! Every reader fills columns, so that a large file goes straight into its final form.
+//! Every reader fills columns, so that a large file goes straight into its final form. They grow by
+//! half ([`push`]), so that even where growing copies, less than three times the final size is ever
+//! taken.
 
 use diffeo_calculus::array::Array;
 use diffeo_calculus::value::Value;
@@ -22,6 +24,20 @@ pub(super) enum Column {
     },
     /// Whatever else there is.
     Other(Vec<Value>),
+}
+
+/// Puts an element at the end, with room for half as many more where there is none left: at that
+/// moment the old and the new room together are 2.5 times the elements.
+pub(super) fn push<T>(elements: &mut Vec<T>, element: T) {
+    if elements.len() == elements.capacity() {
+        elements.reserve_exact((elements.len() / 2).max(4));
+    }
+    elements.push(element);
+}
+
+fn shrunk<T>(mut elements: Vec<T>) -> Vec<T> {
+    elements.shrink_to_fit();
+    elements
 }
 
 impl Column {
@@ -59,9 +75,9 @@ impl Column {
     /// The array of the elements.
     pub fn into_array(self) -> Array {
         match self {
-            Column::Real(v) => Array::from_reals(v),
-            Column::Int(v) => Array::from_ints(v),
-            Column::Bool(v) => Array::from_bools(v),
+            Column::Real(v) => Array::from_reals(shrunk(v)),
+            Column::Int(v) => Array::from_ints(shrunk(v)),
+            Column::Bool(v) => Array::from_bools(shrunk(v)),
             Column::Tuple(columns) => {
                 Array::tuples(columns.into_iter().map(Column::into_array).collect())
             }
@@ -89,6 +105,24 @@ impl Column {
                 .map(Value::tuple),
             Column::Rows { elements, .. } => Some(Value::array(elements.into_array())),
             Column::Other(mut v) => v.pop(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::push;
+
+    #[test]
+    fn growing_takes_less_than_three_times_the_elements() {
+        let mut elements = Vec::new();
+        for n in 0..100_000_usize {
+            let before = elements.capacity();
+            push(&mut elements, 0.0);
+            let after = elements.capacity();
+            if before != after && n > 8 {
+                assert!(2 * (before + after) <= 5 * n, "{before} and {after} for {n} elements");
+            }
         }
     }
 }

@@ -1,0 +1,411 @@
+//! The messages of data errors.
+
+use super::error::{CsvColumn, DataError, Found, Position, Problem, Source, Step};
+use super::shape::is_list;
+use super::show_type;
+use super::Format;
+use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_calculus::ty::{DataDecl, Ty};
+use std::fmt::Write;
+
+impl DataError {
+    /// The message; the variant types are those of the program.
+    pub fn to_diagnostic(&self, datas: &[DataDecl]) -> Diagnostic {
+        let mut message = String::new();
+        let name = match &self.field {
+            Some(field) => {
+                let ty = match &field.written {
+                    Some(text) => text.clone(),
+                    None => show_type(&field.ty, datas),
+                };
+                let _ = write!(message, "cannot read `{}: {ty}` from ", field.name);
+                field.name.as_str()
+            }
+            None => {
+                message.push_str("cannot write ");
+                "result"
+            }
+        };
+        message.push_str(&self.place());
+        message.push_str(": ");
+        message.push_str(&self.problem.text(name, datas));
+        let mut diagnostic = Diagnostic::error("data", Span::NONE, message);
+        diagnostic.help = self.help(datas);
+        diagnostic
+    }
+
+    fn help(&self, datas: &[DataDecl]) -> Option<String> {
+        match (&self.problem, &self.source, self.at) {
+            (
+                Problem::Syntax(_),
+                Source::File(_) | Source::Member(..) | Source::StandardInput,
+                _,
+            ) => None,
+            (
+                Problem::Cell(CsvColumn { name: None, .. }, ..) | Problem::Cells(..),
+                Source::File(_) | Source::StandardInput,
+                Some(Position { line: 1, .. }),
+            ) => {
+                let place = match &self.source {
+                    Source::File(path) => path.display().to_string(),
+                    _ => "-".to_string(),
+                };
+                let format = if Format::of(&place).is_some() { "" } else { ":csv" };
+                Some(format!(
+                    "if this line is none of the data, leave it out with `{place}{format}:skip=1`"
+                ))
+            }
+            (problem, _, _) => problem.help(datas),
+        }
+    }
+
+    fn place(&self) -> String {
+        let (mut place, in_file) = match &self.source {
+            Source::Text => ("the argument's text".to_string(), false),
+            Source::StandardInput => ("standard input".to_string(), true),
+            Source::StandardOutput => ("standard output".to_string(), true),
+            Source::File(path) => (path.display().to_string(), true),
+            Source::Member(path, member) => (format!("{}:{member}", path.display()), true),
+        };
+        match self.at {
+            None => {}
+            Some(Position { line, column: 0 }) => {
+                let _ = write!(place, ":{line}");
+            }
+            Some(Position { line, column }) if in_file => {
+                let _ = write!(place, ":{line}:{column}");
+            }
+            Some(Position { line: 1, column }) => {
+                let _ = write!(place, ", column {column}");
+            }
+            Some(Position { line, column }) => {
+                let _ = write!(place, ", line {line}, column {column}");
+            }
+        }
+        place
+    }
+}
+
+impl Problem {
+    fn text(&self, field: &str, datas: &[DataDecl]) -> String {
+        let at = |path: &[Step]| at_path(field, path);
+        let ty = |ty: &Ty| show_type(ty, datas);
+        match self {
+            Problem::Unreadable(reason) | Problem::Unwritable(reason) => reason.clone(),
+            Problem::Closed => "nobody reads it any more".to_string(),
+            Problem::NotUtf8 => "the text is not UTF-8".to_string(),
+            Problem::Utf16 => "the text is UTF-16".to_string(),
+            Problem::Empty => "there is nothing in it".to_string(),
+            Problem::NoFormat(name) => format!("the name `{}` tells no format", short(name)),
+            Problem::Option(option) => format!("`:{}` is no option of a CSV file", short(option)),
+            Problem::WriteOption(option) => {
+                format!("`:{}` has no meaning for a result", short(option))
+            }
+            Problem::SkippedAll(lines) => {
+                format!("`skip={lines}` leaves no line of it")
+            }
+            Problem::Unsuitable(format, t) => {
+                format!("{} cannot hold a value of type `{}`", format.article(), ty(t))
+            }
+            Problem::Syntax(message) => format!("this is not JSON: {message}"),
+            Problem::TooDeep(limit) => format!("the data is nested more than {limit} levels deep"),
+            Problem::Mismatch(path, wanted, found) => {
+                format!("{}expected `{}`, found {}", at(path), ty(wanted), found.text())
+            }
+            Problem::Components(path, wanted, n, found) => format!(
+                "{}expected the {n} components of `{}`, found {}",
+                at(path),
+                ty(wanted),
+                count(*found, "element")
+            ),
+            Problem::MissingFields(path, wanted, names) => {
+                format!(
+                    "{}{} of `{}` {} missing",
+                    at(path),
+                    listed(if names.len() == 1 { "field" } else { "fields" }, names),
+                    ty(wanted),
+                    if names.len() == 1 { "is" } else { "are" }
+                )
+            }
+            Problem::UnknownField(path, name, fields) => {
+                let fields = listed("the fields are", fields);
+                format!("{}there is no field `{}`; {fields}", at(path), short(name))
+            }
+            Problem::RepeatedField(path, name) => {
+                format!("{}`{}` is given twice", at(path), short(name))
+            }
+            Problem::UnknownConstructor(path, wanted, name) => {
+                format!("{}`{}` is no constructor of `{}`", at(path), short(name), ty(wanted))
+            }
+            Problem::Ragged(path, first, found) => format!(
+                "{}the rows of an array have the same length, but this one has {} and the first has {first}",
+                at(path),
+                count(*found, "element"),
+            ),
+            Problem::MissingColumn(name, wanted, _) => {
+                format!("the header has no column `{name}` (of type `{}`)", ty(wanted))
+            }
+            Problem::RepeatedColumn(name) => {
+                format!("the header has the column `{}` twice", short(name))
+            }
+            Problem::Cells(wanted, found, header) => format!(
+                "expected {} {}, found {found}",
+                count(*wanted, "field"),
+                if *header { "as in the header" } else { "on the line" }
+            ),
+            Problem::Separator(_, found) => {
+                format!("the line has one field; it seems to be separated by {}", separators(*found))
+            }
+            Problem::CarriageReturns => {
+                "the line holds carriage returns; lines end with a line feed".to_string()
+            }
+            Problem::OpenQuote(column) => {
+                format!("the quote that opens {} is not closed", column.text())
+            }
+            Problem::Cell(column, wanted, cell) => {
+                format!("{} must be of type `{}`, found `{}`", column.text(), ty(wanted), short(cell))
+            }
+            Problem::MissingCell(column, wanted, mark) => format!(
+                "{} must be of type `{}`, but {}",
+                column.text(),
+                ty(wanted),
+                match &mark[..] {
+                    "" => "it is empty".to_string(),
+                    mark => format!("it is `{mark}`, a missing value"),
+                }
+            ),
+            Problem::CellNotUtf8(column) => format!("{} is not UTF-8", column.text()),
+            Problem::BadNpy(reason) => format!("this is not a sound NPY file: {reason}"),
+            Problem::Rank(shape, rank) => {
+                let dims: Vec<String> = shape.iter().map(u64::to_string).collect();
+                let shape = match dims.len() {
+                    0 => "is a single number".to_string(),
+                    1 => format!("has one dimension of {}", dims[0]),
+                    n => format!("has the shape {} ({n} dimensions)", dims.join("×")),
+                };
+                format!("the array {shape}, the type has {}", count(*rank, "dimension"))
+            }
+            Problem::Dtype(dtype, wanted) => {
+                format!("the elements have the dtype `{}`, the type wants `{}`", short(dtype), ty(wanted))
+            }
+            Problem::BeyondInt(position, value) => {
+                format!("element {position} is {value}, beyond the largest Int, {}", i64::MAX)
+            }
+            Problem::BadNpz(reason) => format!("this is not a sound NPZ file: {reason}"),
+            Problem::NoMember(name, members) => {
+                format!("there is no array `{}`; {}", short(name), listed("there is", members))
+            }
+            Problem::MissingMembers(names, members) => format!(
+                "there is no array {}; {}",
+                listed("for the fields", names),
+                listed("there is", members)
+            ),
+            Problem::ManyMembers(members) => {
+                format!("which array? {}", listed("there are", members))
+            }
+        }
+    }
+
+    fn help(&self, datas: &[DataDecl]) -> Option<String> {
+        match self {
+            Problem::Option(_) => {
+                Some("`table.csv:skip=1` leaves out the first line of a CSV file".to_string())
+            }
+            Problem::Unsuitable(format, ty) => Some(format.what_fits(ty)),
+            Problem::Syntax(_) => Some(
+                "an argument is JSON, or the name of a file that ends in .json, .csv, .tsv, .npy or \
+                 .npz; `data.txt:csv` names the format of another file"
+                    .to_string(),
+            ),
+            Problem::NoFormat(name) => {
+                Some(format!("write the format after it, as in `{}:csv`", short(name)))
+            }
+            Problem::Mismatch(_, Ty::Int, Found::Number(_)) | Problem::Cell(_, Ty::Int, _) => {
+                Some(format!("an Int is a whole number from {} to {}", i64::MIN, i64::MAX))
+            }
+            Problem::Mismatch(_, Ty::Real, Found::String(_)) => Some(
+                "the only strings that are Reals are \"nan\", \"inf\" and \"-inf\"".to_string(),
+            ),
+            Problem::Mismatch(_, Ty::Data(id, _), _) => {
+                let decl = datas.get(id.0 as usize)?;
+                if is_list(decl) {
+                    return Some("a list is written as a JSON array".to_string());
+                }
+                let constructors: Vec<String> =
+                    decl.constructors.iter().map(constructor_json).collect();
+                Some(format!("it is written as {}", constructors.join(" or ")))
+            }
+            Problem::UnknownField(_, name, fields) => {
+                suggest(name, fields.iter().map(Name::as_str))
+            }
+            Problem::UnknownConstructor(_, Ty::Data(id, _), name) => {
+                let decl = datas.get(id.0 as usize)?;
+                let names = || decl.constructors.iter().map(|c| c.name.as_str());
+                suggest(name, names())
+                    .or_else(|| Some(listed("the constructors are", &names().collect::<Vec<_>>())))
+            }
+            Problem::MissingColumn(name, _, columns) => {
+                suggest(name, columns.iter().map(String::as_str))
+                    .or_else(|| Some(listed("the columns are", columns)))
+            }
+            Problem::NoMember(name, members) => suggest(name, members.iter().map(String::as_str)),
+            Problem::ManyMembers(members) => {
+                members.first().map(|m| format!("name one, as in `file.npz:{}`", short(m)))
+            }
+            Problem::MissingCell(_, ty, _) => Some(format!(
+                "a column with missing values has the type `Maybe[{}]`",
+                show_type(ty, datas)
+            )),
+            Problem::Separator(',', '\t') => Some(
+                "the fields of a CSV file are separated by commas; write `:tsv` after the name to \
+                 read tabs"
+                    .to_string(),
+            ),
+            Problem::Separator(separator, _) => Some(format!(
+                "the fields of such a file are separated by {}",
+                separators(*separator)
+            )),
+            Problem::OpenQuote(_) => {
+                Some("a quote within quotes is written twice: `\"\"`".to_string())
+            }
+            Problem::Utf16 => Some("save it as UTF-8".to_string()),
+            Problem::MissingMembers(names, members) => match &names[..] {
+                [name] => suggest(name, members.iter().map(String::as_str)),
+                _ => None,
+            },
+            Problem::Dtype(_, ty) => match ty {
+                Ty::Int => Some("convert it with `.astype('int64')`".to_string()),
+                Ty::Real => Some("convert it with `.astype('float64')`".to_string()),
+                Ty::Bool => Some("convert it with `.astype(bool)`".to_string()),
+                Ty::String
+                | Ty::Unit
+                | Ty::Tuple(_)
+                | Ty::Record(_)
+                | Ty::Array(_)
+                | Ty::Data(..)
+                | Ty::Fun(_)
+                | Ty::Param(_) => None,
+            },
+            Problem::Unreadable(_)
+            | Problem::Unwritable(_)
+            | Problem::Closed
+            | Problem::NotUtf8
+            | Problem::WriteOption(_)
+            | Problem::CarriageReturns
+            | Problem::Empty
+            | Problem::SkippedAll(_)
+            | Problem::TooDeep(_)
+            | Problem::Mismatch(..)
+            | Problem::Components(..)
+            | Problem::MissingFields(..)
+            | Problem::RepeatedField(..)
+            | Problem::UnknownConstructor(..)
+            | Problem::Ragged(..)
+            | Problem::RepeatedColumn(_)
+            | Problem::Cells(..)
+            | Problem::Cell(..)
+            | Problem::CellNotUtf8(_)
+            | Problem::BadNpy(_)
+            | Problem::Rank(..)
+            | Problem::BeyondInt(..)
+            | Problem::BadNpz(_) => None,
+        }
+    }
+}
+
+impl Found {
+    fn text(&self) -> String {
+        match self {
+            Found::Null => "null".to_string(),
+            Found::Bool(b) => b.to_string(),
+            Found::Number(n) => format!("the number {}", short(n)),
+            Found::String(s) => format!("the string \"{}\"", short(s)),
+            Found::Array => "an array".to_string(),
+            Found::Object => "an object".to_string(),
+        }
+    }
+}
+
+impl CsvColumn {
+    fn text(&self) -> String {
+        match &self.name {
+            Some(name) => format!("column {} (`{}`)", self.number, short(name)),
+            None => format!("column {}", self.number),
+        }
+    }
+}
+
+/// `at table[3].x, ` or nothing for the value itself.
+fn at_path(field: &str, path: &[Step]) -> String {
+    if path.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("at `{field}");
+    // The innermost steps of a deep path say the most.
+    let shown = &path[path.len().saturating_sub(12)..];
+    if shown.len() < path.len() {
+        text.push('…');
+    }
+    for step in shown {
+        let _ = match step {
+            Step::Field(name) => write!(text, ".{name}"),
+            Step::Component(i) => write!(text, ".{i}"),
+            Step::Index(i) => write!(text, "[{i}]"),
+            Step::Constructor(name) => write!(text, ".{name}"),
+        };
+    }
+    text.push_str("`, ");
+    text
+}
+
+fn constructor_json(constructor: &diffeo_calculus::ty::ConstructorDecl) -> String {
+    let payload = match constructor.fields.len() {
+        0 => "null",
+        1 => "…",
+        _ => "[…]",
+    };
+    format!("{{\"{}\": {payload}}}", constructor.name)
+}
+
+fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    closest(name, candidates).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// `lead a, b, c`, the first of many.
+fn listed<T: std::ops::Deref<Target = str>>(lead: &str, names: &[T]) -> String {
+    const MANY: usize = 20;
+    if names.is_empty() {
+        return format!("{lead} none");
+    }
+    let mut text = format!("{lead} ");
+    for (i, name) in names.iter().take(MANY).enumerate() {
+        let _ = write!(text, "{}`{}`", if i == 0 { "" } else { ", " }, short(name));
+    }
+    if names.len() > MANY {
+        let _ = write!(text, " and {} more", names.len() - MANY);
+    }
+    text
+}
+
+fn separators(separator: char) -> &'static str {
+    match separator {
+        '\t' => "tabs",
+        ';' => "semicolons",
+        _ => "commas",
+    }
+}
+
+fn count(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A text of the user's, on one line and of bounded length.
+fn short(text: &str) -> String {
+    const LENGTH: usize = 60;
+    let mut out: String =
+        text.chars().take(LENGTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(LENGTH).is_some() {
+        out.push('…');
+    }
+    out
+}

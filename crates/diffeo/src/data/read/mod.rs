@@ -1,0 +1,132 @@
+//! Arguments and data files into values of a declared type.
+
+mod column;
+mod csv;
+mod input;
+mod json;
+mod npy;
+mod npz;
+mod records;
+
+use super::error::{DataError, Position, Problem, Source};
+use super::place::{Format, Place, Target};
+use super::reason;
+use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::value::Value;
+use input::Input;
+use std::io;
+use std::path::Path;
+
+/// What an argument is read into.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// The field's name.
+    pub name: &'a str,
+    /// Its type.
+    pub ty: &'a Ty,
+    /// The type as the program writes it, sizes included, for messages.
+    pub written: Option<&'a str>,
+}
+
+/// Called again and again while something is read, at the latest after some thousand numbers. An
+/// error from it ends the reading, with its text as the reason.
+pub type Check<'a> = &'a dyn Fn() -> io::Result<()>;
+
+/// What is wrong, and where, inside of one source.
+#[derive(Debug)]
+struct Failure {
+    /// The array of an NPZ file.
+    member: Option<String>,
+    at: Option<Position>,
+    problem: Box<Problem>,
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure { member: None, at: None, problem: Box::new(problem) }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Problem::Unreadable(reason(&error)).into()
+    }
+}
+
+/// Reads the text of `--arg name=text` into the field's type.
+///
+/// The text is JSON or the [`Place`] of a data file. For a String it is the text itself, unless that
+/// is a JSON string.
+pub fn read_argument(
+    text: &str,
+    field: &Field<'_>,
+    datas: &[DataDecl],
+    check: Check<'_>,
+) -> Result<Value, Box<DataError>> {
+    if *field.ty == Ty::String {
+        return Ok(match json::read(text, field.ty, datas, check) {
+            Ok(value) if text.trim_start().starts_with('"') => value,
+            _ => Value::string(text),
+        });
+    }
+    if *field.ty == Ty::Real {
+        // As JSON these are strings; on the command line nobody would write the quotes.
+        match text.trim() {
+            "nan" => return Ok(Value::Real(f64::NAN)),
+            "inf" => return Ok(Value::Real(f64::INFINITY)),
+            "-inf" => return Ok(Value::Real(f64::NEG_INFINITY)),
+            _ => {}
+        }
+    }
+    let Some(place) = Place::of(text) else {
+        return json::read(text, field.ty, datas, check).map_err(|failure| {
+            let Failure { mut at, mut problem, .. } = failure;
+            if text.trim().is_empty() {
+                *problem = Problem::Empty;
+            } else if matches!(*problem, Problem::Syntax(_)) && is_name(text) {
+                (at, *problem) = (None, Problem::NoFormat(text.to_string()));
+            }
+            DataError::reading(field, Source::Text, at, *problem)
+        });
+    };
+    read_place(&place, field, datas, check).map_err(|Failure { member, at, problem }| {
+        let source = match (member, &place.target) {
+            (_, Target::Standard) => Source::StandardInput,
+            (Some(member), Target::File(path)) => Source::Member(path.clone(), member),
+            (None, Target::File(path)) => Source::File(path.clone()),
+        };
+        DataError::reading(field, source, at, *problem)
+    })
+}
+
+/// Whether a text can only be the name of something whose format is not known.
+fn is_name(text: &str) -> bool {
+    text == "-" || Path::new(text).exists()
+}
+
+fn read_place(
+    place: &Place,
+    field: &Field<'_>,
+    datas: &[DataDecl],
+    check: Check<'_>,
+) -> Result<Value, Failure> {
+    let ty = field.ty;
+    match place.format {
+        Format::Json => {
+            let bytes = Input::open(&place.target, check)?.read_all()?;
+            json::read_bytes(&bytes, ty, datas, check)
+        }
+        Format::Csv | Format::Tsv => csv::read(place, ty, datas, check),
+        Format::Npy => npy::read_npy(&place.target, ty, check),
+        Format::Npz => npz::read(place, field.name, ty, check),
+    }
+}
+
+/// How many bytes at the beginning of a text are no part of it.
+fn text_start(bytes: &[u8]) -> Result<usize, Problem> {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Problem::Utf16),
+        [0xef, 0xbb, 0xbf, ..] => Ok(3),
+        _ => Ok(0),
+    }
+}

@@ -1,0 +1,188 @@
+//! CSV and TSV files, good ones and bad ones.
+
+use super::*;
+
+#[test]
+fn csv_with_a_header_is_read_by_column_name() {
+    let folder = Folder::new();
+    let ty = Ty::array(record([("a", Ty::Real), ("b", maybe(Ty::Int))]));
+    let rows = r#"[{"a":1.5,"b":{"Just":2}},{"a":"inf","b":{"Nothing":null}}]"#;
+    assert_eq!(folder.read("t.csv", "b,zz,a\n2,x,1.5\n,y,inf\n", &ty), rows);
+    assert_eq!(
+        folder.read("t.csv", "\u{feff}b, zz ,a\r\n2,x, 1.5\r\n\r\n,\"y\nz\",inf", &ty),
+        rows
+    );
+    assert_eq!(folder.read("t.csv", "a,b\n", &ty), "[]");
+    for (text, message) in [
+        ("a,c\n1,2\n", "FILE:1: the header has no column `b` (of type `Maybe[Int]`)"),
+        ("a,b,a\n1,2,3\n", "FILE:1: the header has the column `a` twice"),
+        ("a,b\n1,2\n1\n", "FILE:3: expected 2 fields as in the header, found 1"),
+        ("a,b\n1,2.0\n", "FILE:2: column 2 (`b`) must be of type `Maybe[Int]`, found `2.0`"),
+        (
+            "a,b\r\n\r\n1,2\r\n,2\r\n",
+            "FILE:4: column 1 (`a`) must be of type `Real`, but it is empty",
+        ),
+        ("a;b\n1;2\n", "FILE:1: the line has one field; it seems to be separated by semicolons"),
+        ("", "FILE: there is nothing in it"),
+    ] {
+        assert_eq!(folder.read("t.csv", text, &ty), message);
+    }
+    assert_eq!(folder.read("t.csv", b"a,b,c\n1,2,\xff\n", &ty), r#"[{"a":1.0,"b":{"Just":2}}]"#);
+    assert_eq!(folder.read("t.csv", b"a,b\n\xff,2\n", &ty), "FILE:2: column 1 (`a`) is not UTF-8");
+}
+
+#[test]
+fn csv_without_a_header_is_read_by_position() {
+    let folder = Folder::new();
+    let pairs = Ty::array(pair(Ty::String, Ty::Bool));
+    assert_eq!(
+        folder.read("t.csv", "\"a, b\",true\n\"\"\"\",False\n", &pairs),
+        r#"[["a, b",true],["\"",false]]"#
+    );
+    let matrix = Ty::array(Ty::array(Ty::Real));
+    assert_eq!(folder.read("t.csv", "1,2\n3,4\n", &matrix), "[[1.0,2.0],[3.0,4.0]]");
+    assert_eq!(
+        folder.read("t.csv", "1,2\n3\n", &matrix),
+        "FILE:2: expected 2 fields on the line, found 1"
+    );
+    assert_eq!(folder.read("t.csv", "1\n2\n", &Ty::array(Ty::Int)), "[1,2]");
+    assert!(folder.read("t.csv", "1\n", &Ty::Real).contains("cannot hold a value of type `Real`"));
+    let path = folder.file("t.csv", "about,this\nfile\n1\n2\n");
+    let ints = Ty::array(Ty::Int);
+    assert_eq!(read(&format!("{path}:skip=2"), &ints), "[1,2]");
+    assert!(read(&format!("{path}:skip=3,4"), &ints)
+        .ends_with("`:skip=3,4` is no option of a CSV file"));
+    assert!(read(&format!("{path}:skip=9"), &ints).ends_with("`skip=9` leaves no line of it"));
+    let path = folder.file("t.csv", "about\n1\nx\n");
+    assert!(read(&format!("{path}:skip=1"), &ints)
+        .ends_with(":3: column 1 must be of type `Int`, found `x`"));
+    assert!(help(&path, &ints).is_some_and(|h| h.contains(":skip=1")));
+}
+
+#[test]
+fn missing_cells_are_nothing() {
+    let folder = Folder::new();
+    let cells = Ty::array(record([
+        ("b", maybe(Ty::Bool)),
+        ("i", maybe(Ty::Int)),
+        ("r", maybe(Ty::Real)),
+        ("s", maybe(Ty::String)),
+    ]));
+    let none = r#"{"b":{"Nothing":null},"i":{"Nothing":null},"r":{"Nothing":null}"#;
+    let text = "r,i,b,s\n1,2,TRUE,x\nnan,0,false,NA\n,,,\n NA , n/a,NULL,\"\"\n";
+    assert_eq!(
+        folder.read("t.csv", text, &cells),
+        [
+            r#"[{"b":{"Just":true},"i":{"Just":2},"r":{"Just":1.0},"s":{"Just":"x"}}"#,
+            r#"{"b":{"Just":false},"i":{"Just":0},"r":{"Just":"nan"},"s":{"Just":"NA"}}"#,
+            &format!(r#"{none},"s":{{"Nothing":null}}}}"#),
+            &format!(r#"{none},"s":{{"Just":""}}}}]"#),
+        ]
+        .join(",")
+    );
+    // A line with one cell.
+    let three = r#"[{"Just":1},{"Nothing":null},{"Just":2}]"#;
+    assert_eq!(folder.read("t.csv", "1\n\n2\n", &Ty::array(maybe(Ty::Int))), three);
+    assert_eq!(folder.read("t.csv", "1\nNA\n2\n", &Ty::array(maybe(Ty::Int))), three);
+    let column = Ty::array(record([("i", maybe(Ty::Int))]));
+    assert_eq!(
+        folder.read("t.csv", "i\n\n2\n", &column),
+        r#"[{"i":{"Nothing":null}},{"i":{"Just":2}}]"#
+    );
+    let row = Ty::array(Ty::array(maybe(Ty::Int)));
+    assert_eq!(
+        folder.read("t.csv", "1,\n\n,2\n", &row),
+        r#"[[{"Just":1},{"Nothing":null}],[{"Nothing":null},{"Just":2}]]"#
+    );
+}
+
+#[test]
+fn what_is_missing_where_it_must_not_be_is_named() {
+    let folder = Folder::new();
+    let ty = Ty::array(record([("a", Ty::Real), ("b", Ty::Int)]));
+    for (text, message) in [
+        ("a,b\n1,\n", "FILE:2: column 2 (`b`) must be of type `Int`, but it is empty"),
+        (
+            "a,b\n1,2\nna,2\n",
+            "FILE:3: column 1 (`a`) must be of type `Real`, but it is `na`, a missing value",
+        ),
+        (
+            "a,b\n1,9223372036854775808\n",
+            "FILE:2: column 2 (`b`) must be of type `Int`, found `9223372036854775808`",
+        ),
+        ("a,b\n1,2,3\n", "FILE:2: expected 2 fields as in the header, found 3"),
+    ] {
+        assert_eq!(folder.read("t.csv", text, &ty), message);
+    }
+    let path = folder.file("t.csv", "a,b\n1,\n");
+    assert_eq!(
+        help(&path, &ty).as_deref(),
+        Some("a column with missing values has the type `Maybe[Int]`")
+    );
+    let path = folder.file("t.csv", "a,b\n1,2.0\n");
+    assert!(help(&path, &ty).is_some_and(|help| help.starts_with("an Int is a whole number from")));
+    assert_eq!(folder.read("t.csv", "NA\n", &Ty::array(Ty::String)), r#"["NA"]"#);
+}
+
+#[test]
+fn quoted_cells_hold_anything() {
+    let folder = Folder::new();
+    let texts = Ty::array(pair(Ty::String, Ty::Int));
+    for (text, read) in [
+        ("\"a,\"\"b\"\"\",\"1\"\n", r#"[["a,\"b\"",1]]"#),
+        ("\"a\r\n\nb\",1\r\nc,2", r#"[["a\r\n\nb",1],["c",2]]"#),
+        ("a \"b\" c,1\n", r#"[["a \"b\" c",1]]"#),
+        ("\"a\" b ,1\n", r#"[["a b ",1]]"#),
+        ("\"\"\"\",1\n\"\",2\n,3\n", r#"[["\"",1],["",2],["",3]]"#),
+        // Lines are counted within quotes and over empty lines.
+        ("\"a\n\nb\",1\n\n\r\nc,x\n", "FILE:6: column 2 must be of type `Int`, found `x`"),
+        ("a,1\nb,\"2\nc,3\n", "FILE:2: the quote that opens column 2 is not closed"),
+        ("a,1\n\"", "FILE:2: the quote that opens column 1 is not closed"),
+    ] {
+        assert_eq!(folder.read("t.csv", text, &texts), read, "{text:?}");
+    }
+}
+
+#[test]
+fn lines_may_be_very_long() {
+    let folder = Folder::new();
+    let long = "1,".repeat(5 << 20);
+    let row = Ty::array(Ty::array(Ty::Int));
+    assert_eq!(
+        folder.read("t.csv", &long, &row),
+        "FILE:1: column 5242881 must be of type `Int`, but it is empty"
+    );
+    let sum = folder.read("t.csv", format!("{long}1\n"), &row);
+    assert_eq!(sum.len(), "[[]]".len() + long.len() + 1);
+    let word = format!("1\n{}\n", "x".repeat(10 << 20));
+    assert_eq!(
+        folder.read("t.csv", word, &Ty::array(Ty::Int)),
+        format!("FILE:2: column 1 must be of type `Int`, found `{}…`", "x".repeat(60))
+    );
+}
+
+#[test]
+fn other_texts_are_recognised() {
+    let folder = Folder::new();
+    let ty = Ty::array(pair(Ty::Int, Ty::Int));
+    assert_eq!(folder.read("t.tsv", "1\t2\n\"3\"\t4\n", &ty), "[[1,2],[3,4]]");
+    let tabs = folder.file("t.csv", "1\t2\n");
+    assert!(read(&tabs, &ty).ends_with("it seems to be separated by tabs"));
+    assert!(help(&tabs, &ty).is_some_and(|help| help.contains("`:tsv`")));
+    for (name, text, message) in [
+        (
+            "t.tsv",
+            &b"1,2\n"[..],
+            "FILE:1: the line has one field; it seems to be separated by commas",
+        ),
+        (
+            "t.csv",
+            b"1,2\r3,4\r",
+            "FILE:1: the line holds carriage returns; lines end with a line feed",
+        ),
+        ("t.csv", b"\xff\xfe1\0,\x002\0\n\0", "FILE:1: the text is UTF-16"),
+        ("t.csv", b"1,2\n3,\xe4\n", "FILE:2: column 2 is not UTF-8"),
+    ] {
+        assert_eq!(folder.read(name, text, &ty), message);
+    }
+}

@@ -1,0 +1,101 @@
+//! NPY and NPZ files.
+
+use super::*;
+
+/// An NPY file with this header and data.
+fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16 + 1).to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.push(b'\n');
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn npy_files_are_read_whatever_their_byte_and_index_order() {
+    let folder = Folder::new();
+    let matrix = Ty::array(Ty::array(Ty::Real));
+    let numbers: Vec<u8> = (0..6).flat_map(|i| f64::from(i).to_le_bytes()).collect();
+    let header = |order| format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': (2, 3), }}");
+    assert_eq!(
+        folder.read("a.npy", npy(&header("False"), &numbers), &matrix),
+        "[[0.0,1.0,2.0],[3.0,4.0,5.0]]"
+    );
+    assert_eq!(
+        folder.read("a.npy", npy(&header("True"), &numbers), &matrix),
+        "[[0.0,2.0,4.0],[1.0,3.0,5.0]]"
+    );
+    let big = "{'shape': (2,), 'fortran_order': False, 'descr': '>i2'}";
+    assert_eq!(
+        folder.read("a.npy", npy(big, &[1, 0, 0xff, 0xfe]), &Ty::array(Ty::Int)),
+        "[256,-2]"
+    );
+    let scalar = "{'descr': '|b1', 'fortran_order': False, 'shape': ()}";
+    assert_eq!(folder.read("a.npy", npy(scalar, &[1]), &Ty::Bool), "true");
+    for (ty, message) in [
+        (
+            Ty::array(Ty::Real),
+            "FILE: the array has the shape 2×3 (2 dimensions), the type has 1 dimension",
+        ),
+        (
+            Ty::array(Ty::array(Ty::Int)),
+            "FILE: the elements have the dtype `<f8`, the type wants `Int`",
+        ),
+        (Ty::Unit, "FILE: an NPY file cannot hold a value of type `()`"),
+    ] {
+        assert_eq!(folder.read("a.npy", npy(&header("False"), &numbers), &ty), message);
+    }
+    let unsound = "FILE: this is not a sound NPY file: it ends too early";
+    assert_eq!(folder.read("a.npy", npy(&header("False"), &numbers[..40]), &matrix), unsound);
+    let huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 99999999999)}";
+    assert!(folder.read("a.npy", npy(huge, &[]), &matrix).ends_with("is too large"));
+    assert!(folder.read("a.npy", b"1,2,3,4,5", &matrix).contains("does not begin with the mark"));
+}
+
+#[test]
+fn arrays_of_npz_files_are_found_by_name() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let path = folder.0.join("w.npz");
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).expect("a file"));
+    let options = zip::write::SimpleFileOptions::default()
+        .compression_method(zip::CompressionMethod::Deflated);
+    for (name, byte) in [("x", 1), ("weights", 2)] {
+        zip.start_file(format!("{name}.npy"), options).expect("a member");
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (1,)}";
+        zip.write_all(&npy(header, &[byte])).expect("its data");
+    }
+    zip.finish().expect("the archive");
+    let path = path.display().to_string();
+    let ints = Ty::array(Ty::Int);
+    assert_eq!(read(&path, &ints), "[1]");
+    assert_eq!(read(&format!("{path}:weights"), &ints), "[2]");
+    assert!(read(&format!("{path}:weihgts"), &ints)
+        .ends_with("there is no array `weihgts`; there is `weights`, `x`"));
+    assert!(help(&format!("{path}:weihgts"), &ints).is_some_and(|h| h.contains("`weights`")));
+    assert!(folder.read("w.npz", b"no archive", &ints).contains("not a sound NPZ file"));
+}
+
+#[test]
+fn a_record_is_read_from_the_arrays_of_its_fields() {
+    let folder = Folder::new();
+    let model = record([("b", Ty::Real), ("w", Ty::array(Ty::array(Ty::Real)))]);
+    let wider = record([("b", Ty::Real), ("c", Ty::Int), ("d", Ty::Int), ("w", Ty::Real)]);
+    let text = r#"{"b":0.5,"w":[[1.0,2.0],[3.0,4.0]]}"#;
+    let path = folder.write("m.npz", text, &model).expect("a file written");
+    assert_eq!(read(&path, &model), text);
+    assert_eq!(read(&format!("{path}:b"), &Ty::Real), "0.5");
+    for (ty, message) in [
+        (wider, ": there is no array for the fields `c`, `d`; there is `b`, `w`"),
+        (
+            record([("w", Ty::Real)]),
+            ":w: the array has the shape 2×2 (2 dimensions), the type has 0 dimensions",
+        ),
+        (record([("w", Ty::String)]), ": an NPZ file cannot hold a value of type `{w: String}`"),
+    ] {
+        assert_eq!(read(&path, &ty), format!("{path}{message}"));
+    }
+    assert!(read(&format!("{path}:w"), &model).contains("an NPY file cannot hold"));
+    assert!(help(&path, &record([("bb", Ty::Real)])).is_some_and(|help| help.contains("`b`")));
+}

@@ -1,0 +1,160 @@
+//! Results into files.
+
+use super::*;
+
+#[test]
+fn what_is_written_is_read_back() {
+    let folder = Folder::new();
+    let cells = record([("a", maybe(Ty::Real)), ("b", Ty::String)]);
+    for (name, text, ty) in [
+        ("o.json", r#"{"Node":[{"Leaf":1.5},{"Leaf":"nan"}]}"#, tree(Ty::Real)),
+        ("o.npy", "[[[0.1,2.0]],[[\"inf\",-0.0]]]", Ty::array(Ty::array(Ty::array(Ty::Real)))),
+        ("o.npy", "-9223372036854775808", Ty::Int),
+        ("o.npy", "[]", Ty::array(Ty::array(Ty::Bool))),
+        (
+            "o.csv",
+            r#"[{"a":{"Just":1e+300},"b":"x, y"},{"a":{"Nothing":null},"b":"\"\n"}]"#,
+            Ty::array(cells),
+        ),
+        ("o.csv", "[[1,true],[2,false]]", Ty::array(pair(Ty::Int, Ty::Bool))),
+        ("o.csv", "[[0.1,\"nan\"],[2.0,\"-inf\"]]", Ty::array(Ty::array(Ty::Real))),
+        ("o.csv", r#"[{"Nothing":null},{"Just":1}]"#, Ty::array(maybe(Ty::Int))),
+        ("o.csv", r#"[{"Just":""},{"Nothing":null}]"#, Ty::array(maybe(Ty::String))),
+        (
+            "o.csv",
+            r#"[[{"Nothing":null}],[{"Just":"\r"}]]"#,
+            Ty::array(Ty::array(maybe(Ty::String))),
+        ),
+        ("o.tsv", r#"[["a\tb",1],["c,d",2]]"#, Ty::array(pair(Ty::String, Ty::Int))),
+        ("o.csv", r#"["","NA"," a "]"#, Ty::array(Ty::String)),
+        ("o.csv.gz", "[[1,true],[2,false]]", Ty::array(pair(Ty::Int, Ty::Bool))),
+        ("o.json.gz", r#"{"Just":"x"}"#, maybe(Ty::String)),
+        ("o.npy.gz", "[1,2,3]", Ty::array(Ty::Int)),
+        (
+            "o.npz",
+            r#"{"a":[1,2],"b":[[true]]}"#,
+            record([("a", Ty::array(Ty::Int)), ("b", Ty::array(Ty::array(Ty::Bool)))]),
+        ),
+        ("o.npz.gz", r#"{"a":1.5}"#, record([("a", Ty::Real)])),
+    ] {
+        let path = folder.write(name, text, &ty).expect("a file written");
+        assert_eq!(read(&path, &ty), text);
+    }
+    let left = std::fs::read_dir(&folder.0).expect("the folder").count();
+    assert_eq!(left, 9, "nothing but the results is left");
+}
+
+#[test]
+fn a_type_that_the_format_cannot_hold_is_known_before() {
+    let datas = datas();
+    let nested = Ty::array(pair(Ty::array(Ty::Int), Ty::Int));
+    for (name, ty, fits) in [
+        ("o.csv", &Ty::Real, false),
+        ("o.csv", &nested, false),
+        ("o.npy", &nested, false),
+        ("o.npy", &Ty::String, false),
+        ("o.JSON", &nested, true),
+        ("o.npy", &Ty::Real, true),
+    ] {
+        let place = Place::of(name).expect("a name with a format");
+        assert_eq!(check_writable(&place, ty, &datas).is_ok(), fits, "{name}");
+    }
+}
+
+#[test]
+fn every_text_is_written_so_that_it_is_read_back() {
+    let folder = Folder::new();
+    let mut texts = vec![String::new()];
+    for length in 0..3 {
+        let longer = texts.iter().filter(|t| t.len() == length);
+        let longer = longer.flat_map(|t| "a ,\t\"\n\r".chars().map(move |c| format!("{t}{c}")));
+        let longer: Vec<String> = longer.collect();
+        texts.extend(longer);
+    }
+    assert_eq!(texts.len(), 1 + 7 + 49 + 343);
+    let quoted: Vec<String> =
+        texts.iter().map(|t| serde_json::to_string(t).expect("a text")).collect();
+    let column = format!("[{}]", quoted.join(","));
+    let pairs: Vec<String> = quoted
+        .iter()
+        .map(|t| format!(r#"[{t},{{"Just":{t}}}],[{t},{{"Nothing":null}}]"#))
+        .collect();
+    let table = format!("[{}]", pairs.join(","));
+    for (text, ty) in
+        [(column, Ty::array(Ty::String)), (table, Ty::array(pair(Ty::String, maybe(Ty::String))))]
+    {
+        for name in ["o.csv", "o.tsv"] {
+            let path = folder.write(name, &text, &ty).expect("a file written");
+            assert_eq!(read(&path, &ty), text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_cell_is_written_as_an_empty_one() {
+    let folder = Folder::new();
+    let ty = Ty::array(record([("a", maybe(Ty::Real)), ("b", maybe(Ty::String))]));
+    let text = r#"[{"a":null,"b":null},{"a":"inf","b":""},{"a":0.5,"b":"\"x\", y"}]"#;
+    let path = folder.write("o.csv", text, &ty).expect("a file written");
+    let written = std::fs::read_to_string(path).expect("the file");
+    assert_eq!(written, "a,b\n,\ninf,\"\"\n0.5,\"\"\"x\"\", y\"\n");
+}
+
+#[test]
+fn what_cannot_be_written_leaves_the_old_file() {
+    let folder = Folder::new();
+    let ints = Ty::array(Ty::Int);
+    std::fs::create_dir(folder.0.join("d.json")).expect("a folder");
+    assert!(folder
+        .write("d.json", "[1]", &ints)
+        .is_err_and(|e| e.ends_with("this is a directory")));
+    assert!(folder.write("no/o.json", "[1]", &ints).is_err_and(|e| e.ends_with("no such folder")));
+    let old = PathBuf::from(folder.file("old.json", "old"));
+    let mut permissions = std::fs::metadata(&old).expect("the file").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&old, permissions).expect("permissions");
+    assert!(folder
+        .write("old.json", "[1]", &ints)
+        .is_err_and(|e| e.ends_with("permission denied")));
+    assert_eq!(std::fs::read_to_string(&old).expect("the file"), "old");
+    assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 2);
+    let option = folder.write("o.csv:skip=1", "[1]", &ints);
+    assert!(option.is_err_and(|e| e.ends_with("`:skip=1` has no meaning for a result")));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_their_permissions_stay() {
+    use std::os::unix::fs::{symlink, PermissionsExt};
+    let folder = Folder::new();
+    let target = folder.file("target.json", "old");
+    std::fs::set_permissions(&target, PermissionsExt::from_mode(0o640)).expect("permissions");
+    symlink(&target, folder.0.join("link.json")).expect("a link");
+    let link = folder.write("link.json", "[1]", &Ty::array(Ty::Int)).expect("a file written");
+    assert!(std::fs::symlink_metadata(link).expect("the link").is_symlink());
+    assert_eq!(std::fs::read_to_string(&target).expect("the file"), "[1]\n");
+    let mode = std::fs::metadata(&target).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_a_message() {
+    let rows = format!("[{}1]", "1,".repeat(100_000));
+    let record = record([("a", Ty::array(Ty::Int))]);
+    for (format, text, ty) in [
+        ("json", &rows, Ty::array(Ty::Int)),
+        ("csv", &rows, Ty::array(Ty::Int)),
+        ("csv.gz", &rows, Ty::array(Ty::Int)),
+        ("npy", &rows, Ty::array(Ty::Int)),
+        ("npz", &format!("{{\"a\":{rows}}}"), record.clone()),
+        ("json", &"1".to_string(), Ty::Int),
+    ] {
+        let failed = write(&format!("/dev/full:{format}"), text, &ty);
+        assert_eq!(
+            failed,
+            Err("cannot write /dev/full: there is no space left".into()),
+            "{format}"
+        );
+    }
+}

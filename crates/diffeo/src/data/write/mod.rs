@@ -1,0 +1,259 @@
+//! Results into data files, as they are written: nothing but a buffer stands between the value and
+//! the file.
+//!
+//! A file is written beside its place and then renamed to it, so that a failure leaves what was
+//! there. A pipe or a device, and standard output, are written to directly.
+
+mod csv;
+mod json;
+mod npy;
+
+pub use json::to_json;
+
+use super::error::{DataError, Problem, Source};
+use super::place::{Format, Place, Target};
+use super::shape::{layout, leaf, members};
+use super::{reason, BUFFER};
+use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::value::Value;
+use flate2::{write::GzEncoder, Compression};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Whether results of this type can be written to this place.
+pub fn check_writable(place: &Place, ty: &Ty, datas: &[DataDecl]) -> Result<(), Box<DataError>> {
+    let fits = match place.format {
+        Format::Json => true,
+        Format::Npy => leaf(ty).is_some(),
+        Format::Npz => members(ty).is_some(),
+        Format::Csv | Format::Tsv => layout(ty, datas).is_some(),
+    };
+    match &place.option {
+        Some(option) => Err(writing(place, Problem::WriteOption(option.clone()))),
+        None if !fits => Err(writing(place, Problem::Unsuitable(place.format, ty.clone()))),
+        None => Ok(()),
+    }
+}
+
+fn writing(place: &Place, problem: Problem) -> Box<DataError> {
+    let source = match &place.target {
+        Target::Standard => Source::StandardOutput,
+        Target::File(path) => Source::File(path.clone()),
+    };
+    Box::new(DataError { field: None, source, at: None, problem })
+}
+
+/// Writes a value to a place.
+pub fn write_result(
+    place: &Place,
+    value: &Value,
+    ty: &Ty,
+    datas: &[DataDecl],
+) -> Result<(), Box<DataError>> {
+    check_writable(place, ty, datas)?;
+    let write = |out: &mut dyn Write| encode(out, place, value, ty, datas);
+    let written = match &place.target {
+        Target::Standard => write(&mut io::stdout().lock()),
+        Target::File(path) if path == Path::new("/dev/stdout") => write(&mut io::stdout().lock()),
+        Target::File(path) => to_file(path, write),
+    };
+    written.map_err(|error| {
+        let problem = match error.kind() {
+            io::ErrorKind::BrokenPipe => Problem::Closed,
+            io::ErrorKind::NotFound => Problem::Unwritable("there is no such folder".to_string()),
+            _ => Problem::Unwritable(reason(&error)),
+        };
+        writing(place, problem)
+    })
+}
+
+/// Writes to a file by this name.
+fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // A link stays what it is; the file that it leads to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let old = fs::metadata(path).ok();
+    match &old {
+        Some(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Some(old) if !old.is_file() => return write(&mut File::options().write(true).open(path)?),
+        // Renaming would replace it all the same.
+        Some(old) if old.permissions().readonly() => {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Some(_) | None => {}
+    }
+    let (beside, mut file) = create_beside(&target)?;
+    let written = write(&mut file)
+        .and_then(|()| match old {
+            Some(old) => fs::set_permissions(&beside, old.permissions()),
+            None => Ok(()),
+        })
+        .and_then(|()| fs::rename(&beside, &target));
+    if written.is_err() {
+        // The first failure is the one to report.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// A new file in the same folder.
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    let name = target.file_name().unwrap_or_default();
+    let mut attempt = 0;
+    loop {
+        let mut beside = OsString::from(".");
+        beside.push(name);
+        beside.push(format!(".{}-{attempt}.tmp", std::process::id()));
+        let beside = target.with_file_name(beside);
+        match File::options().write(true).create_new(true).open(&beside) {
+            Ok(file) => return Ok((beside, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {
+                attempt += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Writes a value in the place's format, compressed if its name says so.
+fn encode(
+    out: &mut dyn Write,
+    place: &Place,
+    value: &Value,
+    ty: &Ty,
+    datas: &[DataDecl],
+) -> io::Result<()> {
+    let out = Out { out, failed: false };
+    if place.gzip {
+        let mut encoder = GzEncoder::new(out, Compression::default());
+        buffered(&mut encoder, |out| write(out, place.format, value, ty, datas))?;
+        encoder.finish()?.flush()
+    } else {
+        buffered(out, |out| write(out, place.format, value, ty, datas))
+    }
+}
+
+fn buffered<W: Write>(
+    out: W,
+    write: impl FnOnce(&mut BufWriter<W>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(BUFFER, out);
+    write(&mut out)?;
+    out.flush()
+}
+
+/// Where the bytes go. After a failure they go nowhere, because buffers and encoders try to write
+/// what they still have when they are dropped.
+struct Out<W> {
+    out: W,
+    failed: bool,
+}
+
+impl<W: Write> Write for Out<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed {
+            return Ok(bytes.len());
+        }
+        let written = self.out.write(bytes);
+        self.failed = written.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.failed {
+            true => Ok(()),
+            false => self.out.flush(),
+        }
+    }
+}
+
+fn write(
+    out: &mut impl Write,
+    format: Format,
+    value: &Value,
+    ty: &Ty,
+    datas: &[DataDecl],
+) -> io::Result<()> {
+    match format {
+        Format::Json => {
+            to_json(out, value, ty, datas)?;
+            out.write_all(b"\n")
+        }
+        Format::Npy => npy::write(out, value, ty),
+        Format::Npz => npy::write_npz(out, value, ty),
+        Format::Csv | Format::Tsv => csv::write(out, value, ty, datas, format.separator()),
+    }
+}
+
+/// A value that is not of its type.
+fn unexpected() -> io::Error {
+    io::Error::other("the value is not of its type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encode, to_file, Place};
+    use crate::data::BUFFER;
+    use diffeo_calculus::array::Array;
+    use diffeo_calculus::ty::Ty;
+    use diffeo_calculus::value::Value;
+    use std::io::{self, Write};
+
+    /// Counts bytes and keeps none.
+    #[derive(Default)]
+    struct Counted {
+        largest: usize,
+        all: usize,
+    }
+
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.largest = self.largest.max(bytes.len());
+            self.all += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn results_are_written_piece_by_piece() {
+        let reals: Vec<f64> = (0..500_000).map(|i| f64::from(i).sqrt()).collect();
+        let rows = Value::array(Array::nested(5, Array::from_reals(reals)));
+        let ty = Ty::array(Ty::array(Ty::Real));
+        let record = Ty::Record([("a".into(), ty.clone())].into());
+        let fields = Value::tuple([rows.clone()]);
+        for (name, value, ty) in [
+            ("a.json", &rows, &ty),
+            ("a.csv", &rows, &ty),
+            ("a.csv.gz", &rows, &ty),
+            ("a.npy", &rows, &ty),
+            ("a.npz", &fields, &record),
+        ] {
+            let place = Place::of(name).expect("a name with a format");
+            let mut out = Counted::default();
+            encode(&mut out, &place, value, ty, &[]).expect("nothing fails");
+            assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_failure_in_writing_leaves_the_old_file() {
+        let folder = std::env::temp_dir().join(format!("diffeo-write-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let path = folder.join("old.csv");
+        std::fs::write(&path, "old").expect("a file for the test");
+        let failed = to_file(&path, |out| {
+            out.write_all(b"new")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        let left = std::fs::read_dir(&folder).expect("the folder").count();
+        let text = std::fs::read_to_string(&path).expect("the file");
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+        assert!(failed.is_err_and(|e| e.kind() == io::ErrorKind::StorageFull));
+        assert_eq!((left, &*text), (1, "old"));
+    }
+}
