@@ -44,7 +44,7 @@ pub struct LineColumn {
     pub column: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct File {
     name: String,
     text: String,
@@ -52,7 +52,7 @@ struct File {
 }
 
 /// The source files of a session, by [`FileId`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<File>,
 }

@@ -69,7 +69,7 @@ pub struct Scope {
 }
 
 /// A module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ModuleData {
     /// The name under which it is imported.
     pub name: Name,
@@ -108,7 +108,7 @@ pub struct ModuleData {
 }
 
 /// A top-level definition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DefInfo {
     /// Its module.
     pub module: ModuleId,
@@ -125,7 +125,7 @@ pub struct DefInfo {
 }
 
 /// A variant type.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DataInfo {
     /// Its module.
     pub module: ModuleId,
@@ -138,7 +138,7 @@ pub struct DataInfo {
 }
 
 /// A constructor.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ConstructorInfo {
     /// Its name.
     pub name: Name,
@@ -147,7 +147,7 @@ pub struct ConstructorInfo {
 }
 
 /// A type alias.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AliasInfo {
     /// Its module.
     pub module: ModuleId,
@@ -164,7 +164,7 @@ pub struct AliasInfo {
 }
 
 /// The tables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Db {
     /// The source files.
     pub sources: SourceMap,

@@ -212,7 +212,7 @@ impl Scheme {
 }
 
 /// All type and size variables of a session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Store {
     vars: Vec<VarInfo>,
     sizes: Vec<SizeInfo>,

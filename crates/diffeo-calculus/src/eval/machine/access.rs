@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::array::Array;
-use crate::eval::code::{Code, List, Operand, Source};
+use crate::eval::code::{Code, List, Operand, Shape, Source};
 use crate::eval::error::ErrorKind;
 use crate::prim::Comparison;
 use crate::value::{Function, Value};
@@ -187,7 +187,7 @@ impl Machine {
         self.push_args(base, code, this, args);
         let wanted = match spread {
             true => callee.flat == Some(args.len as usize),
-            false => callee.flat.is_none() && callee.shape_registers == 1,
+            false => matches!(callee.shape, Shape::One),
         };
         if !wanted {
             self.adapt(top, spread, &callee.shape);

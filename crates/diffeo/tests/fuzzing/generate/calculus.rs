@@ -1,0 +1,131 @@
+//! The expressions with derivatives.
+
+use super::{Generator, Ty};
+
+impl Generator<'_> {
+    /// An expression of a first-order type with a derivative operator at its root.
+    pub(super) fn derivative(&mut self, ty: &Ty) -> Option<(String, bool)> {
+        if self.orders >= self.max_orders || !ty.first_order() {
+            return None;
+        }
+        self.orders += 1;
+        let term = self.operator(ty);
+        self.orders -= 1;
+        Some((term, true))
+    }
+
+    fn operator(&mut self, ty: &Ty) -> String {
+        if *ty == Ty::Real && self.below(2) == 0 {
+            return self.of_a_number();
+        }
+        match ty {
+            Ty::Array(n, t) if self.below(2) == 0 => match &**t {
+                Ty::Real => return self.of_vectors(*n),
+                Ty::Array(m, t) if **t == Ty::Real && *n > 0 && *m > 0 => {
+                    let f = self.function(&Ty::reals(*m), &Ty::reals(*n), false);
+                    let which = self.pick(&["jacobian", "jacfwd", "jacrev"]);
+                    return format!("{which}({f})({})", self.expr(&Ty::reals(*m)));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        let x = self.expr(ty);
+        match self.below(11) {
+            0 => format!("stop_gradient({x})"),
+            1 => {
+                let from = self.data(1);
+                let f = self.function(&from, ty, false);
+                format!("checkpoint({f})({})", self.expr(&from))
+            }
+            2 => {
+                let from = self.data(1);
+                let f = self.operand(&Ty::fun(from.clone(), ty.clone()));
+                let (a, at) = (self.written(&from), self.expr(&from));
+                format!("(let l = {f} in with_derivative(l, fn (x: {a}, o) -> jvp(l, x, o)))({at})")
+            }
+            // The value, by way of the derivative.
+            3 => {
+                let from = self.fixed(1);
+                let f = self.function(&from, ty, false);
+                let (at, along) = (self.expr(&from), self.expr(&from));
+                let which = self.below(2);
+                format!("jvp({f}, {at}, {along}).{which}")
+            }
+            4 => {
+                let to = self.data(1);
+                let f = self.operand(&Ty::fun(ty.clone(), to.clone()));
+                // The cotangent is the value, whose shape is right.
+                format!("(let (l, o) = ({f}, {x}) in rd(l, o, l(o)))")
+            }
+            5 if ty.fixed() => {
+                let to = self.fixed(1);
+                let f = self.function(ty, &to, false);
+                format!("vjp({f}, {x}).1({})", self.expr(&to))
+            }
+            6 => {
+                let f = self.function(ty, &Ty::Real, false);
+                match self.below(3) {
+                    0 => format!("grad({f})({x})"),
+                    1 => format!("value_and_grad({f})({x}).1"),
+                    _ => format!("(let o = {x} in hvp({f}, o, o))"),
+                }
+            }
+            7 if ty.fixed() => format!("add({x}, {})", self.expr(ty)),
+            8 => format!("scale({}, {x})", self.expr(&Ty::Real)),
+            9 => format!("zero_of({x})"),
+            _ => format!("(let o = {x} in unravel(o, map(sin, ravel(o))))"),
+        }
+    }
+
+    /// A derivative of a function of a Real.
+    fn of_a_number(&mut self) -> String {
+        let f = self.function(&Ty::Real, &Ty::Real, false);
+        let x = self.expr(&Ty::Real);
+        match self.below(8) {
+            0 | 1 => format!("grad({f})({x})"),
+            2 => format!("fd({f}, {x}, {})", self.expr(&Ty::Real)),
+            3 => format!("rd({f}, {x}, {})", self.expr(&Ty::Real)),
+            4 => {
+                let order = 1 + self.below(3);
+                format!("derivatives({order}, {f})({x})[{}]", self.below(order + 1))
+            }
+            5 => {
+                let coefficients = [x, self.expr(&Ty::Real), self.expr(&Ty::Real)].join(", ");
+                format!("jet(1, 2, {f})([{coefficients}])[{}]", self.below(3))
+            }
+            6 => {
+                let pair = Ty::pair(Ty::Real, Ty::Real);
+                let f = self.function(&pair, &Ty::Real, false);
+                let coefficients = [x, self.expr(&Ty::Real), self.expr(&Ty::Real)].join(", ");
+                format!("jet(2, 1, {f})([{coefficients}], [0.5, 0.0, 1.0])[{}]", self.below(3))
+            }
+            _ => {
+                let n = 1 + self.below(3);
+                let f = self.function(&Ty::reals(n), &Ty::Real, false);
+                let xs = self.expr(&Ty::reals(n));
+                format!("hessian({f})({xs})[{}][0]", self.below(n))
+            }
+        }
+    }
+
+    /// A vector of derivatives.
+    fn of_vectors(&mut self, n: usize) -> String {
+        let ty = Ty::reals(n);
+        match self.below(3) {
+            0 if n > 0 && n < 5 => {
+                let f = self.function(&Ty::Real, &Ty::Real, false);
+                format!("derivatives({}, {f})({})", n - 1, self.expr(&Ty::Real))
+            }
+            1 => {
+                let f = self.function(&ty, &Ty::Real, false);
+                format!("grad({f})({})", self.expr(&ty))
+            }
+            _ => {
+                let f = self.function(&ty, &ty, false);
+                let (at, along) = (self.expr(&ty), self.expr(&ty));
+                format!("fd({f}, {at}, {along})")
+            }
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Well-typed programs by chance.
+//!
+//! Choices come in, from a generator of numbers or from the bytes of a fuzzer; programs go out that check
+//! without errors, end soon and usually have a value. Arrays have lengths that are known here, so sizes
+//! agree; an annotation may leave them out. `forms` are the expressions of every type, `typed` those of one
+//! type, `calculus` those with derivatives.
+
+mod calculus;
+mod forms;
+mod typed;
+mod types;
+
+pub use types::Ty;
+
+/// Where choices come from.
+pub trait Choices {
+    /// A number below `n`, which is at least 1. Always 0 makes for small programs.
+    fn below(&mut self, n: usize) -> usize;
+}
+
+/// A program without a parameter: `main` is a constant.
+pub fn program(choices: &mut dyn Choices, fuel: usize) -> String {
+    let mut generator = Generator::new(choices, fuel);
+    let mut text = generator.definitions();
+    let ty = generator.data(2);
+    let body = generator.expr(&ty);
+    let annotation = match generator.below(3) {
+        0 => format!(": {}", generator.written(&ty)),
+        _ => String::new(),
+    };
+    text.push_str(&format!("def main{annotation} = {body}\n"));
+    text
+}
+
+/// A program with a function `f` between types that hold Reals, and a `point` to differentiate it at.
+pub fn differentiable(choices: &mut dyn Choices, fuel: usize) -> String {
+    let mut generator = Generator::new(choices, fuel);
+    let mut text = generator.definitions();
+    let from = generator.with_reals();
+    let to = generator.with_reals();
+    generator.orders = 1;
+    let body = generator.expr_of(&from, &to, "def f");
+    text.push_str(&body);
+    generator.fuel = 6;
+    generator.orders = generator.max_orders;
+    let point = generator.expr(&from);
+    // Annotated, for empty lists and the like.
+    text.push_str(&format!("def point: {} = {point}\n", generator.written(&from)));
+    text
+}
+
+/// Makes expressions.
+struct Generator<'c> {
+    choices: &'c mut dyn Choices,
+    /// Variables with their types, innermost last.
+    scope: Vec<(String, Ty)>,
+    /// How many forms may still be made.
+    fuel: usize,
+    /// How many forms are open.
+    depth: usize,
+    /// How many derivative operators are open, and how many may be.
+    orders: usize,
+    max_orders: usize,
+    /// How many names were made.
+    names: usize,
+}
+
+/// How many forms may be open.
+const DEPTH: usize = 14;
+
+/// The names of variables. There are few, so that they are hidden by others; none is one of the prelude. Forms
+/// that bind a name around something they did not make use `l` and `o`, which nothing else means.
+const NAMES: [&str; 16] =
+    ["a", "b", "c", "d", "g", "k", "p", "q", "r", "s", "t", "u", "v", "x", "y", "z'"];
+
+impl<'c> Generator<'c> {
+    fn new(choices: &'c mut dyn Choices, fuel: usize) -> Generator<'c> {
+        let max_orders = 2 + choices.below(2);
+        Generator { choices, scope: Vec::new(), fuel, depth: 0, orders: 0, max_orders, names: 0 }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.choices.below(n)
+    }
+
+    /// Whether something of one in `n` chances happens.
+    fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == n - 1
+    }
+
+    fn pick<'a>(&mut self, among: &[&'a str]) -> &'a str {
+        among[self.below(among.len())]
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1 + self.below(3);
+        NAMES[self.names % NAMES.len()].into()
+    }
+
+    /// Types, helpers and constants that the rest can use.
+    fn definitions(&mut self) -> String {
+        let mut text = String::from("type Shape[a] = Dot | Disc(a) | Box(a, Int)\n");
+        let fuel = self.fuel;
+        for i in 0..self.below(4) {
+            self.fuel = fuel / 4;
+            let name = format!("h{i}");
+            let ty = self.data(1);
+            if self.below(2) == 0 {
+                let body = self.expr(&ty);
+                let annotation = self.written(&ty);
+                text.push_str(&format!("def {name}: {annotation} = {body}\n"));
+                self.scope.push((name, ty));
+            } else {
+                let from = self.ty(1);
+                text.push_str(&self.expr_of(&from, &ty, &format!("def {name}")));
+                self.scope.push((name, Ty::fun(from, ty)));
+            }
+        }
+        self.fuel = fuel;
+        text
+    }
+
+    /// A definition of a function, `head(pattern) -> T = e`.
+    fn expr_of(&mut self, from: &Ty, to: &Ty, head: &str) -> String {
+        let (pattern, vars) = self.pattern(from, true);
+        let body = self.scoped(vars, |g| g.expr(to));
+        // A tuple pattern is the list of the parameters; the whole tuple may have one name, too.
+        let parameter = match pattern.strip_prefix('(') {
+            Some(_) => pattern,
+            None => format!("({pattern})"),
+        };
+        // What a literal is depends on the definition it stands in, not on the callers.
+        let result = match self.below(2) {
+            0 if !to.holds(&Ty::Int) => String::new(),
+            _ => format!(" -> {}", self.written(to)),
+        };
+        format!("{head}{parameter}{result} = {body}\n")
+    }
+
+    /// Runs with variables in scope.
+    fn scoped<R>(&mut self, vars: Vec<(String, Ty)>, run: impl FnOnce(&mut Self) -> R) -> R {
+        let outside = self.scope.len();
+        self.scope.extend(vars);
+        let result = run(self);
+        self.scope.truncate(outside);
+        result
+    }
+
+    /// A pattern for a type with the variables that it binds. Its type can be told from it if `annotated`.
+    fn pattern(&mut self, ty: &Ty, annotated: bool) -> (String, Vec<(String, Ty)>) {
+        let parts: Vec<(Option<&str>, &Ty)> = match ty {
+            Ty::Tuple(parts) => parts.iter().map(|t| (None, t)).collect(),
+            Ty::Record(fields) => fields.iter().map(|(n, t)| (Some(*n), t)).collect(),
+            _ => Vec::new(),
+        };
+        if !parts.is_empty() && self.below(2) == 0 {
+            let (mut texts, mut vars): (Vec<String>, Vec<(String, Ty)>) = Default::default();
+            for (field, ty) in parts {
+                let (mut text, bound) = self.pattern(ty, annotated);
+                if bound.iter().any(|(n, _)| vars.iter().any(|(m, _)| n == m)) {
+                    // A name twice in a pattern is an error.
+                    text = match annotated {
+                        true => format!("(_: {})", self.written(ty)),
+                        false => "_".into(),
+                    };
+                } else {
+                    vars.extend(bound);
+                }
+                texts.push(match field {
+                    Some(field) => format!("{field} = {text}"),
+                    None => text,
+                });
+            }
+            let text = texts.join(", ");
+            let text = match ty {
+                Ty::Record(_) => format!("{{{text}}}"),
+                _ => format!("({text})"),
+            };
+            return (text, vars);
+        }
+        let name = match self.once_in(12) {
+            true => "_".to_string(),
+            false => self.name(),
+        };
+        let text = match annotated {
+            true => format!("({name}: {})", self.written(ty)),
+            false => name.clone(),
+        };
+        let vars = if name == "_" { Vec::new() } else { vec![(name, ty.clone())] };
+        (text, vars)
+    }
+
+    /// `fn pattern -> e`. The parameter is annotated unless its type is plain to see from the use.
+    fn function(&mut self, from: &Ty, to: &Ty, plain: bool) -> String {
+        let annotated = !(plain && from.plain()) || self.below(2) == 0;
+        let (pattern, vars) = self.pattern(from, annotated);
+        let body = self.scoped(vars, |g| g.expr(to));
+        format!("fn {pattern} -> {body}")
+    }
+
+    /// An expression, for a place where it may be any.
+    fn expr(&mut self, ty: &Ty) -> String {
+        self.term(ty).0
+    }
+
+    /// An expression as an operand.
+    fn operand(&mut self, ty: &Ty) -> String {
+        match self.term(ty) {
+            (text, true) => text,
+            (text, false) => format!("({text})"),
+        }
+    }
+
+    /// An expression, and whether it can be an operand as it is.
+    fn term(&mut self, ty: &Ty) -> (String, bool) {
+        if self.fuel == 0 || self.depth >= DEPTH {
+            return self.leaf(ty);
+        }
+        self.fuel -= 1;
+        self.depth += 1;
+        let term = match self.below(8) {
+            0 => self.variable(ty).unwrap_or_else(|| self.leaf(ty)),
+            1..=3 => self.any(ty),
+            4 => self.derivative(ty).unwrap_or_else(|| self.special(ty)),
+            _ => self.special(ty),
+        };
+        self.depth -= 1;
+        term
+    }
+
+    /// A short expression.
+    fn leaf(&mut self, ty: &Ty) -> (String, bool) {
+        if self.below(4) > 0 {
+            if let Some(found) = self.variable(ty) {
+                return found;
+            }
+        }
+        let mut joined = |types: &mut dyn Iterator<Item = &Ty>| {
+            types.map(|t| self.leaf(t).0).collect::<Vec<_>>().join(", ")
+        };
+        let text = match ty {
+            Ty::Real => {
+                let numbers =
+                    ["0.5", "1.0", "2.0", "0.0", "1.5", "0.25", "3.0", "1e-2", "0.7", "1.25e1"];
+                return match self.below(4) {
+                    0 => (format!("-{}", self.pick(&numbers)), false),
+                    _ => (self.pick(&numbers).into(), true),
+                };
+            }
+            Ty::Int => match self.below(7) {
+                6 => return ("-1".into(), false),
+                n => n.to_string(),
+            },
+            Ty::Bool => self.pick(&["true", "false"]).into(),
+            Ty::Text => self.pick(&["\"\"", "\"a\"", "\"δ\\n\"", "\"two words\""]).into(),
+            Ty::Unit => "()".into(),
+            Ty::Tuple(parts) => format!("({})", joined(&mut parts.iter())),
+            Ty::Record(fields) => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(n, t)| format!("{n} = {}", self.leaf(t).0)).collect();
+                format!("{{{}}}", fields.join(", "))
+            }
+            Ty::Array(n, t) => format!("[{}]", joined(&mut std::iter::repeat_n(&**t, *n))),
+            Ty::Maybe(t) => match self.below(2) {
+                0 => "Nothing".into(),
+                _ => format!("Just({})", self.leaf(t).0),
+            },
+            Ty::List(t) => match self.below(3) {
+                0 => "Nil".into(),
+                n => {
+                    let items: Vec<String> = (0..n).map(|_| self.leaf(t).0).collect();
+                    format!("list[{}]", items.join(", "))
+                }
+            },
+            Ty::Shape(t) => match self.below(3) {
+                0 => "Dot".into(),
+                1 => format!("Disc({})", self.leaf(t).0),
+                _ => format!("Box({}, {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
+            },
+            Ty::Fun(from, to) => {
+                let (pattern, vars) = self.pattern(from, true);
+                let body = self.scoped(vars, |g| g.leaf(to).0);
+                return (format!("fn {pattern} -> {body}"), false);
+            }
+        };
+        (text, true)
+    }
+
+    /// A variable of this type, or a part of one.
+    fn variable(&mut self, ty: &Ty) -> Option<(String, bool)> {
+        let mut found: Vec<String> = Vec::new();
+        for (i, (name, t)) in self.scope.iter().enumerate() {
+            if self.scope[i + 1..].iter().any(|(inner, _)| inner == name) {
+                continue;
+            }
+            t.parts(name, 2, &mut |path, part| {
+                if part == ty {
+                    found.push(path.to_string());
+                }
+            });
+        }
+        if found.is_empty() {
+            return None;
+        }
+        // The innermost ones more often.
+        let (a, b) = (self.below(found.len()), self.below(found.len()));
+        Some((found.swap_remove(a.max(b)), true))
+    }
+}

@@ -1,0 +1,210 @@
+//! The types of generated programs, and how they are chosen and written.
+
+use super::Generator;
+
+/// A type.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ty {
+    Real,
+    Int,
+    Bool,
+    Text,
+    Unit,
+    Tuple(Vec<Ty>),
+    Record(Vec<(&'static str, Ty)>),
+    /// An array of this length.
+    Array(usize, Box<Ty>),
+    Maybe(Box<Ty>),
+    List(Box<Ty>),
+    /// The variant type that each program declares.
+    Shape(Box<Ty>),
+    Fun(Box<Ty>, Box<Ty>),
+}
+
+impl Ty {
+    pub fn fun(from: Ty, to: Ty) -> Ty {
+        Ty::Fun(Box::new(from), Box::new(to))
+    }
+
+    pub fn array(n: usize, element: Ty) -> Ty {
+        Ty::Array(n, Box::new(element))
+    }
+
+    pub fn reals(n: usize) -> Ty {
+        Ty::array(n, Ty::Real)
+    }
+
+    pub fn pair(a: Ty, b: Ty) -> Ty {
+        Ty::Tuple(vec![a, b])
+    }
+
+    /// The types that it is made of.
+    fn below(&self) -> Vec<&Ty> {
+        match self {
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => Vec::new(),
+            Ty::Tuple(parts) => parts.iter().collect(),
+            Ty::Record(fields) => fields.iter().map(|(_, t)| t).collect(),
+            Ty::Array(_, t) | Ty::Maybe(t) | Ty::List(t) | Ty::Shape(t) => vec![t],
+            Ty::Fun(from, to) => vec![from, to],
+        }
+    }
+
+    /// Whether it holds no function.
+    pub fn first_order(&self) -> bool {
+        !matches!(self, Ty::Fun(..)) && self.below().iter().all(|t| t.first_order())
+    }
+
+    /// Whether it is a type of vectors.
+    pub fn vector(&self) -> bool {
+        match self {
+            Ty::Real => true,
+            Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => self.below().iter().all(|t| t.vector()),
+            Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => false,
+            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Fun(..) => false,
+        }
+    }
+
+    /// Whether all of its values have one shape.
+    pub fn fixed(&self) -> bool {
+        !matches!(self, Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Fun(..))
+            && self.below().iter().all(|t| t.fixed())
+    }
+
+    /// Whether every expression of it shows all of the type (`[]` and `Nothing` do not).
+    pub fn plain(&self) -> bool {
+        self.fixed() && !matches!(self, Ty::Array(0, _)) && self.below().iter().all(|t| t.plain())
+    }
+
+    /// Whether another type is a part of it.
+    pub fn holds(&self, other: &Ty) -> bool {
+        self == other || self.below().iter().any(|t| t.holds(other))
+    }
+
+    /// Whether its values have Reals that can be differentiated by.
+    pub fn holds_real(&self) -> bool {
+        match self {
+            Ty::Real => true,
+            Ty::Array(0, _) | Ty::Fun(..) => false,
+            other => other.below().iter().any(|t| t.holds_real()),
+        }
+    }
+
+    /// A value of this type and what can be reached from it by components, fields and indices.
+    pub fn parts(&self, path: &str, levels: usize, found: &mut dyn FnMut(&str, &Ty)) {
+        found(path, self);
+        if levels == 0 {
+            return;
+        }
+        match self {
+            Ty::Tuple(parts) => {
+                for (i, t) in parts.iter().enumerate() {
+                    t.parts(&format!("{path}.{i}"), levels - 1, found);
+                }
+            }
+            Ty::Record(fields) => {
+                for (name, t) in fields {
+                    t.parts(&format!("{path}.{name}"), levels - 1, found);
+                }
+            }
+            Ty::Array(n, t) if *n > 0 => {
+                t.parts(&format!("{path}[{}]", n - 1), levels - 1, found);
+            }
+            Ty::Array(..) | Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => {}
+            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Fun(..) => {}
+        }
+    }
+}
+
+impl Generator<'_> {
+    /// A type, perhaps of functions.
+    pub(super) fn ty(&mut self, depth: usize) -> Ty {
+        match self.below(8) {
+            7 if depth > 0 => Ty::fun(self.data(depth - 1), self.data(depth - 1)),
+            _ => self.data(depth),
+        }
+    }
+
+    /// A first-order type.
+    pub(super) fn data(&mut self, depth: usize) -> Ty {
+        let simple = if depth == 0 { 7 } else { 16 };
+        match self.below(simple) {
+            0..=2 => Ty::Real,
+            3 => Ty::Int,
+            4 => Ty::Bool,
+            5 => self.reals(),
+            6 => match self.below(3) {
+                0 => Ty::Text,
+                1 => Ty::Unit,
+                _ => Ty::Real,
+            },
+            7 | 8 => Ty::Tuple((0..2 + self.below(2)).map(|_| self.data(depth - 1)).collect()),
+            9 => {
+                let names = ["a", "b'", "width"];
+                let n = 1 + self.below(3);
+                Ty::Record(names[..n].iter().map(|n| (*n, self.data(depth - 1))).collect())
+            }
+            10..=12 => {
+                let n = self.length();
+                Ty::array(n, self.data(depth - 1))
+            }
+            13 => Ty::Maybe(Box::new(self.data(depth - 1))),
+            14 => Ty::List(Box::new(self.data(depth - 1))),
+            _ => Ty::Shape(Box::new(self.data(depth - 1))),
+        }
+    }
+
+    /// A first-order type that holds a Real.
+    pub(super) fn with_reals(&mut self) -> Ty {
+        let ty = self.data(2);
+        match ty.holds_real() {
+            true => ty,
+            false => Ty::pair(Ty::Real, ty),
+        }
+    }
+
+    /// A type all of whose values have one shape.
+    pub(super) fn fixed(&mut self, depth: usize) -> Ty {
+        let ty = self.data(depth);
+        match ty.fixed() {
+            true => ty,
+            false => Ty::Real,
+        }
+    }
+
+    pub(super) fn reals(&mut self) -> Ty {
+        let n = self.length();
+        Ty::reals(n)
+    }
+
+    pub(super) fn length(&mut self) -> usize {
+        [2, 3, 1, 2, 3, 4, 2, 0][self.below(8)]
+    }
+
+    /// A type as it is written.
+    pub(super) fn written(&mut self, ty: &Ty) -> String {
+        match ty {
+            Ty::Real => "Real".into(),
+            Ty::Int => "Int".into(),
+            Ty::Bool => "Bool".into(),
+            Ty::Text => "String".into(),
+            Ty::Unit => "()".into(),
+            Ty::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(|t| self.written(t)).collect();
+                format!("({})", parts.join(", "))
+            }
+            Ty::Record(fields) => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(n, t)| format!("{n}: {}", self.written(t))).collect();
+                format!("{{{}}}", fields.join(", "))
+            }
+            Ty::Array(n, t) => match self.below(2) {
+                0 => format!("[]{}", self.written(t)),
+                _ => format!("[{n}]{}", self.written(t)),
+            },
+            Ty::Maybe(t) => format!("Maybe[{}]", self.written(t)),
+            Ty::List(t) => format!("List[{}]", self.written(t)),
+            Ty::Shape(t) => format!("Shape[{}]", self.written(t)),
+            Ty::Fun(from, to) => format!("({} -> {})", self.written(from), self.written(to)),
+        }
+    }
+}

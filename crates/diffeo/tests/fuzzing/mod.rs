@@ -1,0 +1,6 @@
+//! Programs by chance, and what has to hold of each; the fuzz targets in `fuzz/` use the same.
+
+pub mod derivatives;
+pub mod generate;
+pub mod mutate;
+pub mod probe;
