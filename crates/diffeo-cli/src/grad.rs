@@ -7,9 +7,9 @@ use crate::arguments::{read, record, Refusal};
 use crate::commands::{Setting, Shell};
 use crate::{print, Stop};
 use diffeo::data::{to_json, Field};
-use diffeo::derivative_check::{check, Extent};
+use diffeo::derivative_check::{check, Extent, Report};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
-use diffeo::{Differentiable, ModuleId, RuntimeError};
+use diffeo::{Differentiable, Limits, ModuleId, Options, RuntimeError};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::show::{real, show};
 use diffeo_calculus::ty::Ty;
@@ -21,59 +21,93 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
     let module = shell.checked(&args.file)?;
     let function = function(&mut shell, module, args)?;
-    shell.phase("evaluate", format!("differentiating `{}`", args.entry));
-    let (options, line) = shell.options(args.evaluation.kinks);
-    let shell = &shell;
-    let refused = |error: RuntimeError| {
-        line.clear();
-        shell.report(&[shell.session.explain(&function.entry, &error)]);
-        Stop::Refused
-    };
-    let evaluator = Evaluator::new(&shell.session, &function, options);
-    let mut evaluator = evaluator.map_err(refused)?;
-    let point = match evaluator.point().map_err(refused)? {
-        Some(point) => point,
-        None => {
-            given(&function, &args.at, &shell.setting.limits).map_err(|refusal| match refusal {
+    shell.phase("read", "reading the point".to_string());
+    let given = match args.at.as_slice() {
+        [] => None,
+        at => {
+            Some(given(&function, at, &shell.setting.limits).map_err(|refusal| match refusal {
                 Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
                 Refusal::Input(diagnostics) => {
                     shell.report(&diagnostics);
                     Stop::Refused
                 }
-            })?
+            })?)
         }
     };
-    if let Some((k, _)) = args.jet {
-        let count = numbers(&point).len();
-        if k as usize > count {
-            let reals = if count == 1 { "1 Real".to_string() } else { format!("{count} Reals") };
-            let message =
-                format!("`--jet` asks for {k} variables, but there are {reals} in the point");
-            return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
-        }
-    }
+    shell.phase("evaluate", format!("differentiating `{}`", function.entry.name));
+    let kinks = args.evaluation.kinks;
+    let (options, line) = shell.options(kinks);
+    let mut seen = (0, Vec::new());
+    let found = found(args, &shell, &function, given, options, &mut seen);
+    line.clear();
+    shell.took(seen.0, seen.1, kinks);
+    let found = found.map_err(|error| {
+        shell.report(&[shell.session.explain(&function.entry, &error)]);
+        shell.tell();
+        Stop::Refused
+    })?;
+    shell.phase("write", "writing the result".to_string());
     let json = args.evaluation.json;
-    let out = if args.check {
-        if args.evaluation.kinks == Kinks::Error {
-            // The check itself goes on where the papers' programs stop.
-            evaluator.gradient(&point).map_err(refused)?;
+    let done = match found {
+        Found::Gradient(gradient) => print::text(&gradient_text(&function, &gradient, json)),
+        Found::Taylor(taylor) => print::text(&taylor_text(&function, &taylor, json)),
+        Found::Report(report) => report::print(&shell, &function, &report, json),
+        Found::TooFew(reals) => {
+            let reals =
+                if reals == 1 { "is 1 Real".to_string() } else { format!("are {reals} Reals") };
+            let k = args.jet.map_or(0, |(k, _)| k);
+            let message = format!("`--jet` asks for {k} variables, but there {reals} in the point");
+            Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]))
+        }
+    };
+    shell.tell();
+    done
+}
+
+/// What is to be printed.
+enum Found {
+    Gradient(Gradient),
+    Taylor(Taylor),
+    Report(Box<Report>),
+    /// A point of fewer Reals, of this many, than variables were asked for.
+    TooFew(usize),
+}
+
+/// Does the work; the operations and the warnings are `seen` whatever comes of it.
+fn found(
+    args: &GradArgs,
+    shell: &Shell,
+    function: &Differentiable,
+    given: Option<Value>,
+    options: Options,
+    seen: &mut (u64, Vec<Diagnostic>),
+) -> Result<Found, RuntimeError> {
+    let mut evaluator = Evaluator::new(&shell.session, function, options)?;
+    let found = (|| {
+        let point = match given {
+            Some(point) => point,
+            None => evaluator.point()?.unwrap_or(Value::Unit),
+        };
+        match args.jet {
+            Some((k, _)) if k as usize > numbers(&point).len() => {
+                return Ok(Found::TooFew(numbers(&point).len()));
+            }
+            Some((k, r)) => return evaluator.taylor(&point, k, r).map(Found::Taylor),
+            None => {}
+        }
+        // The check itself goes on where the papers' programs stop.
+        if !args.check || args.evaluation.kinks == Kinks::Error {
+            let gradient = evaluator.gradient(&point)?;
+            if !args.check {
+                return Ok(Found::Gradient(gradient));
+            }
         }
         let extent = Extent { limits: shell.setting.limits.clone(), ..Extent::default() };
-        let report = check(&shell.session, &function, &point, &extent);
-        let report = report.map_err(refused)?;
-        line.clear();
-        return report::print(shell, &function, &report, json);
-    } else if let Some((k, r)) = args.jet {
-        let taylor = evaluator.taylor(&point, k, r);
-        shell.report(&evaluator.take_warnings());
-        taylor_text(&function, &taylor.map_err(refused)?, json)
-    } else {
-        let gradient = evaluator.gradient(&point);
-        shell.report(&evaluator.take_warnings());
-        gradient_text(&function, &gradient.map_err(refused)?, json)
-    };
-    line.clear();
-    print::text(&out)
+        check(&shell.session, function, &point, &extent)
+            .map(|report| Found::Report(Box::new(report)))
+    })();
+    *seen = (evaluator.operations(), evaluator.take_warnings());
+    found
 }
 
 /// The function, with the definition of its point where the command line has none.
@@ -83,6 +117,7 @@ fn function(shell: &mut Shell, module: ModuleId, args: &GradArgs) -> Result<Diff
     let definitions = shell.session.definitions(module);
     let defined = definitions.iter().any(|name| *name == at.as_str());
     let point = (args.at.is_empty() && defined).then_some((module, at.as_str()));
+    shell.phase("check", format!("checking `{entry}`"));
     let function = shell.session.differentiable(module, entry, point);
     shell.flush()?;
     let function = function.ok_or(Stop::Refused)?;
@@ -101,11 +136,7 @@ fn function(shell: &mut Shell, module: ModuleId, args: &GradArgs) -> Result<Diff
 }
 
 /// The point of the command line.
-fn given(
-    function: &Differentiable,
-    at: &[String],
-    limits: &diffeo::Limits,
-) -> Result<Value, Refusal> {
+fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Result<Value, Refusal> {
     let usage = |message: String| {
         let takes = format!("`{}` takes {}", function.entry.name, function.written.0);
         let diagnostic = Diagnostic::error("argument", Span::NONE, message).note(takes);

@@ -179,8 +179,23 @@ fn kinks_and_infinite_derivatives_are_reported() {
         .fails(1, &["error[kink]"]);
     let warned = folder.run(&["grad", "m.deo", "kink", "--at", "0", "--kinks", "warn"]);
     assert!(warned.status == 0 && warned.err.contains("warning[kink]"), "{warned:?}");
+    // The account names kinks that are not to be warned of.
+    let told = folder.run(&["grad", "m.deo", "kink", "--at", "0", "--verbose"]);
+    assert!(told.status == 0 && !told.err.contains("warning"), "{told:?}");
+    assert!(told.err.contains("operations: ") && told.err.contains("abs(0.0)"), "{told:?}");
     let (_, done) = checked(&folder, &["total", "--at", "[]"]);
     assert!(done.status == 1 && done.err.contains("no Real in the point"), "{done:?}");
+}
+
+#[test]
+fn a_check_keeps_to_the_bounds() {
+    let folder = Folder::new().with(
+        "m.deo",
+        "def f(x: Real) = loop y = x for _ < 200000 do sin(y) + x\ndef f_at = 0.5\n",
+    );
+    folder
+        .run(&["grad", "m.deo", "f", "--check", "--timeout", "0.3"])
+        .fails(1, &["error[timeout]"]);
 }
 
 /// Whether the lines of a text are these, where `…` stands for anything; a line `…` for any lines.

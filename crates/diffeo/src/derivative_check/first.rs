@@ -3,7 +3,7 @@
 use super::cells::{Cells, Comparison, Rank};
 use super::differences::{differences, Estimate};
 use super::probes::Probe;
-use super::{part, Checker, Directions, Part, Place};
+use super::{if_defined, part, Checker, Directions, Part, Place};
 use crate::differentiate::numbers;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
@@ -133,9 +133,8 @@ impl Checker<'_> {
         let (f, point, count) = (self.evaluator.value.clone(), self.point, self.y.len());
         let steps = self.steps(probe);
         differences(&values, scales, steps, &mut |t| {
-            // The function need not be defined there.
             let result = self.evaluator.machine.apply(&f, probe.moved(point, t));
-            let numbers = result.ok().map(|y| numbers(&y)).filter(|ys| ys.len() == count);
+            let numbers = if_defined(result)?.map(|y| numbers(&y)).filter(|ys| ys.len() == count);
             Ok(numbers.map(|numbers| weighted(&numbers, &self.outputs)))
         })
     }

@@ -25,6 +25,7 @@ use crate::differentiate::{numbers, Evaluator};
 use crate::session::Differentiable;
 use crate::{Diagnostic, Kinks, Limits, Options, Session};
 use cells::Cells;
+use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
@@ -172,7 +173,9 @@ pub fn check(
 }
 
 fn options(extent: &Extent, kinks: Kinks) -> Options {
-    Options { kinks, limits: extent.limits.clone(), ..Options::default() }
+    let (limits, stack) = (extent.limits.clone(), Options::default().max_stack);
+    let max_stack = limits.memory.as_ref().map_or(stack, |memory| memory.bytes.min(stack));
+    Options { kinks, limits, max_stack, ..Options::default() }
 }
 
 /// The kinks and operations outside their domain at the point.
@@ -366,6 +369,15 @@ impl<'a> Checker<'a> {
         if value.len() != self.y.len() {
             self.values_apart = f64::INFINITY;
         }
+    }
+}
+
+/// The result of a function near the point, where it need not be defined; what ends the check does so.
+fn if_defined<T>(result: Result<T, RuntimeError>) -> Result<Option<T>, RuntimeError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if matches!(error.kind, ErrorKind::Exceeded(_)) => Err(error),
+        Err(_) => Ok(None),
     }
 }
 

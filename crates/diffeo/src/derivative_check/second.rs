@@ -5,7 +5,7 @@
 use super::cells::{Cells, Rank};
 use super::differences::differences;
 use super::probes::Probe;
-use super::{part, Checker, Part, Place};
+use super::{if_defined, part, Checker, Part, Place};
 use crate::differentiate::numbers;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
@@ -200,7 +200,7 @@ impl Checker<'_> {
         let steps = self.steps(&probe);
         let estimates = differences(&here, &scales, steps, &mut |t| {
             let result = self.evaluator.machine.apply(&gradient, probe.moved(point, t));
-            Ok::<_, RuntimeError>(result.ok().map(|g| along(&g)))
+            Ok(if_defined(result)?.map(|g| along(&g)))
         })?;
         for (p, estimate) in estimates.into_iter().enumerate() {
             cells.estimated(place(p), estimate);

@@ -94,6 +94,11 @@ impl<'a> Evaluator<'a> {
         self.session.warnings(&mut self.machine)
     }
 
+    /// How many operations were carried out so far.
+    pub fn operations(&self) -> u64 {
+        self.machine.operations()
+    }
+
     pub(crate) fn global(&mut self, id: GlobalId) -> Result<Value, RuntimeError> {
         self.machine.eval_global(id)
     }
