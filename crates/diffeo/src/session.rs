@@ -150,7 +150,8 @@ impl Session {
 
     /// Loads a program from text under a name; it can import the standard library only.
     pub fn load_text(&mut self, name: &str, text: &str) -> ModuleId {
-        self.module(name, name, text.to_string(), None, false)
+        let stem = name.strip_suffix(".deo").unwrap_or(name);
+        self.module(stem, name, text.to_string(), None, false)
     }
 
     fn library(&mut self, name: &Name) -> Option<ModuleId> {
