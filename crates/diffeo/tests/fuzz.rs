@@ -125,12 +125,12 @@ fn changed_programs_of_the_corpus() {
     let of = |label| labels.get(label).copied().unwrap_or(0);
     assert!(labels.values().sum::<usize>() >= count);
     // Enough of them go all the way.
-    assert!(of("value") > count / 10, "{labels:?}");
+    assert!(of("value") > count / 20, "{labels:?}");
 }
 
 #[test]
 fn generated_programs() {
-    let count = 1500;
+    let count = 1000;
     let labels = all(
         "generated",
         count,
@@ -185,6 +185,7 @@ fn derivatives_of_generated_functions() {
             }
             match derivatives(text, "f", "point", seed, &|| options(Kinks::Ignore)) {
                 Agreement::Agree => "agree",
+                Agreement::Zero => "zero",
                 Agreement::NoNumbers => "no numbers",
                 Agreement::Unstable => "unstable",
             }
