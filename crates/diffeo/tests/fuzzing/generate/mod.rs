@@ -37,7 +37,7 @@ pub fn differentiable(choices: &mut dyn Choices, fuel: usize) -> String {
     let mut generator = Generator::new(choices, fuel);
     let mut text = generator.definitions();
     let from = generator.with_reals();
-    let to = generator.with_reals();
+    let to = Ty::Tuple(vec![generator.with_reals(), Ty::Real, Ty::Real]);
     generator.orders = 1;
     let body = generator.expr_of(&from, &to, "def f");
     text.push_str(&body);
@@ -216,7 +216,9 @@ impl<'c> Generator<'c> {
         if self.fuel == 0 || self.depth >= DEPTH {
             return self.leaf(ty);
         }
-        self.fuel -= 1;
+        // Not all of the fuel for the first of several parts.
+        let (used, whole) = (1 + self.below(self.fuel), self.fuel);
+        self.fuel = used - 1;
         self.depth += 1;
         let term = match self.below(8) {
             0 => self.variable(ty).unwrap_or_else(|| self.leaf(ty)),
@@ -225,6 +227,7 @@ impl<'c> Generator<'c> {
             _ => self.special(ty),
         };
         self.depth -= 1;
+        self.fuel += whole - used;
         term
     }
 
