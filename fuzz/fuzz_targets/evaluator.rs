@@ -19,6 +19,13 @@ use std::time::Duration;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
+/// Shows a generated program that is to be looked at.
+fn look(text: &str) {
+    if std::env::var_os("FUZZ_SHOW").is_some() {
+        println!("{text}");
+    }
+}
+
 /// What a program may take.
 const TIME: Duration = Duration::from_millis(200);
 const BYTES: usize = 400 << 20;
@@ -55,6 +62,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         128..192 => {
             let text = program(&mut choices, fuel);
+            look(&text);
             let Some((mut session, module)) = probe::front_end(&text) else {
                 panic!("a well-typed program is refused:\n{text}")
             };
@@ -62,6 +70,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         192.. => {
             let text = differentiable(&mut choices, fuel);
+            look(&text);
             let sound = probe::front_end(&text).is_some();
             assert!(sound, "a well-typed program is refused:\n{text}");
             derivatives(&text, "f", "point", u64::from(*how), &|| options(Kinks::Ignore));

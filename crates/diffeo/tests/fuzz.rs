@@ -33,7 +33,7 @@ impl Choices for Random {
 }
 
 /// A program may run this long, and use this much memory beyond what is in use.
-const TIME: Duration = Duration::from_millis(30);
+const TIME: Duration = Duration::from_millis(100);
 const BYTES: usize = 400 << 20;
 
 /// No program may take longer than this to be checked and run, on any machine.
@@ -130,12 +130,12 @@ fn changed_programs_of_the_corpus() {
 
 #[test]
 fn generated_programs() {
-    let count = 1500;
+    let count = 1000;
     let labels = all(
         "generated",
         count,
         |random| {
-            let fuel = 4 + random.below(60);
+            let fuel = 4 + random.below(200);
             program(random, fuel)
         },
         |text, _| {
@@ -147,21 +147,20 @@ fn generated_programs() {
             // Reporting kinks changes no value.
             let warned = probe::run(&mut session, module, options(Kinks::Warn));
             let stopped = probe::run(&mut session, module, options(Kinks::Error));
-            let timed = [&ignored, &warned, &stopped].iter().any(|o| {
-                **o == Outcome::Stopped("timeout") || **o == Outcome::Stopped("out-of-memory")
-            });
-            if !timed {
-                assert_eq!(ignored, warned);
-                let kink = ["kink", "outside-domain"].map(Outcome::Stopped).contains(&stopped);
-                assert!(kink || stopped == ignored, "{stopped:?} and not {ignored:?}");
-            }
             // The program as the formatter writes it has the same value.
             let formatted = probe::layout(text).expect("a program without errors has a layout");
             let Some((mut session, module)) = probe::front_end(&formatted) else {
                 panic!("{:?} in\n{formatted}", session_errors(&formatted));
             };
             let again = probe::run(&mut session, module, options(Kinks::Ignore));
-            assert!(again == ignored || timed, "{again:?} and not {ignored:?} of\n{formatted}");
+            let bounded = ["timeout", "out-of-memory"].map(Outcome::Stopped);
+            if [&ignored, &warned, &stopped, &again].into_iter().any(|o| bounded.contains(o)) {
+                return "bounded";
+            }
+            assert_eq!(ignored, warned);
+            let kink = ["kink", "outside-domain"].map(Outcome::Stopped).contains(&stopped);
+            assert!(kink || stopped == ignored, "{stopped:?} and not {ignored:?}");
+            assert!(again == ignored, "{again:?} and not {ignored:?} of\n{formatted}");
             outcome(&ignored)
         },
     );
@@ -176,7 +175,7 @@ fn derivatives_of_generated_functions() {
         "derivatives",
         count,
         |random| {
-            let fuel = 4 + random.below(40);
+            let fuel = 4 + random.below(200);
             differentiable(random, fuel)
         },
         |text, seed| {
@@ -185,13 +184,14 @@ fn derivatives_of_generated_functions() {
             }
             match derivatives(text, "f", "point", seed, &|| options(Kinks::Ignore)) {
                 Agreement::Agree => "agree",
+                Agreement::Zero => "zero",
                 Agreement::NoNumbers => "no numbers",
                 Agreement::Unstable => "unstable",
             }
         },
     );
     let of = |label| labels.get(label).copied().unwrap_or(0);
-    assert!(of("agree") > count * 6 / 10, "{labels:?}");
+    assert!(of("agree") > count / 2, "{labels:?}");
     assert!(of("unstable") < count / 50, "{labels:?}");
 }
 

@@ -12,6 +12,8 @@ use modes::{direction, function, numbers, within, MODES, SECOND};
 pub enum Agreement {
     /// First and second derivatives agree.
     Agree,
+    /// They agree, and the first ones are zero.
+    Zero,
     /// The program stops, or a number is not finite.
     NoNumbers,
     /// The derivatives differ, but they change as much when the point is moved by 1e-9: rounding.
@@ -35,6 +37,7 @@ pub fn derivatives(
     let Some(x) = call(&mut at, [Value::Unit]) else { return Agreement::NoNumbers };
     let Some(y) = call(&mut value, [x.clone()]) else { return Agreement::NoNumbers };
     let (v, w) = (direction(&x, &mut seed), direction(&y, &mut seed));
+    let mut agreement = Agreement::Agree;
     for (order, template, tolerance) in [(1, MODES, 1e-8), (2, SECOND, 1e-6)] {
         let template = template.replace("FUNCTION", &format!("({f})"));
         let modes = |x: &Value| {
@@ -46,6 +49,9 @@ pub fn derivatives(
         let Some(all) = modes(&x) else { return Agreement::NoNumbers };
         let derivatives = if order == 1 {
             assert_eq!(all[6], all[7], "the value and the first coefficient of its series");
+            if all[..6].iter().all(|d| *d == 0.0) {
+                agreement = Agreement::Zero;
+            }
             &all[..6]
         } else {
             &all[..]
@@ -68,7 +74,7 @@ pub fn derivatives(
         }
         panic!("the derivatives differ: {all:?}");
     }
-    Agreement::Agree
+    agreement
 }
 
 /// A function of a program without errors; none if evaluating it stops.

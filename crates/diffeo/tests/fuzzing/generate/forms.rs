@@ -5,7 +5,11 @@ use super::{Generator, Ty};
 impl Generator<'_> {
     /// An expression that does not depend on its type.
     pub(super) fn any(&mut self, ty: &Ty) -> (String, bool) {
-        match self.below(20) {
+        if ty.weight() > 24 {
+            return self.special(ty);
+        }
+        match self.below(22) {
+            20 => self.pullback(ty),
             0..=2 => self.let_value(ty),
             3 => self.let_function(ty),
             4 => {
@@ -58,27 +62,8 @@ impl Generator<'_> {
             }
             14 => {
                 // A function in scope that gives it.
-                let functions: Vec<(String, Ty)> = self
-                    .scope
-                    .iter()
-                    .filter_map(|(name, t)| match t {
-                        Ty::Fun(from, to) if **to == *ty => Some((name.clone(), Ty::clone(from))),
-                        _ => None,
-                    })
-                    .collect();
-                if functions.is_empty() {
-                    return self.special(ty);
-                }
-                let (name, from) = functions[self.below(functions.len())].clone();
-                let hidden = |g: &Self| {
-                    let last = g.scope.iter().rev().find(|(n, _)| *n == name);
-                    last.is_none_or(|(_, t)| *t != Ty::fun(from.clone(), ty.clone()))
-                };
-                if hidden(self) {
-                    return self.special(ty);
-                }
-                let arg = self.expr(&from);
-                (format!("{name}({arg})"), true)
+                let Some((name, from)) = self.callable(ty) else { return self.special(ty) };
+                (format!("{name}({})", self.expr(&from)), true)
             }
             15 if ty.first_order() => {
                 let f = self.function(ty, ty, ty.plain());
@@ -161,8 +146,27 @@ impl Generator<'_> {
         (format!("let {}in {body}", function.replace('\n', " ")), false)
     }
 
+    /// A value and its pullback, for the body to call.
+    fn pullback(&mut self, ty: &Ty) -> (String, bool) {
+        if self.orders >= self.max_orders {
+            return self.special(ty);
+        }
+        self.orders += 1;
+        let (from, to) = (self.data(1), self.fixed(1));
+        let f = self.function(&from, &to, false);
+        let at = self.expr(&from);
+        self.orders -= 1;
+        let (value, back) = (self.name(), self.name());
+        if value == back {
+            return self.leaf(ty);
+        }
+        let bound = vec![(value.clone(), to.clone()), (back.clone(), Ty::fun(to, from))];
+        let body = self.scoped(bound, |g| g.expr(ty));
+        (format!("let ({value}, {back}) = vjp({f}, {at}) in {body}"), false)
+    }
+
     fn case(&mut self, ty: &Ty) -> String {
-        let of = self.data(1);
+        let of = self.ty(1);
         match self.below(6) {
             0 | 1 => {
                 let maybe = self.expr(&Ty::Maybe(Box::new(of.clone())));

@@ -37,7 +37,7 @@ pub fn differentiable(choices: &mut dyn Choices, fuel: usize) -> String {
     let mut generator = Generator::new(choices, fuel);
     let mut text = generator.definitions();
     let from = generator.with_reals();
-    let to = generator.with_reals();
+    let to = Ty::Tuple(vec![generator.with_reals(), Ty::Real, Ty::Real]);
     generator.orders = 1;
     let body = generator.expr_of(&from, &to, "def f");
     text.push_str(&body);
@@ -216,7 +216,9 @@ impl<'c> Generator<'c> {
         if self.fuel == 0 || self.depth >= DEPTH {
             return self.leaf(ty);
         }
-        self.fuel -= 1;
+        // Not all of the fuel for the first of several parts.
+        let (used, whole) = (1 + self.below(self.fuel), self.fuel);
+        self.fuel = used - 1;
         self.depth += 1;
         let term = match self.below(8) {
             0 => self.variable(ty).unwrap_or_else(|| self.leaf(ty)),
@@ -225,6 +227,7 @@ impl<'c> Generator<'c> {
             _ => self.special(ty),
         };
         self.depth -= 1;
+        self.fuel += whole - used;
         term
     }
 
@@ -288,22 +291,40 @@ impl<'c> Generator<'c> {
 
     /// A variable of this type, or a part of one.
     fn variable(&mut self, ty: &Ty) -> Option<(String, bool)> {
-        let mut found: Vec<String> = Vec::new();
-        for (i, (name, t)) in self.scope.iter().enumerate() {
-            if self.scope[i + 1..].iter().any(|(inner, _)| inner == name) {
-                continue;
-            }
-            t.parts(name, 2, &mut |path, part| {
-                if part == ty {
-                    found.push(path.to_string());
-                }
-            });
-        }
+        let mut found = self.reachable(|t| (t == ty).then_some(()));
         if found.is_empty() {
             return None;
         }
         // The innermost ones more often.
         let (a, b) = (self.below(found.len()), self.below(found.len()));
-        Some((found.swap_remove(a.max(b)), true))
+        Some((found.swap_remove(a.max(b)).0, true))
+    }
+
+    /// A function in scope that gives this type, with what it takes.
+    fn callable(&mut self, ty: &Ty) -> Option<(String, Ty)> {
+        let mut found = self.reachable(|t| match t {
+            Ty::Fun(from, to) if **to == *ty => Some(Ty::clone(from)),
+            _ => None,
+        });
+        if found.is_empty() {
+            return None;
+        }
+        let i = self.below(found.len());
+        Some(found.swap_remove(i))
+    }
+
+    /// The variables, and the parts of variables, of the types that `wanted` takes.
+    fn reachable<T>(&self, wanted: impl Fn(&Ty) -> Option<T>) -> Vec<(String, T)> {
+        let mut found = Vec::new();
+        for (i, (name, t)) in self.scope.iter().enumerate() {
+            if self.scope[i + 1..].iter().all(|(inner, _)| inner != name) {
+                t.parts(name, 2, &mut |path, part| {
+                    if let Some(what) = wanted(part) {
+                        found.push((path.to_string(), what));
+                    }
+                });
+            }
+        }
+        found
     }
 }

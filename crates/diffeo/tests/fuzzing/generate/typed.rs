@@ -127,10 +127,18 @@ impl Generator<'_> {
             }
             14 | 15 => (format!("real({})", self.expr(&Ty::Int)), true),
             16 => (format!("{} % 3.0", self.operand(&Ty::Real)), false),
-            17 => {
-                let x = self.operand(&Ty::Real);
-                (format!("2 * {x} + 1"), false)
-            }
+            17 => match self.below(2) {
+                0 => (format!("2 * {} + 1", self.operand(&Ty::Real)), false),
+                // Indices and bounds that are computed.
+                _ => {
+                    let (xs, i) = (self.operand(&Ty::reals(n)), self.operand(&Ty::Int));
+                    match self.below(3) {
+                        0 => (format!("{xs}[bit_and({i}, 7) % {n}]"), true),
+                        1 => (format!("sum({xs}[bit_and({i}, 7) % {n}..{n}])"), true),
+                        _ => (format!("sum([sq(o) for o in take(bit_and({i}, 7) % {n}, {xs})])"), true),
+                    }
+                }
+            },
             18 => {
                 // An array whose length depends on its elements.
                 let p = self.function(&Ty::Real, &Ty::Bool, true);

@@ -49,6 +49,14 @@ impl Ty {
         }
     }
 
+    /// How many parts its values have, about.
+    pub fn weight(&self) -> usize {
+        match self {
+            Ty::Array(n, t) => n * t.weight() + 1,
+            other => other.below().iter().map(|t| t.weight()).sum::<usize>() + 1,
+        }
+    }
+
     /// Whether it holds no function.
     pub fn first_order(&self) -> bool {
         !matches!(self, Ty::Fun(..)) && self.below().iter().all(|t| t.first_order())
@@ -118,9 +126,15 @@ impl Ty {
 impl Generator<'_> {
     /// A type, perhaps of functions.
     pub(super) fn ty(&mut self, depth: usize) -> Ty {
-        match self.below(8) {
-            7 if depth > 0 => Ty::fun(self.data(depth - 1), self.data(depth - 1)),
-            _ => self.data(depth),
+        if depth == 0 || self.below(8) < 6 {
+            return self.data(depth);
+        }
+        let function = Ty::fun(self.data(depth - 1), self.data(depth - 1));
+        match self.below(6) {
+            0 => Ty::array(1 + self.below(2), function),
+            1 => Ty::pair(function, self.data(depth - 1)),
+            2 => Ty::Maybe(Box::new(function)),
+            _ => function,
         }
     }
 
