@@ -98,7 +98,8 @@ impl Shell {
             kinks,
             trace: Box::new(move |text| traced.suspend(|| messages.trace(text))),
             progress: Box::new(move |report| shown.show(report)),
-            max_stack: limits.memory.map_or(stack, |memory| memory.bytes.min(stack)),
+            // However little memory there may be, it is not the depth of calls that is to blame.
+            max_stack: limits.memory.map_or(stack, |memory| memory.bytes.clamp(1 << 20, stack)),
             limits,
         };
         (options, line)
@@ -239,6 +240,7 @@ pub fn check(args: &CheckArgs, setting: Setting) -> Result<(), Stop> {
             done = Err(stop);
         }
     }
+    shell.tell();
     done
 }
 
@@ -250,7 +252,7 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
         return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
     }
     let module = shell.load(&args.file)?;
-    match args.form {
+    let shown = match args.form {
         Form::Ast => {
             let text = shell.session.show_ast(module);
             // The tree of what could be read is shown all the same.
@@ -262,7 +264,9 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             shell.session.check();
             let text = shell.session.show_types(module, args.entry.as_deref());
             let checked = shell.flush();
-            print::text(&text)?;
+            if !text.is_empty() {
+                print::text(&text)?;
+            }
             checked
         }
         Form::Core => {
@@ -272,5 +276,7 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             shell.flush()?;
             print::text(&text.ok_or(Stop::Refused)?)
         }
-    }
+    };
+    shell.tell();
+    shown
 }

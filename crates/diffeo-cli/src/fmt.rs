@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub fn fmt(args: &FmtArgs, messages: Messages) -> Result<(), Stop> {
     let mut done = Ok(());
     for path in &args.files {
+        watch::doing(format!("formatting {}", path.display()), false);
         let formatted = if path.as_os_str() == "-" { input(args) } else { file(path, args.check) };
         match formatted {
             Ok(()) => {}

@@ -37,9 +37,8 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and versions come here too, with status 0. Nothing is left to say if printing
-            // fails.
-            let _ = error.print();
+            // Help and versions come here too, with status 0.
+            render::usage(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

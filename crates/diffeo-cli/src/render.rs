@@ -77,6 +77,24 @@ impl Messages {
     }
 }
 
+/// Writes what the parser of the command line has to say: help, or what is wrong.
+pub fn usage(error: &clap::Error) {
+    let words: Vec<String> = std::env::args().collect();
+    let json = words.iter().any(|word| word == "--message-format=json")
+        || words.windows(2).any(|two| two[0] == "--message-format" && two[1] == "json");
+    // Nothing is left to say if printing fails.
+    if !json || !error.use_stderr() {
+        let _ = error.print();
+        return;
+    }
+    let text = error.to_string();
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let message = first.strip_prefix("error: ").unwrap_or(first);
+    let d = Diagnostic::error("usage", Span::NONE, message).help(rest.trim());
+    let messages = Messages { format: MessageFormat::Json, colored: false };
+    messages.report(&SourceMap::default(), &[d]);
+}
+
 /// The word for a severity.
 fn kind(severity: Severity) -> &'static str {
     match severity {

@@ -85,7 +85,10 @@ fn watch(limits: &Limits, messages: Messages) {
         match (limits.check(), since) {
             (Ok(()), _) => since = None,
             (Err(bound), None) => since = Some((bound, Instant::now())),
-            (Err(_), Some((bound, start))) if start.elapsed() > GRACE => {
+            (Err(_), Some((bound, start)))
+                if start.elapsed() > GRACE
+                    || far_beyond(limits) && IDLE.load(Ordering::Relaxed) =>
+            {
                 let doing = DOING.lock().map_or(String::new(), |d| d.clone());
                 let message = format!("{}, while {doing}", bound.message());
                 let error = Diagnostic::error(bound.code(), Span::NONE, message);
@@ -95,6 +98,11 @@ fn watch(limits: &Limits, messages: Messages) {
             (Err(_), Some(_)) => {}
         }
     }
+}
+
+/// Whether much more memory is in use than there may be.
+fn far_beyond(limits: &Limits) -> bool {
+    limits.memory.is_some_and(|memory| in_use() / 3 > memory.bytes / 2)
 }
 
 /// Nine tenths of the machine's or the container's memory, where it can be known.

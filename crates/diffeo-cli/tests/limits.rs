@@ -159,3 +159,21 @@ fn completions_and_man_pages_are_generated() {
     }
     folder.run(&["man", "--dir", "nowhere"]).fails(1, &["error[output]", "nowhere"]);
 }
+
+#[test]
+fn wrong_usage_is_json_too() {
+    let folder = Folder::new().with("a.deo", "def main = 1\n");
+    for args in [
+        &["run"][..],
+        &["run", "a.deo", "--bogus"],
+        &["bogus"],
+        &["run", "a.deo", "--timeout", "x"],
+    ] {
+        let done = folder.run(&[args, &["--message-format", "json"]].concat());
+        assert_eq!(done.status, 2, "{done:?}");
+        let lines = json_lines(&done.err);
+        assert!(lines.len() == 1 && lines[0]["code"] == "usage", "{lines:?}");
+    }
+    let done = folder.run(&["check", "a.deo", "-v"]);
+    assert!(done.status == 0 && done.err.contains("time: check"), "{done:?}");
+}

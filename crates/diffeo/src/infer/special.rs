@@ -114,7 +114,8 @@ impl Infer<'_> {
 
     pub(super) fn apply_derivatives(&mut self, fun: ExprId, arg: ExprId) -> Ty {
         let Some(parts) = self.special_arguments(fun, arg, 2) else { return Ty::Error };
-        let r = self.literal(parts[0], "derivatives", 10_000);
+        // The coefficients of higher orders, which are divided by the factorial, underflow.
+        let r = self.literal(parts[0], "derivatives", 128);
         self.set(parts[0], &Ty::Int);
         let because = Because::Argument { fun: self.span(fun), name: Some("derivatives".into()) };
         self.check(parts[1], &Ty::fun(Ty::Real, Ty::Real), &because);

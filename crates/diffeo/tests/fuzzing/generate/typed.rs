@@ -135,7 +135,10 @@ impl Generator<'_> {
                     match self.below(3) {
                         0 => (format!("{xs}[bit_and({i}, 7) % {n}]"), true),
                         1 => (format!("sum({xs}[bit_and({i}, 7) % {n}..{n}])"), true),
-                        _ => (format!("sum([sq(o) for o in take(bit_and({i}, 7) % {n}, {xs})])"), true),
+                        _ => (
+                            format!("sum([sq(o) for o in take(bit_and({i}, 7) % {n}, {xs})])"),
+                            true,
+                        ),
                     }
                 }
             },
