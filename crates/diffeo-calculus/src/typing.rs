@@ -327,6 +327,13 @@ pub fn declares_real(ty: &Ty, program: &Program) -> bool {
     found
 }
 
+/// Whether a type mentions Real, itself or in a declaration.
+pub fn mentions_real(ty: &Ty, program: &Program) -> bool {
+    let mut found = false;
+    parts(ty, &mut |part| found |= *part == Ty::Real);
+    found || declares_real(ty, program)
+}
+
 /// Whether no function is in values of the type. The arguments of a variant type count even if it
 /// makes no use of them.
 pub fn first_order(ty: &Ty, program: &Program) -> bool {

@@ -38,6 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   diffeo run train.deo --arg rate=0.1 --arg table=points.csv
   diffeo eval 'grad(fn x -> x ^ 2)(3.0)'
+  diffeo grad train.deo loss --at '[0.5, 1.0]' --check
   diffeo check train.deo
 
 Exit status: 0 if all went well, 1 if the program was refused or stopped or an input could
@@ -50,6 +51,8 @@ pub enum Command {
     Run(RunArgs),
     /// Evaluate an expression and print the result
     Eval(EvalArgs),
+    /// Differentiate a function of a program at a point, or check its derivatives
+    Grad(GradArgs),
     /// Check programs without running them
     Check(CheckArgs),
     /// Lay programs out in the one format
@@ -121,6 +124,78 @@ pub struct EvalArgs {
     /// How to evaluate it.
     #[command(flatten)]
     pub evaluation: Evaluation,
+}
+
+const GRAD_EXAMPLES: &str = "\
+Examples:
+  diffeo grad model.deo loss                           at the point that `def loss_at = …` gives
+  diffeo grad model.deo f --at '[1.0, 2.0]'            the argument of f; of f(x, y) the pair
+  diffeo grad model.deo loss --at w=0.5 --at table=points.csv:skip=1
+  diffeo grad model.deo loss --at w=0.5 --check        all modes, and differences
+  diffeo grad model.deo f --at 0.5 --jet 1,4 --json    derivatives 0 to 4
+
+A function may take and give any data. One that gives a Real has a gradient, of the shape of the
+point; any other has a gradient for each Real of its value, named by its place in it: `.0[3]` is
+component 0, element 3. With --json: {\"value\": …, \"gradient\": …}, or
+{\"value\": …, \"jacobian\": [{\"of\": \".0[3]\", \"gradient\": …}, …]}.
+
+--jet K,R takes the first K Reals of the point as the variables, in the order in which the point is
+printed, and gives for each Real of the value the derivatives by them up to order R, in the
+lexicographic order of their multi-indices: (0, 2) is the second derivative by the second one.
+
+--check compares the modes of differentiation, each with each: reverse mode, pullbacks, gradients of
+inner products, forward mode, Taylor coefficients; for second derivatives every nesting of two of
+reverse, forward and Taylor. It compares them with extrapolated differences, too. It goes through all
+components of the derivative; of a function of more than 64 Reals, or one that takes long, through a
+fixed sample, and through random directions in which all take part. Modes agree if they are within
+1e-9 of each other, relative to the largest absolute value met in the computation: values, derivatives
+and all that comes between. Differences agree if they are within 1e-6 of the modes, relative to value
+and derivative, or to the largest value met where rounding does not let them be more exact. What is
+not finite agrees with nothing. The exit status is 1 if something disagrees.";
+
+/// `diffeo grad`
+#[derive(Args, Debug)]
+#[command(after_help = GRAD_EXAMPLES)]
+pub struct GradArgs {
+    /// The program, a .deo file
+    pub file: PathBuf,
+
+    /// The function to differentiate
+    #[arg(value_name = "ENTRY")]
+    pub entry: String,
+
+    /// The point: JSON or a data file as for `run --arg`, for the whole argument or, as NAME=VALUE,
+    /// for a field of a record; without it the definition ENTRY_at of the program
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub at: Vec<String>,
+
+    /// Give all derivatives by K variables up to order R
+    #[arg(long, value_name = "K,R", value_parser = jet, conflicts_with = "check")]
+    pub jet: Option<(u32, u32)>,
+
+    /// Compare the derivatives of all modes, and differences
+    #[arg(long)]
+    pub check: bool,
+
+    /// How to evaluate it.
+    #[command(flatten)]
+    pub evaluation: Evaluation,
+}
+
+/// The most variables, and the highest order, of `--jet`.
+const LARGEST_JET: u32 = 64;
+
+fn jet(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text
+        .split_once(',')
+        .and_then(|(k, r)| Some((k.trim().parse::<u32>().ok()?, r.trim().parse::<u32>().ok()?)));
+    let fits = |n: u32| n <= LARGEST_JET;
+    match numbers {
+        Some((k, r)) if k > 0 && fits(k) && fits(r) => Ok((k, r)),
+        _ => Err(format!(
+            "it is written K,R: from 1 to {LARGEST_JET} variables, an order from 0 to {LARGEST_JET}"
+        )),
+    }
 }
 
 /// How to evaluate a program and print its result.

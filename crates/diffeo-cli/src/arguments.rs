@@ -1,10 +1,11 @@
-//! From `--arg name=value` to the argument of the entry.
+//! From `--arg name=value` to the argument of the entry, and from `--at` to a point.
 //!
 //! An entry is a constant, takes `()`, or takes a record, each field of which is a parameter.
 
 use diffeo::data::{read_argument, Field, Place, Target};
 use diffeo::{Entry, Limits};
 use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use std::cell::Cell;
@@ -28,7 +29,7 @@ pub fn argument(
         return no_parameters(entry, args).map(|()| None);
     };
     if let Ty::Record(fields) = &function.0 {
-        return record(entry, fields, args, limits).map(Some);
+        return record(entry, fields, args, "--arg", limits).map(Some);
     }
     // A session makes no entry of a function of anything else but `()`.
     no_parameters(entry, args).map(|()| Some(Value::Unit))
@@ -45,10 +46,12 @@ fn no_parameters(entry: &Entry, args: &[(String, String)]) -> Result<(), Refusal
     }
 }
 
-fn record(
+/// The record of parameters, given field by field with this option.
+pub fn record(
     entry: &Entry,
     fields: &[(Name, Ty)],
     args: &[(String, String)],
+    option: &str,
     limits: &Limits,
 ) -> Result<Value, Refusal> {
     let datas = &entry.program.datas;
@@ -65,7 +68,7 @@ fn record(
     let mut wrong = Vec::new();
     for (i, (arg, _)) in args.iter().enumerate() {
         if args[..i].iter().any(|(earlier, _)| earlier == arg) {
-            let message = format!("`--arg {arg}` is given more than once");
+            let message = format!("`{option} {arg}` is given more than once");
             wrong.push(Diagnostic::error("argument", Span::NONE, message));
         } else if !fields.iter().any(|(field, _)| *field == arg.as_str()) {
             let message = format!("`{name}` has no parameter `{arg}`");
@@ -82,7 +85,7 @@ fn record(
         wrong.push(
             Diagnostic::error("argument", entry.span, message)
                 .note(parameters())
-                .help(format!("give it with `--arg {field}=…`")),
+                .help(format!("give it with `{option} {field}=…`")),
         );
     }
     let from_input = |(field, ty): &&(Name, Ty)| {
@@ -101,22 +104,15 @@ fn record(
     let mut values = Vec::new();
     for (field, ty) in fields {
         let Some((_, text)) = given(field) else { continue };
-        let exceeded = Cell::new(None);
-        let check = || {
-            limits.check().map_err(|bound| {
-                exceeded.set(Some(bound));
-                io::Error::other(bound.message())
-            })
-        };
         let place = Field { name: field, ty, written: Some(written(field)) };
-        match (read_argument(text, &place, datas, &check), exceeded.get()) {
-            (Ok(value), _) => values.push(value),
-            (Err(_), Some(bound)) => {
-                let message = format!("{}, while reading `{field}`", bound.message());
-                wrong.push(Diagnostic::error(bound.code(), Span::NONE, message));
-                break;
+        match read(text, &place, datas, limits) {
+            Ok(value) => values.push(value),
+            Err(diagnostic) => {
+                wrong.push(*diagnostic);
+                if limits.check().is_err() {
+                    break;
+                }
             }
-            (Err(error), None) => wrong.push(error.to_diagnostic(datas)),
         }
     }
     if wrong.is_empty() {
@@ -124,4 +120,29 @@ fn record(
     } else {
         Err(Refusal::Input(wrong))
     }
+}
+
+/// Reads a value that the command line gives, within the bounds of the run.
+pub fn read(
+    text: &str,
+    field: &Field<'_>,
+    datas: &[DataDecl],
+    limits: &Limits,
+) -> Result<Value, Box<Diagnostic>> {
+    let exceeded = Cell::new(None);
+    let check = || {
+        limits.check().map_err(|bound| {
+            exceeded.set(Some(bound));
+            io::Error::other(bound.message())
+        })
+    };
+    read_argument(text, field, datas, &check).map_err(|error| {
+        Box::new(match exceeded.get() {
+            Some(bound) => {
+                let message = format!("{}, while reading `{}`", bound.message(), field.name);
+                Diagnostic::error(bound.code(), Span::NONE, message)
+            }
+            None => error.to_diagnostic(datas),
+        })
+    })
 }

@@ -67,6 +67,7 @@ impl Shell {
         }
     }
 
+    /// Loads a program that has no errors.
     pub fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         let module = self.load(path)?;
         self.session.check();
@@ -113,19 +114,24 @@ impl Shell {
         let (options, line) = self.options(how.kinks);
         let run = self.session.run_with(entry, arg, options);
         line.clear();
-        self.account.operations += run.operations;
-        let (kinks, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
-            run.warnings.into_iter().partition(|w| ["kink", "outside-domain"].contains(&w.code));
-        if how.kinks != Kinks::Ignore {
-            self.report(&kinks);
-        }
-        self.account.kinks.extend(kinks);
-        self.report(&others);
+        self.took(run.operations, run.warnings, how.kinks);
         if let Err(error) = &run.result {
             self.report(std::slice::from_ref(error));
             self.tell();
         }
         run.result.map_err(|_| Stop::Refused)
+    }
+
+    /// Writes what a run warned of, and keeps it for the account.
+    pub fn took(&mut self, operations: u64, warnings: Vec<Diagnostic>, shown: Kinks) {
+        self.account.operations += operations;
+        let (kinks, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
+            warnings.into_iter().partition(|w| ["kink", "outside-domain"].contains(&w.code));
+        if shown != Kinks::Ignore {
+            self.report(&kinks);
+        }
+        self.account.kinks.extend(kinks);
+        self.report(&others);
     }
 
     /// Tells what was done, if that is asked for.
@@ -140,6 +146,7 @@ impl Shell {
         }
     }
 
+    /// Writes what is wrong with the command line.
     pub fn usage(&self, diagnostics: &[Diagnostic]) -> Stop {
         self.report(diagnostics);
         Stop::Usage

@@ -10,6 +10,7 @@ mod arguments;
 mod commands;
 mod excerpt;
 mod fmt;
+mod grad;
 mod print;
 mod progress;
 mod render;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => commands::run(&args, setting),
         Command::Eval(args) => commands::eval(&args, setting),
+        Command::Grad(args) => grad::grad(&args, setting),
         Command::Check(args) => commands::check(&args, setting),
         Command::Fmt(args) => fmt::fmt(&args, messages),
         Command::Show(args) => commands::show(&args, setting),

@@ -9,7 +9,7 @@ use std::process::Stdio;
 #[test]
 fn every_command_explains_itself() {
     let folder = Folder::new();
-    for command in ["", "run", "eval", "check", "fmt", "show", "completions", "man"] {
+    for command in ["", "run", "eval", "grad", "check", "fmt", "show", "completions", "man"] {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let done = folder.run(&args);
         assert_eq!((done.status, &*done.err), (0, ""));
@@ -38,6 +38,7 @@ fn wrong_usage_has_status_2() {
         &["run", "a.deo", "--out", "a.txt"],
         &["run", "a.deo", "--out", "a.gz"],
         &["run", "a.deo", "--color", "blue"],
+        &["grad", "a.deo"],
         &["check"],
         &["fmt"],
         &["show", "a.deo", "--as", "flat"],
@@ -59,6 +60,7 @@ fn programs_that_cannot_be_read_have_status_1() {
         for command in ["run", "check", "show"] {
             folder.run(&[command, file]).fails(1, &["error[", file, reason]);
         }
+        folder.run(&["grad", file, "f"]).fails(1, &["error[", file, reason]);
     }
 }
 

@@ -220,6 +220,18 @@ impl Db {
         &self.datas[d.0 as usize]
     }
 
+    /// What to say where a module lacks something, if it stands before one of the standard library.
+    pub fn hidden_library(&self, module: ModuleId) -> Option<String> {
+        let module = self.module(module);
+        let hides = !module.std && crate::library::source(&module.name).is_some();
+        hides.then(|| {
+            let file = self.sources.name(module.file);
+            format!(
+                "this is the module of the file {file}, which hides that of the standard library"
+            )
+        })
+    }
+
     /// Adds a message.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);

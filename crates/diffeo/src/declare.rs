@@ -214,6 +214,7 @@ fn import_names(db: &mut Db, module: ModuleId, import: &Import) {
             if let Some(hint) = hint {
                 d = d.help(format!("did you mean `{hint}`?"));
             }
+            d.notes.extend(db.hidden_library(from));
             db.report(d);
             continue;
         }

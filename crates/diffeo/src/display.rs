@@ -11,12 +11,25 @@ pub struct Printer<'a> {
     names: HashMap<TyVar, String>,
     taken: Vec<String>,
     sizes: Vec<SizeVar>,
+    /// Whether declared types are written with their modules.
+    qualified: bool,
 }
 
 impl<'a> Printer<'a> {
     /// A printer without names so far.
     pub fn new(db: &'a Db) -> Self {
-        Printer { db, names: HashMap::new(), taken: Vec::new(), sizes: Vec::new() }
+        Printer {
+            db,
+            names: HashMap::new(),
+            taken: Vec::new(),
+            sizes: Vec::new(),
+            qualified: false,
+        }
+    }
+
+    /// A printer that writes declared types with their modules.
+    pub fn qualified(db: &'a Db) -> Self {
+        Printer { qualified: true, ..Printer::new(db) }
     }
 
     /// The type as text.
@@ -120,7 +133,11 @@ impl<'a> Printer<'a> {
                 self.write(&t, true, out);
             }
             Ty::Data(d, ts) => {
-                out.push_str(&self.db.data(d).name);
+                let data = self.db.data(d);
+                if self.qualified {
+                    let _ = write!(out, "{}.", self.db.module(data.module).name);
+                }
+                out.push_str(&data.name);
                 if !ts.is_empty() {
                     out.push('[');
                     self.list(ts.iter(), out);

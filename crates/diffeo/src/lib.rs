@@ -11,6 +11,8 @@ pub struct Readme;
 pub mod data;
 mod db;
 mod declare;
+pub mod derivative_check;
+pub mod differentiate;
 mod display;
 mod elaborate;
 mod embed;
@@ -24,7 +26,9 @@ mod types;
 
 pub use db::ModuleId;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
-pub use diffeo_calculus::eval::{Exceeded, Kinks, Limits, MemoryLimit, Options, Progress};
+pub use diffeo_calculus::eval::{
+    Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
+};
 pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
 pub use message::{Message, Note, Place};
-pub use session::{Entry, LoadError, Run, Session};
+pub use session::{Differentiable, Entry, LoadError, Run, Session};

@@ -450,6 +450,7 @@ impl Resolver<'_> {
                             if let Some(found) = hint {
                                 d = d.help(format!("did you mean `{name}.{found}`?"));
                             }
+                            d.notes.extend(self.db.hidden_library(module));
                             self.db.report(d);
                         }
                     }

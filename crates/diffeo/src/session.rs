@@ -3,12 +3,14 @@
 //! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in
 //! debug builds) → evaluate.
 
+mod differentiable;
+
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
-use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeWarning};
+use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{Program, Ty};
@@ -16,6 +18,8 @@ use diffeo_syntax::ast::{self, Item};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+pub use differentiable::Differentiable;
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.
@@ -146,7 +150,8 @@ impl Session {
 
     /// Loads a program from text under a name; it can import the standard library only.
     pub fn load_text(&mut self, name: &str, text: &str) -> ModuleId {
-        self.module(name, name, text.to_string(), None, false)
+        let stem = name.strip_suffix(".deo").unwrap_or(name);
+        self.module(stem, name, text.to_string(), None, false)
     }
 
     fn library(&mut self, name: &Name) -> Option<ModuleId> {
@@ -497,15 +502,7 @@ impl Session {
 
     fn elaborated(&self, def: DefId) -> (Program, GlobalId) {
         let (program, global) = elaborate::elaborate(&self.db, def);
-        if cfg!(debug_assertions) {
-            let violations = diffeo_calculus::lint::lint(&program);
-            assert!(
-                violations.is_empty(),
-                "elaboration made a Core program that does not lint:\n{}\n{}",
-                violations.join("\n"),
-                diffeo_calculus::print::print(&program)
-            );
-        }
+        lint(&program);
         (program, global)
     }
 
@@ -643,19 +640,39 @@ impl Session {
             Ty::Fun(_) => machine.apply(&value, arg.unwrap_or(Value::Unit)),
             _ => Ok(value),
         });
-        let warnings = machine.take_warnings();
         Run {
-            result: result.map_err(|e| {
-                let mut d = e.to_diagnostic();
-                if d.code == "size-mismatch" && e.trace.is_empty() && !entry.fields.is_empty() {
-                    let fields: Vec<String> =
-                        entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
-                    d = d.note(format!("`{}` takes {}", entry.name, fields.join(", ")));
-                }
-                d
-            }),
-            warnings: warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
+            result: result.map_err(|e| self.explain(entry, &e)),
+            warnings: self.warnings(&mut machine),
             operations: machine.operations(),
         }
+    }
+
+    /// The message for what stopped an entry.
+    pub fn explain(&self, entry: &Entry, error: &RuntimeError) -> Diagnostic {
+        let mut d = error.to_diagnostic();
+        if d.code == "size-mismatch" && error.trace.is_empty() && !entry.fields.is_empty() {
+            let fields: Vec<String> =
+                entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
+            d = d.note(format!("`{}` takes {}", entry.name, fields.join(", ")));
+        }
+        d
+    }
+
+    /// The messages for what a machine warned of since it was last asked.
+    pub(crate) fn warnings(&self, machine: &mut Machine) -> Vec<Diagnostic> {
+        machine.take_warnings().iter().map(RuntimeWarning::to_diagnostic).collect()
+    }
+}
+
+/// In debug builds, stops at a program that elaboration should not have made.
+fn lint(program: &Program) {
+    if cfg!(debug_assertions) {
+        let violations = diffeo_calculus::lint::lint(program);
+        assert!(
+            violations.is_empty(),
+            "elaboration made a Core program that does not lint:\n{}\n{}",
+            violations.join("\n"),
+            diffeo_calculus::print::print(program)
+        );
     }
 }

@@ -1,13 +1,10 @@
 //! Every case of `tests/lang`: values, messages, and derivatives in every mode.
 
-#[path = "support/modes.rs"]
-mod modes;
 mod support;
 
-use diffeo::{Kinks, Options};
-use diffeo_calculus::leaves;
-use diffeo_calculus::value::Value;
-use modes::{direction, function, numbers, within, MODES, SECOND};
+use diffeo::derivative_check::{self, Extent};
+use diffeo::differentiate::{numbers, Evaluator};
+use diffeo::{Kinks, Options, RuntimeError, Session};
 use support::{corpus, judge, run, Case};
 
 #[test]
@@ -25,101 +22,39 @@ fn the_corpus_gives_what_it_says() {
     assert!(cases.len() >= 300, "the corpus has only {} cases", cases.len());
 }
 
-/// The values on the line that differences are taken of.
-const LINE: &str = "
-(fn (x, v, w, t) -> let f = FUNCTION in inner(w, f(add(x, scale(t, v)))))";
-
-const GRADIENT: &str = "(fn (x, w) -> let (y, pullback) = vjp(FUNCTION, x) in pullback(w))";
-
-fn size(value: &Value) -> u64 {
-    let mut n = 0;
-    let _ = leaves::each_leaf(value, &mut |_| {
-        n += 1;
-        Ok::<_, String>(())
-    });
-    n
-}
-
-/// Central differences of `line` at 0, extrapolated twice (Richardson).
-fn differences(line: &mut dyn FnMut(f64) -> Result<f64, String>) -> Result<(f64, f64), String> {
-    let mut best = (f64::NAN, f64::INFINITY);
-    let mut scale = 0.0f64;
-    for start in [1e-1, 1e-2, 1e-3] {
-        let mut rows: Vec<f64> = Vec::new();
-        for k in 0..4 {
-            let h = start / 2f64.powi(k);
-            let (a, b) = (line(h)?, line(-h)?);
-            scale = scale.max(a.abs()).max(b.abs());
-            rows.push((a - b) / (2.0 * h));
-        }
-        let mut order = 4.0;
-        while rows.len() > 1 {
-            let next: Vec<f64> =
-                rows.windows(2).map(|w| (order * w[1] - w[0]) / (order - 1.0)).collect();
-            let error = (next[next.len() - 1] - rows[rows.len() - 1]).abs();
-            if error < best.1 {
-                best = (next[next.len() - 1], error);
-            }
-            rows = next;
-            order *= 4.0;
-        }
-    }
-    Ok((best.0, scale))
-}
-
+/// Checks the derivatives of an expression, a function, at another one; gives the operations of value and
+/// gradient as a multiple of the program's.
 fn check(case: &Case, f: &str, at: &str, first_only: bool) -> Result<f64, String> {
-    let of = |text: &str| function(&case.text, text, Options::default());
-    let put = |template: &str| of(&template.replace("FUNCTION", &format!("({f})")));
-    let mut point = of(&format!("(fn () -> {at})"))?;
-    let x = point.call([Value::Unit])?;
-    let mut primal = of(&format!("({f})"))?;
-    let y = primal.call([x.clone()])?;
-    let operations = primal.machine.operations();
-    let mut seed = 42;
-    // Reverse mode costs a constant times the program, plus the sizes of point and value.
-    let w = direction(&y, &mut seed);
-    let mut gradient = put(GRADIENT)?;
-    gradient.call([x.clone(), w])?;
-    let allowed = operations + size(&x) + size(&y) + 20;
-    let ratio = gradient.machine.operations() as f64 / allowed as f64;
-    if ratio > 25.0 {
-        return Err(format!(
-            "reverse mode takes {} operations, the program {operations}",
-            gradient.machine.operations()
-        ));
+    let mut session = Session::new();
+    let module = session.load_text("case.deo", &case.text);
+    session.check();
+    let function = session.expression(Some(module), f);
+    let point = function.and_then(|_| session.expression(Some(module), at));
+    let function =
+        function.zip(point).and_then(|(f, x)| session.differentiable(f, "it", Some((x, "it"))));
+    let Some(function) = function else { return Err(format!("{:?}", session.diagnostics())) };
+    let report = (|| {
+        let mut evaluator = Evaluator::new(&session, &function, Options::default())?;
+        let point = evaluator.point()?.expect("the point that was asked for");
+        let extent = Extent { second: !first_only, ..Extent::default() };
+        Ok((derivative_check::check(&session, &function, &point, &extent)?, point))
+    })();
+    let (report, point) = report.map_err(|e: RuntimeError| format!("{:?}", e.kind))?;
+    if report.values_apart > 1e-15 {
+        return Err(format!("the values differ by {}", report.values_apart));
     }
-    for _ in 0..2 {
-        let (v, w) = (direction(&x, &mut seed), direction(&y, &mut seed));
-        let result = put(MODES)?.call([x.clone(), v.clone(), w.clone()])?;
-        let all = numbers(&result);
-        let (modes, values) = all.split_at(6);
-        let largest = all.iter().fold(1e-30f64, |m, x| m.max(x.abs()));
-        for (i, d) in modes.iter().enumerate() {
-            if !within(*d, modes[0], 1e-9 * largest) {
-                return Err(format!("first derivatives: mode {i} differs in {modes:?}"));
-            }
+    for part in std::iter::once(&report.first).chain(&report.second) {
+        if !part.agrees() {
+            return Err(format!("{part:#?}"));
         }
-        if values[0] != values[1] {
-            return Err(format!("the values differ: {values:?}"));
-        }
-        let mut line = put(LINE)?;
-        let (difference, scale) = differences(&mut |t| {
-            let args = [x.clone(), v.clone(), w.clone(), Value::Real(t)];
-            Ok(numbers(&line.call(args)?)[0])
-        })?;
-        if !within(difference, modes[0], 1e-6 * largest.max(scale).max(1.0)) {
-            return Err(format!("differences give {difference}, the modes {modes:?}"));
-        }
-        if first_only {
-            continue;
-        }
-        let second = numbers(&put(SECOND)?.call([x.clone(), v, w])?);
-        let largest = second.iter().fold(largest, |m, x| m.max(x.abs()));
-        for (i, d) in second.iter().enumerate() {
-            if !within(*d, second[0], 1e-8 * largest) {
-                return Err(format!("second derivatives: mode {i} differs in {second:?}"));
-            }
-        }
+    }
+    // Reverse mode costs a constant times the program, plus the sizes of point and value.
+    let sizes = numbers(&point).len() + numbers(&report.value).len();
+    let allowed = report.value_operations + sizes as u64 + 20;
+    let ratio = report.gradient_operations as f64 / allowed as f64;
+    if ratio > 25.0 {
+        let [value, gradient] = [report.value_operations, report.gradient_operations];
+        return Err(format!("reverse mode takes {gradient} operations, the program {value}"));
     }
     Ok(ratio)
 }

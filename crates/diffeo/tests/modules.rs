@@ -78,3 +78,14 @@ fn wrong_imports_are_named() {
     );
     assert_eq!(clash[0].0, "duplicate-definition");
 }
+
+#[test]
+fn a_file_that_hides_a_module_of_the_library_is_named() {
+    let main = "import optim\nimport optim (adam)\ndef main = optim.lbfgs";
+    let (session, _) = load("hidden", &[("optim.deo", "def x = 1"), ("main.deo", main)]);
+    let diagnostics = session.diagnostics();
+    assert_eq!(diagnostics.len(), 2, "{diagnostics:?}");
+    for d in diagnostics {
+        assert!(d.notes.iter().any(|n| n.contains("optim.deo, which hides that of the")), "{d:?}");
+    }
+}

@@ -272,6 +272,8 @@ pub(crate) struct SizesCall {
 pub(crate) struct Code {
     /// For messages.
     pub name: Name,
+    /// Its place among all codes.
+    pub number: u32,
     /// How the argument lies in the first registers.
     pub shape: Shape,
     /// As [`Shape::flat`].

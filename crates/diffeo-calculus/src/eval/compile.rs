@@ -258,8 +258,9 @@ fn function(unit: &mut Unit<'_>, head: Head<'_>, body: &Term) -> u32 {
         f.step(Step::Pin(list), body.span);
     }
     f.steps.reverse();
-    let code = registers::assign(f, head.name, &parameters);
+    let mut code = registers::assign(f, head.name, &parameters);
     let codes = &mut unit.compiler.codes;
+    code.number = codes.len() as u32;
     codes.push(Rc::new(code));
     codes.len() as u32 - 1
 }

@@ -69,6 +69,15 @@ enum Resume {
     Constant { global: u32, to: u32 },
 }
 
+/// A call that led into the standard library.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// The place of the call.
+    span: Span,
+    /// The code of the function that was called.
+    function: u32,
+}
+
 /// A function that waits for a call to end.
 struct Frame {
     code: Rc<Code>,
@@ -78,8 +87,8 @@ struct Frame {
     pc: u32,
     /// Where its registers begin.
     base: u32,
-    /// As [`Machine::user`].
-    user: Span,
+    /// The call that led into the standard library, if that is where it is.
+    origin: Origin,
     resume: Resume,
 }
 
@@ -209,6 +218,12 @@ impl Machine {
     /// How many operations were carried out so far: instructions, and elements in work on whole arrays.
     pub fn operations(&self) -> u64 {
         self.operations + self.reals.operations
+    }
+
+    /// The largest finite absolute value that the arithmetic of derivatives gave since this was last
+    /// asked, primals included: what rounding errors are to be compared with.
+    pub fn take_largest(&mut self) -> f64 {
+        std::mem::take(&mut self.reals.largest)
     }
 
     /// The warnings since this was last asked.
@@ -352,20 +367,38 @@ impl Machine {
     /// The place of the call or derivative term that waits innermost; of the call that led into the
     /// standard library, if that is where it is.
     fn site(&self) -> Span {
-        self.frames
-            .last()
-            .map_or(Span::NONE, |frame| Machine::user(&frame.code, frame.pc as usize, frame.user))
+        self.frames.last().map_or(Span::NONE, |frame| {
+            Machine::place(&frame.code, frame.pc as usize, frame.origin)
+        })
     }
 
     /// The place of the instruction before `pc` as a user knows it: within the standard library, the call
-    /// that led there, which the function was given as `user`.
+    /// that led there.
     #[inline(always)]
-    fn user(code: &Code, pc: usize, user: Span) -> Span {
+    fn place(code: &Code, pc: usize, origin: Origin) -> Span {
         if code.library {
-            user
+            origin.span
         } else {
             code.spans[pc - 1]
         }
+    }
+
+    /// The call that led into the standard library, for a function that the instruction before `pc` calls.
+    #[inline(always)]
+    fn origin(code: &Code, pc: usize, origin: Origin, callee: &Code) -> Origin {
+        if code.library || !callee.library {
+            origin
+        } else {
+            Origin { span: code.spans[pc - 1], function: callee.number }
+        }
+    }
+
+    /// The same for a function that is called from outside the instructions.
+    fn origin_of(&self, callee: &Code) -> Origin {
+        let here = Origin { span: Span::NONE, function: callee.number };
+        self.frames
+            .last()
+            .map_or(here, |f| Machine::origin(&f.code, f.pc as usize, f.origin, callee))
     }
 
     /// The open calls when this function runs, called by the last of `frames`: those outside the standard
@@ -384,22 +417,26 @@ impl Machine {
         trace
     }
 
-    /// Of the functions of the standard library that are open when this one runs, the one called from
-    /// outside; none if it does not belong to the library.
-    fn library_function(code: &Code, frames: &[Frame]) -> Option<Name> {
-        let open = frames.iter().rev().map(|frame| &*frame.code);
-        let last = std::iter::once(code).chain(open).take_while(|code| code.library).last();
+    /// The function of the standard library that was called from outside it, if this one belongs to it.
+    fn library_function(&self, code: &Code, origin: Origin) -> Option<Name> {
+        let entered = &self.compiler.codes[origin.function as usize];
         // Without the type arguments of an instance.
-        last.map(|code| Name::new(code.name.split('[').next().unwrap_or_default()))
+        let name = || Name::new(entered.name.split('[').next().unwrap_or_default());
+        code.library.then(name)
+    }
+
+    /// The same for the innermost function on the frames.
+    fn innermost_library_function(&self) -> Option<Name> {
+        self.frames.last().and_then(|frame| self.library_function(&frame.code, frame.origin))
     }
 
     /// An error in the function that runs.
     #[cold]
-    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize, user: Span) -> RuntimeError {
+    fn failure(&self, kind: ErrorKind, code: &Code, pc: usize, origin: Origin) -> RuntimeError {
         RuntimeError {
             kind,
-            span: Machine::user(code, pc, user),
-            function: Machine::library_function(code, &self.frames),
+            span: Machine::place(code, pc, origin),
+            function: self.library_function(code, origin),
             trace: Machine::trace_of(code, &self.frames),
         }
     }
@@ -407,10 +444,7 @@ impl Machine {
     /// Takes over the warnings of real arithmetic; the innermost function is on the frames.
     fn collect_warnings(&mut self) {
         if !self.reals.warnings.is_empty() {
-            let function = self.frames.split_last();
-            let function =
-                function.and_then(|(last, callers)| Machine::library_function(&last.code, callers));
-            self.add_warnings(function);
+            self.add_warnings(self.innermost_library_function());
         }
     }
 
@@ -470,7 +504,7 @@ impl Caller for Machine {
         RuntimeError {
             kind,
             span: site,
-            function: last.and_then(|(last, rest)| Machine::library_function(&last.code, rest)),
+            function: self.innermost_library_function(),
             trace: last.map_or(Vec::new(), |(last, rest)| Machine::trace_of(&last.code, rest)),
         }
     }

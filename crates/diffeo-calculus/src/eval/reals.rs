@@ -39,6 +39,8 @@ pub struct Reals {
     kinks: Kinks,
     /// How many operations on single numbers were done, those of derivatives included.
     pub operations: u64,
+    /// The largest finite absolute value that this arithmetic gave: a scale for rounding errors.
+    pub largest: f64,
     /// New warnings: what and where. Only the first of a kind at a place.
     pub warnings: Vec<(WarningKind, Span)>,
     reported: HashSet<(Discriminant<WarningKind>, Span)>,
@@ -99,6 +101,7 @@ impl Reals {
         Reals {
             kinks,
             operations: 0,
+            largest: 0.0,
             warnings: Vec::new(),
             reported: HashSet::new(),
             levels: Vec::new(),
@@ -398,19 +401,29 @@ impl Reals {
     ) -> Result<Value, ErrorKind> {
         self.operations += 1;
         if let (Some(x), Some(y)) = (plain(a), plain(b)) {
-            return Ok(Value::Real(real::eval(op, x, y)));
+            return Ok(self.number(real::eval(op, x, y)));
         }
         let row = row(op);
         let b = if row.arity == 2 { b } else { &Value::Zero };
         let level = level_of(a).max(level_of(b));
         if level == 0 {
-            return Ok(Value::Real(real::eval(op, primal(a), primal(b))));
+            return Ok(self.number(real::eval(op, primal(a), primal(b))));
         }
         // The rule of a level does its arithmetic one level below.
         if level.is_multiple_of(64) {
             return deep(|| self.at_level(op, a, b, level, site));
         }
         self.at_level(op, a, b, level, site)
+    }
+
+    /// A result that nothing influences.
+    #[inline]
+    fn number(&mut self, x: f64) -> Value {
+        let size = x.abs();
+        if size > self.largest && size < f64::INFINITY {
+            self.largest = size;
+        }
+        Value::Real(x)
     }
 
     fn at_level(
@@ -495,7 +508,7 @@ impl Reals {
         self.operations += 1;
         let level = level_of(x);
         if level == 0 {
-            return Ok(Value::Real(real::power(primal(x), n)));
+            return Ok(self.number(real::power(primal(x), n)));
         }
         let base = below(x, level);
         if n == 0 {

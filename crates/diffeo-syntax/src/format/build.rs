@@ -272,7 +272,9 @@ impl<'t> Builder<'_, 't> {
     /// comments before the next token.
     pub(super) fn unbroken(&self) -> Option<usize> {
         let open = self.open.last()?;
-        let commented = self.source.has_comments_between(open.start..self.next + 1);
+        // At the end of the text there is no next token.
+        let next = (self.next + 1).min(self.source.tokens.len());
+        let commented = self.source.has_comments_between(open.start..next);
         let broken = self.doc.groups[open.group].broken || commented;
         (!broken).then_some(self.doc.events.len())
     }

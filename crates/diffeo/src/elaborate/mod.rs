@@ -12,7 +12,7 @@ mod pattern;
 mod types;
 
 use crate::db::{def_item, Db, DefId, ModuleId};
-use crate::types::{DataIdx, TyVar};
+use crate::types::{DataIdx, Ty as Inferred, TyVar};
 use diffeo_base::{Name, Span};
 use diffeo_calculus::term::{Binder, Global, GlobalId, Kind, Lit, Term, Var};
 use diffeo_calculus::ty::DataId;
@@ -23,6 +23,14 @@ use std::rc::Rc;
 
 /// The Core program that an entry point needs, and the entry in it.
 pub fn elaborate(db: &Db, entry: DefId) -> (Program, GlobalId) {
+    let args = vec![Inferred::Unit; db.def(entry).scheme.as_ref().map_or(0, |s| s.vars.len())];
+    let (program, ids) = elaborate_all(db, &[(entry, args)]);
+    (program, ids[0])
+}
+
+/// The Core program that several definitions need, each at types for what its scheme quantifies, and
+/// the definitions in it.
+pub fn elaborate_all(db: &Db, wanted: &[(DefId, Vec<Inferred>)]) -> (Program, Vec<GlobalId>) {
     let mut cx = Elaborator {
         db,
         program: Program::default(),
@@ -32,13 +40,17 @@ pub fn elaborate(db: &Db, entry: DefId) -> (Program, GlobalId) {
         next_var: 0,
     };
     cx.program.library = db.modules.iter().filter(|m| m.std).map(|m| m.file).collect();
-    let scheme = db.def(entry).scheme.clone();
-    let args = vec![Ty::Unit; scheme.map_or(0, |s| s.vars.len())];
-    let id = cx.instance(entry, args);
+    let ids = wanted
+        .iter()
+        .map(|(def, args)| {
+            let args = args.iter().map(|ty| cx.ty(ty, &HashMap::new())).collect();
+            cx.instance(*def, args)
+        })
+        .collect();
     while let Some((global, def, args)) = cx.pending.pop_front() {
         cx.definition(global, def, &args);
     }
-    (cx.program, id)
+    (cx.program, ids)
 }
 
 struct Elaborator<'a> {

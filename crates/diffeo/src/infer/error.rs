@@ -146,6 +146,10 @@ impl Infer<'_> {
         because: &Because,
     ) -> Diagnostic {
         let mut p = Printer::new(self.db);
+        if p.ty(inner.0) == p.ty(inner.1) {
+            // Types of different modules may have the same name.
+            p = Printer::qualified(self.db);
+        }
         let (e, f) = (p.ty(expected), p.ty(found));
         let (ie, if_) = (p.ty(inner.0), p.ty(inner.1));
         let code = "type-mismatch";

@@ -1,6 +1,6 @@
 //! What holds of the derivatives of every function: all modes agree.
 
-#[path = "../support/modes.rs"]
+#[path = "modes.rs"]
 mod modes;
 
 use diffeo::Options;
@@ -65,7 +65,9 @@ pub fn derivatives(
         for _ in 0..4 {
             let nearby = nudge(&x, &mut seed);
             let Some(there) = modes(&nearby) else { return Agreement::Unstable };
-            moved = moved.max(derivatives.iter().zip(&there).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
+            moved = moved.max(
+                derivatives.iter().zip(&there).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
+            );
         }
         if moved > 0.01 * apart(derivatives) {
             return Agreement::Unstable;

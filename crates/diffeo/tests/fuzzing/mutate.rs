@@ -28,14 +28,48 @@ fn tokens(text: &str) -> Vec<&str> {
 
 /// Values that programs have trouble with.
 const NUMBERS: [&str; 14] = [
-    "0", "1", "-1", "2", "9223372036854775807", "1000000", "0.0", "1.0", "-0.5", "1e308", "1e-308", "nan",
-    "inf", "-inf",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "9223372036854775807",
+    "1000000",
+    "0.0",
+    "1.0",
+    "-0.5",
+    "1e308",
+    "1e-308",
+    "nan",
+    "inf",
+    "-inf",
 ];
 
 /// Words that change much where they come in.
 const WORDS: [&str; 24] = [
-    "grad", "fd", "derivatives", "sum", "map", "fn", "let", "rec", "if", "case", "loop", "with", "Int",
-    "Real", "String", "List", "_", "()", "[]", "|>", "::", "^", "not", "checkpoint",
+    "grad",
+    "fd",
+    "derivatives",
+    "sum",
+    "map",
+    "fn",
+    "let",
+    "rec",
+    "if",
+    "case",
+    "loop",
+    "with",
+    "Int",
+    "Real",
+    "String",
+    "List",
+    "_",
+    "()",
+    "[]",
+    "|>",
+    "::",
+    "^",
+    "not",
+    "checkpoint",
 ];
 
 /// The text with one or a few changes; `other` is another program, for parts of it.
@@ -44,8 +78,7 @@ pub fn mutate(choices: &mut dyn Choices, text: &str, other: &str) -> String {
     let foreign = tokens(other);
     for _ in 0..1 + choices.below(2) * choices.below(4) {
         // Places of tokens that are no blanks.
-        let places: Vec<usize> =
-            (0..list.len()).filter(|i| !list[*i].trim().is_empty()).collect();
+        let places: Vec<usize> = (0..list.len()).filter(|i| !list[*i].trim().is_empty()).collect();
         if places.is_empty() {
             break;
         }

@@ -145,6 +145,7 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
     let library = spans.first().is_some_and(|span| library.contains(&span.file));
     Code {
         name,
+        number: 0,
         library,
         flat: f.shape.flat(),
         shape_registers: f.shape.registers(),

@@ -53,8 +53,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// The multi-indices of `k` variables up to order `r`.
     pub(crate) fn new(k: u32, r: u32) -> Shape {
-        let mut indices: Vec<Vec<u32>> = Vec::new();
-        enumerate(k, r, &mut Vec::new(), &mut indices);
+        let indices = multi_indices(k, r);
         let degrees: Vec<u32> = indices.iter().map(|alpha| alpha.iter().sum()).collect();
         let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
         let factorials =
@@ -94,6 +93,13 @@ impl Shape {
         let kept = self.pairs.get(gamma).map_or(&[][..], Vec::as_slice);
         (0..evident).map(move |i| (i, gamma - i)).chain(kept.iter().copied())
     }
+}
+
+/// The multi-indices of `k` variables up to order `r`, in lexicographic order.
+pub fn multi_indices(k: u32, r: u32) -> Vec<Vec<u32>> {
+    let mut out = Vec::new();
+    enumerate(k, r, &mut Vec::new(), &mut out);
+    out
 }
 
 fn enumerate(k: u32, left: u32, prefix: &mut Vec<u32>, out: &mut Vec<Vec<u32>>) {

@@ -24,6 +24,7 @@ pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
+pub use jet::multi_indices;
 pub use operators::derivative;
 
 use super::error::{ErrorKind, RuntimeError};
@@ -32,6 +33,21 @@ use crate::value::Value;
 use diffeo_base::Span;
 use std::fmt;
 use std::rc::Rc;
+
+/// The value of J(S) for `jet`: every Real of a value of S replaced by the derivatives, so many of each,
+/// that `of` makes of it.
+///
+/// # Errors
+/// [`ErrorKind::IrregularRows`] if `of` gives more or fewer.
+pub fn with_derivatives(
+    v: &Value,
+    count: usize,
+    of: &mut dyn FnMut(f64) -> Vec<f64>,
+) -> Result<Value, ErrorKind> {
+    shapes::to_derivatives(v, count, &mut |leaf| {
+        Ok(of(super::reals::primal(leaf)).into_iter().map(Value::Real).collect())
+    })
+}
 
 /// Who evaluates: calls functions and knows the call trace.
 pub trait Caller {

@@ -251,7 +251,7 @@ fn taylor(
     });
     let (y, closed) = call_at_level(cx, level, f, lifted, site)?;
     let reals = cx.reals();
-    let derivatives = shapes::to_derivatives(&y, &shape, &mut |leaf| {
+    let derivatives = shapes::to_derivatives(&y, shape.count(), &mut |leaf| {
         reals.operations += shape.count() as u64;
         let Some(coefficients) = coefficients(leaf, level) else {
             let mut out = vec![Value::Real(0.0); shape.count()];

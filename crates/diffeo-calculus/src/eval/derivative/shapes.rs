@@ -108,19 +108,19 @@ fn columns(
 
 type Read<'a> = &'a mut dyn FnMut(&Value) -> Result<Vec<Value>, ErrorKind>;
 
-/// The value of J(S) whose derivatives are read off the Reals of a value of S.
-pub(super) fn to_derivatives(v: &Value, shape: &Shape, read: Read) -> Result<Value, ErrorKind> {
+/// The value of J(S) whose derivatives, so many of each, are read off the Reals of a value of S.
+pub(super) fn to_derivatives(v: &Value, count: usize, read: Read) -> Result<Value, ErrorKind> {
     match v {
-        Value::Array(a) => Ok(Value::array(elements_to(a, shape, read)?)),
+        Value::Array(a) => Ok(Value::array(elements_to(a, count, read)?)),
         v if is_real(v) => Ok(Value::array(Array::from_values(read(v)?)?)),
         v if v.fields().is_empty() => Ok(v.clone()),
-        v => each_field(v, &mut |v| to_derivatives(v, shape, read)),
+        v => each_field(v, &mut |v| to_derivatives(v, count, read)),
     }
 }
 
-fn elements_to(a: &Array, shape: &Shape, read: Read) -> Result<Array, ErrorKind> {
+fn elements_to(a: &Array, count: usize, read: Read) -> Result<Array, ErrorKind> {
     if of_reals(a) {
-        let mut flat = Vec::with_capacity(a.len() * shape.count());
+        let mut flat = Vec::with_capacity(a.len() * count);
         for v in a.iter() {
             flat.extend(read(&v)?);
         }
@@ -128,17 +128,17 @@ fn elements_to(a: &Array, shape: &Shape, read: Read) -> Result<Array, ErrorKind>
             true => Array::from_reals(Vec::new()),
             false => Array::from_values(flat)?,
         };
-        return Ok(Array::rows(a.len(), shape.count(), flat));
+        return Ok(Array::rows(a.len(), count, flat));
     }
     if let Some((width, flat)) = a.flat() {
-        return Ok(Array::rows(a.len(), width, elements_to(&flat, shape, read)?));
+        return Ok(Array::rows(a.len(), width, elements_to(&flat, count, read)?));
     }
     if let Some(values) = a.values() {
         let mut out = Vec::with_capacity(values.len());
         for v in values {
-            out.push(deep(|| to_derivatives(v, shape, read))?);
+            out.push(deep(|| to_derivatives(v, count, read))?);
         }
         return if out.is_empty() { Ok(a.clone()) } else { Array::from_values(out) };
     }
-    columns(a, &mut |column| elements_to(column, shape, read))
+    columns(a, &mut |column| elements_to(column, count, read))
 }

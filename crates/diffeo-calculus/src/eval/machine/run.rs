@@ -29,7 +29,7 @@ impl Machine {
         let floor = self.frames.len();
         let smooth = matches!(self.options.kinks, Kinks::Ignore);
         let mut pc = 0;
-        let mut user = self.site();
+        let mut origin = self.origin_of(&code);
 
         macro_rules! set {
             ($to:expr, $value:expr) => {{
@@ -78,14 +78,14 @@ impl Machine {
             ($result:expr) => {
                 match $result {
                     Ok(value) => value,
-                    Err(kind) => return Err(self.failure(kind, &code, pc, user)),
+                    Err(kind) => return Err(self.failure(kind, &code, pc, origin)),
                 }
             };
         }
         macro_rules! warnings {
             () => {
                 if !self.reals.warnings.is_empty() {
-                    self.add_warnings(Machine::library_function(&code, &self.frames));
+                    self.add_warnings(self.library_function(&code, origin));
                 }
             };
         }
@@ -95,7 +95,7 @@ impl Machine {
                     (Value::Real(a), Value::Real(b)) if $plain => real!($to, $fast(*a, *b)),
                     (a, b) => {
                         let value =
-                            check!(self.reals.apply($op, a, b, Machine::user(&code, pc, user)));
+                            check!(self.reals.apply($op, a, b, Machine::place(&code, pc, origin)));
                         warnings!();
                         release!($a);
                         release!($b);
@@ -109,7 +109,7 @@ impl Machine {
                 match (get!($a), get!($b)) {
                     (Value::Real(a), Value::Real(b)) => holds($comparison, *a, *b),
                     (a, b) => {
-                        let site = Machine::user(&code, pc, user);
+                        let site = Machine::place(&code, pc, origin);
                         let value = check!(self.reals.compare($comparison, a, b, site));
                         warnings!();
                         release!($a);
@@ -155,7 +155,7 @@ impl Machine {
                     this: this.clone(),
                     pc: pc as u32,
                     base: base as u32,
-                    user,
+                    origin,
                     resume: Resume::Register($to),
                 });
                 let result = $work;
@@ -169,14 +169,14 @@ impl Machine {
             ($callee:expr, $this:expr, $resume:expr) => {{
                 let (callee, next): (Rc<Code>, Value) = ($callee, $this);
                 check!(self.room(&callee));
-                let from = user;
-                user = Machine::user(&code, pc, user);
+                let from = origin;
+                origin = Machine::origin(&code, pc, origin, &callee);
                 self.frames.push(Frame {
                     code: std::mem::replace(&mut code, callee),
                     this: std::mem::replace(&mut this, next),
                     pc: pc as u32,
                     base: base as u32,
-                    user: from,
+                    origin: from,
                     resume: $resume,
                 });
                 base = self.stack.len() - code.registers;
@@ -187,7 +187,7 @@ impl Machine {
         macro_rules! tail {
             ($callee:expr, $this:expr, $top:expr) => {{
                 self.settle(base, $top);
-                user = Machine::user(&code, pc, user);
+                origin = Machine::origin(&code, pc, origin, &$callee);
                 code = $callee;
                 this = $this;
                 check!(self.room(&code));
@@ -206,7 +206,7 @@ impl Machine {
                 this = frame.this;
                 pc = frame.pc as usize;
                 base = frame.base as usize;
-                user = frame.user;
+                origin = frame.origin;
                 match frame.resume {
                     Resume::Register(to) => match value {
                         Value::Real(x) => real!(to, x),
@@ -251,7 +251,7 @@ impl Machine {
                 Instr::Real1 { op, to, a } => match get!(a) {
                     Value::Real(x) if smooth => real!(to, real::eval(op, *x, 0.0)),
                     x => {
-                        let site = Machine::user(&code, pc, user);
+                        let site = Machine::place(&code, pc, origin);
                         let value = check!(self.reals.apply(op, x, &Value::Unit, site));
                         warnings!();
                         release!(a);
@@ -290,7 +290,7 @@ impl Machine {
                         program: &self.program,
                         trace: &mut *self.options.trace,
                         progress: &mut *self.options.progress,
-                        site: Machine::user(&code, pc, user),
+                        site: Machine::place(&code, pc, origin),
                     };
                     let value = ops::apply(&mut context, &code.prims[prim as usize], args);
                     let value = check!(value);
@@ -397,7 +397,7 @@ impl Machine {
                             set!(to, self.function_value(global, number));
                         } else if self.globals[global as usize].open {
                             let kind = self.cycle(global);
-                            return Err(self.failure(kind, &code, pc, user));
+                            return Err(self.failure(kind, &code, pc, origin));
                         } else {
                             self.globals[global as usize].open = true;
                             self.constants.push(global);
@@ -427,7 +427,7 @@ impl Machine {
                             call!(new, args.swap_remove(0), Resume::Register(to));
                         }
                         Some(_) | None => {
-                            let site = Machine::user(&code, pc, user);
+                            let site = Machine::place(&code, pc, origin);
                             let value = outside!(to, derivative(self, &op, args, site));
                             set!(to, value);
                         }
@@ -529,7 +529,7 @@ impl Machine {
                 Instr::Call { to, function, args, spread } => {
                     let callee = take!(function);
                     let Value::Function(f) = &callee else {
-                        return Err(self.failure(mistyped("a function"), &code, pc, user));
+                        return Err(self.failure(mistyped("a function"), &code, pc, origin));
                     };
                     match &**f {
                         Function::Closure { code: number, .. } => {
@@ -538,7 +538,7 @@ impl Machine {
                             call!(new, callee, Resume::Register(to));
                         }
                         Function::Pullback(pullback) => {
-                            let site = Machine::user(&code, pc, user);
+                            let site = Machine::place(&code, pc, origin);
                             let arg = self.one_arg(base, &code, &this, args, spread);
                             let value = outside!(to, pull_back(self, pullback, arg, site));
                             set!(to, value);
@@ -555,7 +555,7 @@ impl Machine {
                 Instr::Tail { function, args, spread } => {
                     let callee = take!(function);
                     let Value::Function(f) = &callee else {
-                        return Err(self.failure(mistyped("a function"), &code, pc, user));
+                        return Err(self.failure(mistyped("a function"), &code, pc, origin));
                     };
                     match &**f {
                         Function::Closure { code: number, .. } => {
@@ -565,7 +565,7 @@ impl Machine {
                             tail!(new, callee, top);
                         }
                         Function::Pullback(pullback) => {
-                            let site = Machine::user(&code, pc, user);
+                            let site = Machine::place(&code, pc, origin);
                             let arg = self.one_arg(base, &code, &this, args, spread);
                             let value = outside!(0, pull_back(self, pullback, arg, site));
                             finish!(value);

@@ -218,9 +218,7 @@ impl Generator<'_> {
             _ => {
                 let (s, c) = (self.expr(&Ty::Text), self.expr(&Ty::Bool));
                 let (a, b, d) = (self.expr(ty), self.expr(ty), self.expr(ty));
-                format!(
-                    "case ({s}, {c}) of {{ (\"a\", _) -> {a} | (_, true) -> {b} | _ -> {d} }}"
-                )
+                format!("case ({s}, {c}) of {{ (\"a\", _) -> {a} | (_, true) -> {b} | _ -> {d} }}")
             }
         }
     }

@@ -7,8 +7,8 @@ const SMOOTH: [&str; 8] = ["sin", "cos", "tanh", "sigmoid", "atan", "erf", "soft
 
 /// Others, from Real to Real.
 const OTHER: [&str; 14] = [
-    "sq", "exp", "abs", "relu", "sqrt", "log", "tan", "sign", "log1p", "expm1", "lgamma", "digamma",
-    "erfc", "cosh",
+    "sq", "exp", "abs", "relu", "sqrt", "log", "tan", "sign", "log1p", "expm1", "lgamma",
+    "digamma", "erfc", "cosh",
 ];
 
 impl Generator<'_> {
@@ -341,7 +341,10 @@ impl Generator<'_> {
                 let vs = self.expr(&Ty::array(k, element.clone()));
                 let at: Vec<String> = (0..k).map(|_| self.below(n).to_string()).collect();
                 match self.below(2) {
-                    0 => (format!("scatter_add({}, [{}], {vs})", self.expr(&ty), at.join(", ")), true),
+                    0 => (
+                        format!("scatter_add({}, [{}], {vs})", self.expr(&ty), at.join(", ")),
+                        true,
+                    ),
                     _ => (format!("histogram({n}, [{}], {vs})", at.join(", ")), true),
                 }
             }

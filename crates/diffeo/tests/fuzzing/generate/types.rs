@@ -80,9 +80,7 @@ impl Ty {
 
     /// Whether every expression of it shows all of the type (`[]` and `Nothing` do not).
     pub fn plain(&self) -> bool {
-        self.fixed()
-            && !matches!(self, Ty::Array(0, _))
-            && self.below().iter().all(|t| t.plain())
+        self.fixed() && !matches!(self, Ty::Array(0, _)) && self.below().iter().all(|t| t.plain())
     }
 
     /// Whether another type is a part of it.

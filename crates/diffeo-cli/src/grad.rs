@@ -1,0 +1,267 @@
+//! `diffeo grad`: derivatives of a function at a point, and their check.
+
+mod report;
+
+use crate::args::{GradArgs, Kinks};
+use crate::arguments::{read, record, Refusal};
+use crate::commands::{Setting, Shell};
+use crate::{print, Stop};
+use diffeo::data::{to_json, Field};
+use diffeo::derivative_check::{check, Extent, Report};
+use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
+use diffeo::{Differentiable, Limits, ModuleId, Options, RuntimeError};
+use diffeo_base::{Diagnostic, Span};
+use diffeo_calculus::show::{real, show};
+use diffeo_calculus::ty::Ty;
+use diffeo_calculus::value::Value;
+use serde_json::json;
+
+/// `diffeo grad`
+pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
+    let module = shell.checked(&args.file)?;
+    let function = function(&mut shell, module, args)?;
+    shell.phase("read", "reading the point".to_string());
+    let given = match args.at.as_slice() {
+        [] => None,
+        at => {
+            Some(given(&function, at, &shell.setting.limits).map_err(|refusal| match refusal {
+                Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
+                Refusal::Input(diagnostics) => {
+                    shell.report(&diagnostics);
+                    Stop::Refused
+                }
+            })?)
+        }
+    };
+    shell.phase("evaluate", format!("differentiating `{}`", function.entry.name));
+    let kinks = args.evaluation.kinks;
+    let (options, line) = shell.options(kinks);
+    let mut seen = (0, Vec::new());
+    let found = found(args, &shell, &function, given, options, &mut seen);
+    line.clear();
+    shell.took(seen.0, seen.1, kinks);
+    let found = found.map_err(|error| {
+        shell.report(&[shell.session.explain(&function.entry, &error)]);
+        shell.tell();
+        Stop::Refused
+    })?;
+    shell.phase("write", "writing the result".to_string());
+    let json = args.evaluation.json;
+    let done = match found {
+        Found::Gradient(gradient) => print::text(&gradient_text(&function, &gradient, json)),
+        Found::Taylor(taylor) => print::text(&taylor_text(&function, &taylor, json)),
+        Found::Report(report) => report::print(&shell, &function, &report, json),
+        Found::TooFew(reals) => {
+            let reals =
+                if reals == 1 { "is 1 Real".to_string() } else { format!("are {reals} Reals") };
+            let k = args.jet.map_or(0, |(k, _)| k);
+            let message = format!("`--jet` asks for {k} variables, but there {reals} in the point");
+            Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]))
+        }
+    };
+    shell.tell();
+    done
+}
+
+/// What is to be printed.
+enum Found {
+    Gradient(Gradient),
+    Taylor(Taylor),
+    Report(Box<Report>),
+    /// A point of fewer Reals, of this many, than variables were asked for.
+    TooFew(usize),
+}
+
+/// Does the work; the operations and the warnings are `seen` whatever comes of it.
+fn found(
+    args: &GradArgs,
+    shell: &Shell,
+    function: &Differentiable,
+    given: Option<Value>,
+    options: Options,
+    seen: &mut (u64, Vec<Diagnostic>),
+) -> Result<Found, RuntimeError> {
+    let mut evaluator = Evaluator::new(&shell.session, function, options)?;
+    let found = (|| {
+        let point = match given {
+            Some(point) => point,
+            None => evaluator.point()?.unwrap_or(Value::Unit),
+        };
+        match args.jet {
+            Some((k, _)) if k as usize > numbers(&point).len() => {
+                return Ok(Found::TooFew(numbers(&point).len()));
+            }
+            Some((k, r)) => return evaluator.taylor(&point, k, r).map(Found::Taylor),
+            None => {}
+        }
+        // The check itself goes on where the papers' programs stop.
+        if !args.check || args.evaluation.kinks == Kinks::Error {
+            let gradient = evaluator.gradient(&point)?;
+            if !args.check {
+                return Ok(Found::Gradient(gradient));
+            }
+        }
+        let extent = Extent { limits: shell.setting.limits.clone(), ..Extent::default() };
+        check(&shell.session, function, &point, &extent)
+            .map(|report| Found::Report(Box::new(report)))
+    })();
+    *seen = (evaluator.operations(), evaluator.take_warnings());
+    found
+}
+
+/// The function, with the definition of its point where the command line has none.
+fn function(shell: &mut Shell, module: ModuleId, args: &GradArgs) -> Result<Differentiable, Stop> {
+    let entry = &args.entry;
+    let at = format!("{entry}_at");
+    let definitions = shell.session.definitions(module);
+    let defined = definitions.iter().any(|name| *name == at.as_str());
+    let point = (args.at.is_empty() && defined).then_some((module, at.as_str()));
+    shell.phase("check", format!("checking `{entry}`"));
+    let function = shell.session.differentiable(module, entry, point);
+    shell.flush()?;
+    let function = function.ok_or(Stop::Refused)?;
+    if let Some(diagnostic) = function.without_reals() {
+        shell.report(&[diagnostic]);
+        return Err(Stop::Refused);
+    }
+    if args.at.is_empty() && !defined {
+        let message = format!("there is no point to differentiate `{entry}` at");
+        let diagnostic = Diagnostic::error("argument", function.entry.span, message)
+            .note(format!("`{entry}` takes {}", function.written.0))
+            .help(format!("give it with `--at …`, or define `def {at} = …` in the program"));
+        return Err(shell.usage(&[diagnostic]));
+    }
+    Ok(function)
+}
+
+/// The point of the command line.
+fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Result<Value, Refusal> {
+    let usage = |message: String| {
+        let takes = format!("`{}` takes {}", function.entry.name, function.written.0);
+        let diagnostic = Diagnostic::error("argument", Span::NONE, message).note(takes);
+        Err(Refusal::Usage(vec![diagnostic]))
+    };
+    let named: Vec<Option<(String, String)>> = at.iter().map(|text| name_and_value(text)).collect();
+    match (&function.from, at) {
+        (Ty::Record(fields), _) if named.iter().all(Option::is_some) => {
+            let named: Vec<(String, String)> = named.into_iter().flatten().collect();
+            record(&function.entry, fields, &named, "--at", limits)
+        }
+        (_, [text]) if named[0].is_none() => {
+            let written = Some(function.written.0.as_str());
+            let field = Field { name: "--at", ty: &function.from, written };
+            let datas = &function.entry.program.datas;
+            read(text, &field, datas, limits).map_err(|error| Refusal::Input(vec![*error]))
+        }
+        (Ty::Record(_), _) => {
+            usage("`--at` gives the whole point once, or its fields as NAME=VALUE".to_string())
+        }
+        (_, [text]) => usage(format!(
+            "`--at {text}` names a field, but the point is no record: give all of it, `--at VALUE`"
+        )),
+        _ => usage("`--at` is given more than once, but the point is no record".to_string()),
+    }
+}
+
+/// `NAME=VALUE` with a name as programs write it: `data.csv:skip=1` is none.
+fn name_and_value(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once('=')?;
+    let mut characters = name.chars();
+    let first = characters.next()?;
+    let starts = first.is_lowercase() || first == '_';
+    let goes_on = characters.all(|c| c.is_alphanumeric() || c == '_' || c == '\'');
+    (starts && goes_on).then(|| (name.to_string(), value.to_string()))
+}
+
+/// A value as JSON.
+fn as_json(function: &Differentiable, value: &Value, ty: &Ty) -> String {
+    let mut out = Vec::new();
+    // Writing to memory does not fail, and the types hold no function.
+    let _ = to_json(&mut out, value, ty, &function.entry.program.datas);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+fn gradient_text(function: &Differentiable, found: &Gradient, json: bool) -> String {
+    let single = function.to == Ty::Real;
+    if json {
+        let value = as_json(function, &found.value, &function.to);
+        let row = |row: &Value| as_json(function, row, &function.from);
+        let derivatives = match found.rows.first() {
+            Some((_, gradient)) if single => format!("\"gradient\":{}", row(gradient)),
+            _ => {
+                let rows = found.rows.iter().map(|(of, gradient)| {
+                    format!("{{\"of\":{},\"gradient\":{}}}", json!(of), row(gradient))
+                });
+                format!("\"jacobian\":[{}]", rows.collect::<Vec<_>>().join(","))
+            }
+        };
+        return format!("{{\"value\":{value},{derivatives}}}");
+    }
+    let datas = &function.entry.program.datas;
+    let label = |of: &str| match single {
+        true => "gradient".to_string(),
+        false => format!("gradient of {of}"),
+    };
+    let mut lines = vec![("value".to_string(), show(&found.value, &function.to, datas))];
+    for (of, gradient) in &found.rows {
+        lines.push((label(of), show(gradient, &function.from, datas)));
+    }
+    table(&lines)
+}
+
+fn taylor_text(function: &Differentiable, found: &Taylor, json: bool) -> String {
+    if json {
+        let value = as_json(function, &found.value, &function.to);
+        let results: Vec<_> = found
+            .results
+            .iter()
+            .map(|(of, derivatives)| {
+                let derivatives = found.indices.iter().zip(derivatives);
+                let derivatives: Vec<_> = derivatives
+                    .map(|(index, x)| json!({"index": index, "value": report::number(*x)}))
+                    .collect();
+                json!({"of": of, "derivatives": derivatives})
+            })
+            .collect();
+        let (variables, results) = (json!(found.variables), json!(results));
+        return format!("{{\"value\":{value},\"variables\":{variables},\"results\":{results}}}");
+    }
+    let datas = &function.entry.program.datas;
+    let names: Vec<&str> = found.variables.iter().map(|name| or(name, "the argument")).collect();
+    let mut out = table(&[
+        ("value".to_string(), show(&found.value, &function.to, datas)),
+        ("variables".to_string(), names.join(", ")),
+    ]);
+    for (of, derivatives) in &found.results {
+        if function.to != Ty::Real {
+            out.push_str(&format!("derivatives of {of}\n"));
+        }
+        let lines: Vec<(String, String)> = found
+            .indices
+            .iter()
+            .zip(derivatives)
+            .map(|(index, x)| {
+                let index: Vec<String> = index.iter().map(u32::to_string).collect();
+                (format!("({})", index.join(", ")), real(*x))
+            })
+            .collect();
+        out.push_str(&table(&lines));
+    }
+    out
+}
+
+/// The text, or what stands for an empty one.
+fn or<'t>(text: &'t str, instead: &'t str) -> &'t str {
+    if text.is_empty() {
+        instead
+    } else {
+        text
+    }
+}
+
+/// Lines of a label and a text, aligned.
+fn table(lines: &[(String, String)]) -> String {
+    let width = lines.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    lines.iter().map(|(label, text)| format!("{label:width$}  {text}\n")).collect()
+}

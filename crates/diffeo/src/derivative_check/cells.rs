@@ -1,0 +1,214 @@
+//! The derivatives that modes and differences give, component by component, and how they are judged.
+//!
+//! A component is the derivative of one number of the result (or of a weighted sum of all) along one
+//! direction of the point, twice for second derivatives.
+
+use super::differences::Estimate;
+
+/// A component of a derivative.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// What the modes give, by the position of the mode.
+    values: Vec<(usize, f64)>,
+    /// What differences give.
+    estimate: Option<Estimate>,
+    /// The value that is differentiated.
+    value: f64,
+    /// The largest number met on the way, by all modes.
+    largest: f64,
+    /// The same, by the modes that concern this direction only.
+    own_largest: f64,
+}
+
+impl Cell {
+    /// The size of value and derivative, and what rounding adds to that in any case.
+    fn size(&self) -> f64 {
+        let sides = self.estimate.map(|e| [e.left, e.right]);
+        let numbers = self.values.iter().map(|(_, x)| *x).chain(sides.into_iter().flatten());
+        let sizes = numbers.chain([self.value]).map(f64::abs).filter(|x| x.is_finite());
+        sizes.fold(0.0, f64::max) + ROUNDING * self.own_largest
+    }
+}
+
+/// What differences cannot do without of the largest number met: a millionth of it is a millionth of a
+/// millionth in the result.
+const ROUNDING: f64 = 1e-6;
+/// An estimated error counts so many times.
+const DOUBT: f64 = 10.0;
+
+/// All components of a derivative.
+#[derive(Debug)]
+pub struct Cells {
+    modes: Vec<&'static str>,
+    cells: Vec<Cell>,
+    ranks: Vec<Rank>,
+}
+
+/// How much it says to name a component: of those that are wrong the highest rank is named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rank {
+    /// A multiple of another component.
+    Multiple,
+    /// Along a random direction, or of a weighted result.
+    Mixed,
+    /// Of a single number by single numbers.
+    Single,
+}
+
+/// What was compared with what tolerance, and what came out.
+#[derive(Clone, Debug)]
+pub struct Comparison<P> {
+    /// The differences allowed, relative to the largest number met.
+    pub tolerance: f64,
+    /// The component with the largest difference.
+    pub worst: Option<Worst<P>>,
+    /// How many components differ by more than is allowed.
+    pub disagreements: usize,
+}
+
+/// A component and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Worst<P> {
+    /// Which component.
+    pub place: P,
+    /// The largest difference between two of the numbers, relative to `scale`; nan if one of them is
+    /// nan.
+    pub difference: f64,
+    /// What the difference is relative to.
+    pub scale: f64,
+    /// What the modes give.
+    pub values: Vec<(&'static str, f64)>,
+    /// What differences give.
+    pub estimate: Option<Estimate>,
+}
+
+impl Cells {
+    /// Components of these ranks, without numbers.
+    pub fn new(ranks: Vec<Rank>) -> Cells {
+        Cells { modes: Vec::new(), cells: vec![Cell::default(); ranks.len()], ranks }
+    }
+
+    /// The modes so far.
+    pub fn modes(&self) -> &[&'static str] {
+        &self.modes
+    }
+
+    /// How many components have numbers.
+    pub fn filled(&self) -> usize {
+        self.cells.iter().filter(|cell| !cell.values.is_empty()).count()
+    }
+
+    /// Adds what a mode gives; `size` is the largest number met in its run, which concerned this
+    /// direction of the point only (`own`) or others as well.
+    pub fn add(&mut self, place: usize, mode: &'static str, value: f64, size: f64, own: bool) {
+        let known = self.modes.iter().position(|m| *m == mode);
+        let mode = known.unwrap_or_else(|| {
+            self.modes.push(mode);
+            self.modes.len() - 1
+        });
+        let cell = &mut self.cells[place];
+        cell.values.push((mode, value));
+        let size = if value.is_finite() { size.max(value.abs()) } else { size };
+        cell.largest = cell.largest.max(size);
+        if own {
+            cell.own_largest = cell.own_largest.max(size);
+        }
+    }
+
+    /// The size that the errors of differences of this component matter by, where this value is
+    /// differentiated.
+    pub fn size(&mut self, place: usize, value: f64) -> f64 {
+        self.cells[place].value = value;
+        self.cells[place].size()
+    }
+
+    /// Sets what differences give.
+    pub fn estimated(&mut self, place: usize, estimate: Estimate) {
+        self.cells[place].estimate = Some(estimate);
+    }
+
+    /// The components of which a mode gives no finite number.
+    pub fn not_finite(&self) -> Vec<Worst<usize>> {
+        let bad = |(_, cell): &(usize, &Cell)| cell.values.iter().any(|(_, x)| !x.is_finite());
+        let cells = self.cells.iter().enumerate().filter(bad);
+        cells.map(|(place, cell)| self.worst(place, cell, f64::NAN, cell.largest)).collect()
+    }
+
+    /// The modes among each other; components that are not finite are left out.
+    pub fn modes_compared(&self, tolerance: f64) -> Comparison<usize> {
+        self.compared(tolerance, |cell| {
+            let values = || cell.values.iter().map(|(_, x)| *x);
+            let (low, high) =
+                (values().fold(f64::INFINITY, f64::min), values().fold(-f64::INFINITY, f64::max));
+            Some((high - low, cell.largest))
+        })
+    }
+
+    /// The modes with differences; components that are not finite are left out.
+    pub fn differences_compared(&self, tolerance: f64) -> Comparison<usize> {
+        self.compared(tolerance, |cell| {
+            let estimate = cell.estimate?;
+            let distances = cell.values.iter().map(|(_, x)| estimate.distance(*x));
+            let distance = distances.fold(0.0, |a: f64, b| if b.is_nan() { b } else { a.max(b) });
+            // The intermediate results count as far as differences cannot be more exact.
+            let doubt = DOUBT * estimate.error / tolerance;
+            Some((distance, cell.size() + doubt.min(cell.own_largest)))
+        })
+    }
+
+    fn compared(
+        &self,
+        tolerance: f64,
+        distance: impl Fn(&Cell) -> Option<(f64, f64)>,
+    ) -> Comparison<usize> {
+        let mut comparison = Comparison { tolerance, worst: None, disagreements: 0 };
+        let mut largest = (false, Rank::Multiple, -1.0);
+        for (place, cell) in self.cells.iter().enumerate() {
+            if cell.values.is_empty() || cell.values.iter().any(|(_, x)| !x.is_finite()) {
+                continue;
+            }
+            let Some((distance, scale)) = distance(cell) else { continue };
+            let relative = if distance == 0.0 { 0.0 } else { distance / scale };
+            let size = if relative.is_nan() { f64::INFINITY } else { relative };
+            let disagrees = size > tolerance;
+            comparison.disagreements += usize::from(disagrees);
+            let rank =
+                if disagrees { self.ranks[place] } else { self.ranks[place].min(Rank::Mixed) };
+            let order = (disagrees, rank, size);
+            if order > largest {
+                largest = order;
+                comparison.worst = Some(self.worst(place, cell, relative, scale));
+            }
+        }
+        comparison
+    }
+
+    fn worst(&self, place: usize, cell: &Cell, difference: f64, scale: f64) -> Worst<usize> {
+        let values = cell.values.iter().map(|(mode, x)| (self.modes[*mode], *x)).collect();
+        Worst { place, difference, scale, values, estimate: cell.estimate }
+    }
+}
+
+impl<P> Comparison<P> {
+    /// The same with other places.
+    pub fn at<Q>(self, name: impl FnOnce(P) -> Q) -> Comparison<Q> {
+        Comparison {
+            tolerance: self.tolerance,
+            worst: self.worst.map(|worst| worst.at(name)),
+            disagreements: self.disagreements,
+        }
+    }
+}
+
+impl<P> Worst<P> {
+    /// The same at another place.
+    pub fn at<Q>(self, name: impl FnOnce(P) -> Q) -> Worst<Q> {
+        Worst {
+            place: name(self.place),
+            difference: self.difference,
+            scale: self.scale,
+            values: self.values,
+            estimate: self.estimate,
+        }
+    }
+}

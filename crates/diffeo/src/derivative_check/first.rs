@@ -1,0 +1,211 @@
+//! First derivatives.
+
+use super::cells::{Cells, Comparison, Rank};
+use super::differences::{differences, Estimate};
+use super::probes::Probe;
+use super::{if_defined, part, Checker, Directions, Part, Place};
+use crate::differentiate::numbers;
+use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::prim::DiffOp;
+use diffeo_calculus::value::Value;
+
+/// A mode, the derivatives that it gives, and the largest number met.
+type Found = (&'static str, Vec<f64>, f64);
+
+impl Checker<'_> {
+    /// Compares the first derivatives: column by column in the modes that go along a direction of the
+    /// point, row by row in those that go backwards from the result, and random directions along a line.
+    pub(super) fn first(&mut self) -> Result<Part, RuntimeError> {
+        let (ins, outs) = (self.inputs.len(), self.outputs.len());
+        let rank = |place: usize| {
+            let (v, w) = (&self.inputs.probes[place / outs], &self.outputs.probes[place % outs]);
+            match (v.is_number(), w.is_number()) {
+                (true, true) => Rank::Single,
+                (_, false) if self.y.len() == 1 => Rank::Multiple,
+                (false, _) | (_, false) => Rank::Mixed,
+            }
+        };
+        let mut cells = Cells::new((0..ins * outs).map(rank).collect());
+        let values: Vec<f64> = self.outputs.probes.iter().map(|w| w.of(&self.y)).collect();
+        for i in 0..ins {
+            let probe = self.inputs.probes[i].clone();
+            let place = |j| i * outs + j;
+            for (mode, column, size) in self.columns(&probe, &self.inputs.values[i].clone())? {
+                for (j, weights) in self.outputs.probes.iter().enumerate() {
+                    cells.add(place(j), mode, weights.of(&column), size, true);
+                }
+            }
+            let scales: Vec<f64> = (0..outs).map(|j| cells.size(place(j), values[j])).collect();
+            for (j, estimate) in self.differences(&probe, &scales)?.into_iter().enumerate() {
+                cells.estimated(place(j), estimate);
+            }
+        }
+        for j in 0..outs {
+            for (mode, row, size) in self.rows(&self.outputs.values[j].clone())? {
+                for (i, probe) in self.inputs.probes.iter().enumerate() {
+                    cells.add(i * outs + j, mode, probe.of(&row), size, false);
+                }
+            }
+        }
+        let randoms = self.inputs.numbers()..ins;
+        for (i, j) in randoms.zip(self.outputs.numbers()..outs) {
+            self.on_a_line(i, j, &mut cells, i * outs + j)?;
+        }
+        let mut found = part(&cells, |place| Place {
+            inputs: vec![self.inputs.names[place / outs].clone()],
+            output: self.outputs.names[place % outs].clone(),
+        });
+        self.locate(&cells, &mut found)?;
+        Ok(found)
+    }
+
+    /// The derivatives of all numbers of the result along a direction, by mode, with the largest number
+    /// met.
+    fn columns(&mut self, probe: &Probe, direction: &Value) -> Result<Vec<Found>, RuntimeError> {
+        let (f, x) = (self.evaluator.value.clone(), self.point);
+        let args = [f.clone(), x.clone(), direction.clone()];
+        let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
+        self.seen(&numbers(&pair.fields()[0]), forward_size);
+        let forward = numbers(&pair.fields()[1]);
+        let component = |i: usize| probe.component(i);
+        let (jet, taylor_size) = self.measured(|e| e.along(&f, x, 1, &[&component]))?;
+        let every = |k: usize| -> Vec<f64> { jet.iter().skip(k).step_by(2).copied().collect() };
+        let (values, taylor) = (every(0), every(1));
+        self.seen(&values, taylor_size);
+        Ok(vec![("forward", forward, forward_size), ("Taylor", taylor, taylor_size)])
+    }
+
+    /// The derivatives of the weighted result by all numbers of the point.
+    fn rows(&mut self, weights: &Value) -> Result<Vec<Found>, RuntimeError> {
+        let (f, x) = (self.evaluator.value.clone(), self.point);
+        let args = [f, x.clone(), weights.clone()];
+        let (reverse, reverse_size) = self.measured(|e| e.derivative(DiffOp::Rd, args))?;
+        let ((value, gradient), pullback_size) = self.measured(|e| {
+            let (value, pullback) = e.pullback(x)?;
+            // The first call must leave the second as it is.
+            e.machine.apply(&pullback, weights.clone())?;
+            Ok((value, e.machine.apply(&pullback, weights.clone())?))
+        })?;
+        self.seen(&numbers(&value), pullback_size);
+        let mode = self.evaluator.function.modes.reverse;
+        let of_inner = self.made(mode, vec![weights.clone()])?;
+        let (inner, inner_size) = self.measured(|e| e.machine.apply(&of_inner, x.clone()))?;
+        Ok(vec![
+            ("reverse", numbers(&reverse), reverse_size),
+            ("pullback", numbers(&gradient), pullback_size),
+            ("gradient of an inner product", numbers(&inner), inner_size),
+        ])
+    }
+
+    /// The derivative of the weighted result along a direction, as a function of one variable.
+    fn on_a_line(
+        &mut self,
+        i: usize,
+        j: usize,
+        cells: &mut Cells,
+        place: usize,
+    ) -> Result<(), RuntimeError> {
+        let args =
+            vec![self.outputs.values[j].clone(), self.point.clone(), self.inputs.values[i].clone()];
+        let line = self.made(self.evaluator.function.modes.line, args)?;
+        let at = |x: f64| Value::Real(x);
+        let args = [line.clone(), at(0.0), at(1.0)];
+        let (forward, size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
+        cells.add(place, "forward along a line", numbers(&forward)[1], size, true);
+        let args = [line.clone(), at(0.0), at(1.0)];
+        let (reverse, size) = self.measured(|e| e.derivative(DiffOp::Rd, args))?;
+        cells.add(place, "reverse along a line", numbers(&reverse)[0], size, true);
+        let (jet, size) = self.measured(|e| e.along(&line, &at(0.0), 3, &[&|_| 1.0]))?;
+        cells.add(place, "Taylor of order 3 along a line", jet[1], size, true);
+        Ok(())
+    }
+
+    /// What differences give for the derivatives of each weighted result along a direction.
+    fn differences(
+        &mut self,
+        probe: &Probe,
+        scales: &[f64],
+    ) -> Result<Vec<Estimate>, RuntimeError> {
+        let weighted = |numbers: &[f64], outputs: &Directions| -> Vec<f64> {
+            outputs.probes.iter().map(|weights| weights.of(numbers)).collect()
+        };
+        let values = weighted(&self.y, &self.outputs);
+        let (f, point, count) = (self.evaluator.value.clone(), self.point, self.y.len());
+        let steps = self.steps(probe);
+        differences(&values, scales, steps, &mut |t| {
+            let result = self.evaluator.machine.apply(&f, probe.moved(point, t));
+            let numbers = if_defined(result)?.map(|y| numbers(&y)).filter(|ys| ys.len() == count);
+            Ok(numbers.map(|numbers| weighted(&numbers, &self.outputs)))
+        })
+    }
+
+    /// Where something is wrong along a random direction only, finds a number of the point that is to
+    /// blame, by halving the direction.
+    fn locate(&mut self, cells: &Cells, found: &mut Part) -> Result<(), RuntimeError> {
+        let outs = self.outputs.len();
+        for (by_modes, comparison) in [
+            (true, cells.modes_compared(super::MODES_AGREE)),
+            (false, cells.differences_compared(super::DIFFERENCES_AGREE)),
+        ] {
+            let Comparison { worst: Some(worst), disagreements: 1.., .. } = comparison else {
+                continue;
+            };
+            let (i, mut j) = (worst.place / outs, worst.place % outs);
+            if self.y.len() == 1 {
+                j = 0;
+            }
+            let Probe::Random(weights) = self.inputs.probes[i].clone() else { continue };
+            if self.inputs.numbers() == self.x.len() {
+                continue;
+            }
+            let rows = self.rows(&self.outputs.values[j].clone())?;
+            let row = &rows[0].1;
+            let (mut from, mut to) = (0, self.x.len());
+            while to - from > 1 {
+                let middle = from + (to - from) / 2;
+                let mut apart = [0.0; 2];
+                for (apart, (from, to)) in apart.iter_mut().zip([(from, middle), (middle, to)]) {
+                    let mut half = vec![0.0; self.x.len()];
+                    half[from..to].copy_from_slice(&weights[from..to]);
+                    let half = Probe::Random(half);
+                    let expected = half.of(row);
+                    *apart = if by_modes {
+                        let columns = self.columns(&half, &half.value(self.point))?;
+                        let given = columns.iter().map(|(_, c, _)| self.outputs.probes[j].of(c));
+                        given.map(|d| (d - expected).abs()).fold(0.0, f64::max)
+                    } else {
+                        let scales = vec![worst.scale; outs];
+                        self.differences(&half, &scales)?[j].distance(expected)
+                    };
+                }
+                // A distance that is nan is one to follow.
+                let second = apart[1].is_nan() || apart[1] > apart[0];
+                (from, to) = if second { (middle, to) } else { (from, middle) };
+            }
+            let probe = Probe::Number(from);
+            let mut cell = Cells::new(vec![Rank::Single]);
+            for (mode, row, size) in &rows {
+                cell.add(0, mode, probe.of(row), *size, false);
+            }
+            let direction = probe.value(self.point);
+            for (mode, column, size) in self.columns(&probe, &direction)? {
+                cell.add(0, mode, self.outputs.probes[j].of(&column), size, true);
+            }
+            let value = self.outputs.probes[j].of(&self.y);
+            let scales = vec![cell.size(0, value); outs];
+            cell.estimated(0, self.differences(&probe, &scales)?[j]);
+            let function = self.evaluator.function;
+            let named = Directions::new(self.point, &function.from, function, vec![probe]);
+            let place = Place { inputs: named.names, output: self.outputs.names[j].clone() };
+            let (blamed, kept) = if by_modes {
+                (cell.modes_compared(super::MODES_AGREE), &mut found.agreement)
+            } else {
+                (cell.differences_compared(super::DIFFERENCES_AGREE), &mut found.differences)
+            };
+            if blamed.disagreements > 0 {
+                kept.worst = blamed.worst.map(|worst| worst.at(|_| place));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! The Reals in a value by their places, as the user would write them: `w[2].slope`, `.0[3]`.
+//!
+//! In: a value with its type. Out: for each Real the way to it. What always holds: the order is that of
+//! `leaves`; a long list costs no stack.
+
+use crate::data::{is_list, Step};
+use diffeo_calculus::eval::reals::primal;
+use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::value::Value;
+
+/// Shows every Real with the way to it.
+pub fn each_path(value: &Value, ty: &Ty, datas: &[DataDecl], see: &mut dyn FnMut(&[Step], f64)) {
+    Walk { datas, path: Vec::new(), see }.walk(value, ty);
+}
+
+/// The way as the user would write it; empty for the value itself.
+pub fn path_text(path: &[Step]) -> String {
+    let mut text = String::new();
+    for (i, step) in path.iter().enumerate() {
+        match step {
+            Step::Field(name) if i == 0 => text.push_str(name),
+            Step::Field(name) | Step::Constructor(name) => {
+                text.push('.');
+                text.push_str(name);
+            }
+            Step::Component(i) => text.push_str(&format!(".{i}")),
+            Step::Index(i) => text.push_str(&format!("[{i}]")),
+        }
+    }
+    text
+}
+
+struct Walk<'a> {
+    datas: &'a [DataDecl],
+    path: Vec<Step>,
+    see: &'a mut dyn FnMut(&[Step], f64),
+}
+
+impl Walk<'_> {
+    fn walk(&mut self, value: &Value, ty: &Ty) {
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.visit(value, ty));
+    }
+
+    fn visit(&mut self, value: &Value, ty: &Ty) {
+        match (ty, value) {
+            (Ty::Real, leaf) => (self.see)(&self.path, primal(leaf)),
+            (Ty::Tuple(types), value) => {
+                for (i, (ty, component)) in types.iter().zip(value.fields()).enumerate() {
+                    self.step(Step::Component(i), component, ty);
+                }
+            }
+            (Ty::Record(fields), value) => {
+                for ((name, ty), component) in fields.iter().zip(value.fields()) {
+                    self.step(Step::Field(name.clone()), component, ty);
+                }
+            }
+            (Ty::Array(element), Value::Array(array)) => {
+                if !matches!(**element, Ty::Int | Ty::Bool | Ty::String | Ty::Unit) {
+                    for (i, value) in array.iter().enumerate() {
+                        self.step(Step::Index(i), &value, element);
+                    }
+                }
+            }
+            (Ty::Data(id, args), Value::Data(data)) => {
+                let decl = &self.datas[id.0 as usize];
+                if is_list(decl) {
+                    let (mut rest, mut i) = (value.clone(), 0);
+                    while let [head, tail] = rest.fields() {
+                        self.step(Step::Index(i), head, &args[0]);
+                        (rest, i) = (tail.clone(), i + 1);
+                    }
+                    return;
+                }
+                let types = decl.fields(data.tag, args);
+                let constructor = &decl.constructors[data.tag as usize].name;
+                self.path.push(Step::Constructor(constructor.clone()));
+                match (types.as_slice(), value.fields()) {
+                    ([ty], [field]) => self.walk(field, ty),
+                    (types, fields) => {
+                        for (i, (ty, field)) in types.iter().zip(fields).enumerate() {
+                            self.step(Step::Component(i), field, ty);
+                        }
+                    }
+                }
+                self.path.pop();
+            }
+            (
+                Ty::Int
+                | Ty::Bool
+                | Ty::String
+                | Ty::Unit
+                | Ty::Array(_)
+                | Ty::Data(..)
+                | Ty::Fun(_)
+                | Ty::Param(_),
+                _,
+            ) => {}
+        }
+    }
+
+    fn step(&mut self, step: Step, value: &Value, ty: &Ty) {
+        self.path.push(step);
+        self.walk(value, ty);
+        self.path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{each_path, path_text};
+    use crate::data::Step;
+
+    #[test]
+    fn ways_are_written_as_in_programs() {
+        let way = [Step::Field("w".into()), Step::Index(2), Step::Field("slope".into())];
+        assert_eq!(path_text(&way), "w[2].slope");
+        let way = [Step::Component(0), Step::Index(3), Step::Constructor("Just".into())];
+        assert_eq!(path_text(&way), ".0[3].Just");
+        assert_eq!(path_text(&[]), "");
+    }
+
+    #[test]
+    fn a_single_number_is_the_whole_value() {
+        use diffeo_calculus::{value::Value, Ty};
+        let mut seen = Vec::new();
+        each_path(&Value::Real(2.0), &Ty::Real, &[], &mut |path, x| seen.push((path.len(), x)));
+        assert_eq!(seen, [(0, 2.0)]);
+    }
+}

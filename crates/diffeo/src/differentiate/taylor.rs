@@ -1,0 +1,94 @@
+//! All partial derivatives up to an order: the (k, R)-jet of a function at a point.
+//!
+//! Huot, Staton & Vákár's `D_(k,R)` with the first k Reals of the point as the variables.
+
+use super::paths::{each_path, path_text};
+use super::{numbers, with_numbers, Evaluator};
+use diffeo_base::Span;
+use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
+use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::prim::DiffOp;
+use diffeo_calculus::value::Value;
+
+/// The partial derivatives of a function up to an order.
+pub struct Taylor {
+    /// The value.
+    pub value: Value,
+    /// The Reals of the point that are the variables; the name of a point that is one Real is empty.
+    pub variables: Vec<String>,
+    /// The multi-indices in lexicographic order: how often is differentiated by each variable.
+    pub indices: Vec<Vec<u32>>,
+    /// For each Real of the value its name and its derivatives, in the order of the multi-indices.
+    pub results: Vec<(String, Vec<f64>)>,
+}
+
+impl Evaluator<'_> {
+    /// The derivatives up to order `r` by the first `k` Reals of the point (all of them if there are
+    /// fewer).
+    ///
+    /// # Errors
+    /// What stops the program.
+    pub fn taylor(&mut self, x: &Value, k: u32, r: u32) -> Result<Taylor, RuntimeError> {
+        let program = self.function.entry.program.clone();
+        let mut variables = Vec::new();
+        each_path(x, &self.function.from, &program.datas, &mut |path, _| {
+            if variables.len() < k as usize {
+                variables.push(path_text(path));
+            }
+        });
+        let indices = multi_indices(variables.len() as u32, r);
+        let value = self.value(x)?;
+        let seeds: Vec<_> =
+            (0..variables.len()).map(|v| move |i: usize| f64::from(u8::from(i == v))).collect();
+        let seeds: Vec<&dyn Fn(usize) -> f64> = seeds.iter().map(|seed| seed as _).collect();
+        let all = self.along(&self.value.clone(), x, r, &seeds)?;
+        let mut results = Vec::new();
+        let mut rows = all.chunks_exact(indices.len());
+        each_path(&value, &self.function.to, &program.datas, &mut |path, _| {
+            if let Some(row) = rows.next() {
+                results.push((path_text(path), row.to_vec()));
+            }
+        });
+        Ok(Taylor { value, variables, indices, results })
+    }
+
+    /// The derivatives up to order `r` of a function of the same point along directions, each given by
+    /// its components: those of the first Real of the value in the order of the multi-indices, then
+    /// those of the next.
+    pub(crate) fn along(
+        &mut self,
+        function: &Value,
+        x: &Value,
+        r: u32,
+        directions: &[&dyn Fn(usize) -> f64],
+    ) -> Result<Vec<f64>, RuntimeError> {
+        let k = directions.len() as u32;
+        let indices = multi_indices(k, r);
+        let place = |v: usize| {
+            indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1)
+        };
+        let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
+        let coefficients = numbers(x);
+        // Reals of a structure are not lifted in their order: each says which it is.
+        let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
+        let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
+            let i = i as usize;
+            let mut c = vec![0.0; indices.len()];
+            c[0] = coefficients[i];
+            for (place, direction) in places.iter().zip(directions) {
+                if let Some(place) = place {
+                    c[*place] = direction(i);
+                }
+            }
+            c
+        });
+        let lifted = lifted.map_err(|kind| RuntimeError {
+            kind,
+            span: Span::NONE,
+            function: None,
+            trace: Vec::new(),
+        })?;
+        let jet = self.derivative(DiffOp::Jet { k, r }, [function.clone(), lifted])?;
+        Ok(numbers(&jet))
+    }
+}
