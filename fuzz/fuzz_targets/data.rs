@@ -3,7 +3,7 @@
 //! read again.
 #![no_main]
 
-use diffeo::data::{check_writable, read_argument, to_json, write_result, Field, Place};
+use diffeo::data::{check_writable, read_argument, to_json, write_result, Field, Format, Place};
 use diffeo::Session;
 use diffeo_calculus::show::show;
 use diffeo_calculus::ty::DataDecl;
@@ -106,24 +106,26 @@ fuzz_target!(|bytes: &[u8]| {
     let shown = show(&value, &ty, datas);
     let mut json = Vec::new();
     to_json(&mut json, &value, &ty, datas).expect("writing to memory");
-    if ty != Ty::String {
-        let json = String::from_utf8(json).expect("JSON is UTF-8");
-        let back = read(&json, &ty, datas).unwrap_or_else(|| panic!("not read: {json}"));
-        assert_eq!(show(&back, &ty, datas), shown, "read back from {json}");
+    let json = String::from_utf8(json).expect("JSON is UTF-8");
+    let back = read(&json, &ty, datas).unwrap_or_else(|| panic!("not read: {json}"));
+    assert_eq!(show(&back, &ty, datas), shown, "read back from {json}");
+    if ty == Ty::String {
+        // The name of a file is a text, too.
+        return;
     }
     for name in ["y.csv", "y.tsv", "y.npy", "y.npz", "y.json.gz"] {
         let path = folder.join(name).to_string_lossy().into_owned();
         let place = Place::of(&path).expect("a place");
-        if check_writable(&place, &ty, datas).is_err() || !keeps(name, &value, &ty) {
+        if check_writable(&place, &ty, datas).is_err() {
             continue;
         }
         write_result(&place, &value, &ty, datas).expect("a writable place");
+        if matches!(place.format, Format::Csv | Format::Tsv) && shown.contains("[]") {
+            // Without rows and without a header it is an empty file, which is refused; rows without columns
+            // are empty lines, which are left out.
+            continue;
+        }
         let back = read(&path, &ty, datas).unwrap_or_else(|| panic!("{name} of {shown} is not read"));
         assert_eq!(show(&back, &ty, datas), shown, "read back from {name}");
     }
 });
-
-/// Whether a format tells all about a value.
-fn keeps(_name: &str, _value: &Value, _ty: &Ty) -> bool {
-    true
-}
