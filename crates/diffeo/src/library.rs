@@ -2,7 +2,13 @@
 
 /// The modules: their names and texts. A long one is in several files, one after the other.
 pub const MODULES: &[(&str, &str)] = &[
-    ("prelude", include_str!("../../../std/prelude.deo")),
+    (
+        "prelude",
+        concat!(
+            include_str!("../../../std/prelude.deo"),
+            include_str!("../../../std/prelude/arrays.deo")
+        ),
+    ),
     ("linalg", include_str!("../../../std/linalg.deo")),
     ("ode", include_str!("../../../std/ode.deo")),
     (
