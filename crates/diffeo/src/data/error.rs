@@ -184,6 +184,17 @@ pub enum Problem {
 }
 
 impl DataError {
+    /// Whether the name of the place is wrong as it is written, whatever lies there.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self.problem,
+            Problem::NoFormat(_)
+                | Problem::UnknownFormat(_)
+                | Problem::Option(_)
+                | Problem::WriteOption(_)
+        )
+    }
+
     /// The error in reading a field.
     pub(super) fn reading(
         field: &Field<'_>,

@@ -136,7 +136,10 @@ fn quoted_cells_hold_anything() {
         ("\"a\"  ,\"1\" \n", r#"[["a",1]]"#),
         ("a,1\n\"a\"b,1\n", "FILE:2: column 1 goes on with `b` behind its closing quote"),
         ("a,\"1\"2", "FILE:1: column 2 goes on with `2` behind its closing quote"),
-        ("\"a\",\"1\"\r\"b\",\"2\"", "FILE:1: the line holds carriage returns; lines end with a line feed"),
+        (
+            "\"a\",\"1\"\r\"b\",\"2\"",
+            "FILE:1: the line holds carriage returns; lines end with a line feed",
+        ),
         ("\"\"\"\",1\n\"\",2\n,3\n", r#"[["\"",1],["",2],["",3]]"#),
         // Lines are counted within quotes and over empty lines.
         ("\"a\n\nb\",1\n\n\r\nc,x\n", "FILE:6: column 2 must be of type `Int`, found `x`"),
@@ -169,13 +172,7 @@ fn numbers_beyond_the_reals_are_refused() {
 #[test]
 fn a_table_of_no_rows_needs_no_line() {
     let folder = Folder::new();
-    for ty in [
-        Ty::Real,
-        Ty::String,
-        maybe(Ty::Int),
-        pair(Ty::Real, Ty::Int),
-        Ty::array(Ty::Real),
-    ] {
+    for ty in [Ty::Real, Ty::String, maybe(Ty::Int), pair(Ty::Real, Ty::Int), Ty::array(Ty::Real)] {
         for text in ["", "\u{feff}"] {
             assert_eq!(folder.read("t.csv", text, &Ty::array(ty.clone())), "[]", "{ty:?}");
         }

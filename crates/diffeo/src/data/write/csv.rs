@@ -22,8 +22,10 @@ pub(super) fn write(
         return Err(unexpected());
     };
     if let Layout::Rows(_) = layout {
-        if rows.iter().next().is_some_and(|row| matches!(row, Value::Array(row) if row.len() == 0)) {
-            let reason = "rows without elements are lines without cells, which would not be read back; \
+        if rows.iter().next().is_some_and(|row| matches!(row, Value::Array(row) if row.len() == 0))
+        {
+            let reason =
+                "rows without elements are lines without cells, which would not be read back; \
                           a .json or .npy file holds them";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
