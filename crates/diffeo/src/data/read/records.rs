@@ -67,7 +67,8 @@ impl<R: BufRead> Records<R> {
                 let mark = text_start(&self.text).map_err(|problem| self.failure(problem))?;
                 self.text.drain(..mark);
             }
-            if self.end() > 0 || blank {
+            // A byte order mark alone is no line.
+            if self.end() > 0 || blank && !self.text.is_empty() {
                 break;
             }
         }
