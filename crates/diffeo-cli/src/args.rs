@@ -86,7 +86,8 @@ pub struct RunArgs {
     /// The program, a .deo file
     pub file: PathBuf,
 
-    /// Give the parameter NAME (a field of the record that the entry takes) this value
+    /// Give the parameter NAME (a field of the record that the entry takes) this value;
+    /// one of a Maybe type that is not given is Nothing
     #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub args: Vec<(String, String)>,
 

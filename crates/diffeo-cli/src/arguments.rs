@@ -2,7 +2,7 @@
 //!
 //! An entry is a constant, takes `()`, or takes a record, each field of which is a parameter.
 
-use diffeo::data::{read_argument, Field, Place, Target};
+use diffeo::data::{left_out, read_argument, Field, Place, Target};
 use diffeo::{Entry, Limits};
 use diffeo_base::{closest, Diagnostic, Name, Span};
 use diffeo_calculus::ty::DataDecl;
@@ -46,7 +46,8 @@ fn no_parameters(entry: &Entry, args: &[(String, String)]) -> Result<(), Refusal
     }
 }
 
-/// The record of parameters, given field by field with this option.
+/// The record of parameters, given field by field with this option. One of a `Maybe` type that is not
+/// given is `Nothing`.
 pub fn record(
     entry: &Entry,
     fields: &[(Name, Ty)],
@@ -80,7 +81,12 @@ pub fn record(
         }
     }
     let given = |field: &Name| args.iter().find(|(arg, _)| *field == arg.as_str());
-    for (field, _) in fields.iter().filter(|(field, _)| given(field).is_none()) {
+    let left_out = |field: &Name, ty: &Ty| match given(field) {
+        Some(_) => None,
+        None => left_out(ty, datas),
+    };
+    let lacks = |(field, ty): &&(Name, Ty)| given(field).is_none() && left_out(field, ty).is_none();
+    for (field, _) in fields.iter().filter(lacks) {
         let message = format!("the parameter `{field}: {}` of `{name}` is missing", written(field));
         wrong.push(
             Diagnostic::error("argument", entry.span, message)
@@ -101,24 +107,29 @@ pub fn record(
     if !wrong.is_empty() {
         return Err(Refusal::Usage(wrong));
     }
-    let mut values = Vec::new();
+    let (mut values, mut usage) = (Vec::new(), false);
     for (field, ty) in fields {
-        let Some((_, text)) = given(field) else { continue };
+        let Some((_, text)) = given(field) else {
+            values.extend(left_out(field, ty));
+            continue;
+        };
         let place = Field { name: field, ty, written: Some(written(field)) };
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
-            Err(diagnostic) => {
-                wrong.push(*diagnostic);
+            Err(refusal) => {
+                usage |= matches!(refusal, Refusal::Usage(_));
+                let (Refusal::Usage(diagnostics) | Refusal::Input(diagnostics)) = refusal;
+                wrong.extend(diagnostics);
                 if limits.check().is_err() {
                     break;
                 }
             }
         }
     }
-    if wrong.is_empty() {
-        Ok(Value::tuple(values))
-    } else {
-        Err(Refusal::Input(wrong))
+    match (wrong.is_empty(), usage) {
+        (true, _) => Ok(Value::tuple(values)),
+        (false, true) => Err(Refusal::Usage(wrong)),
+        (false, false) => Err(Refusal::Input(wrong)),
     }
 }
 
@@ -128,7 +139,7 @@ pub fn read(
     field: &Field<'_>,
     datas: &[DataDecl],
     limits: &Limits,
-) -> Result<Value, Box<Diagnostic>> {
+) -> Result<Value, Refusal> {
     let exceeded = Cell::new(None);
     let check = || {
         limits.check().map_err(|bound| {
@@ -136,13 +147,12 @@ pub fn read(
             io::Error::other(bound.message())
         })
     };
-    read_argument(text, field, datas, &check).map_err(|error| {
-        Box::new(match exceeded.get() {
-            Some(bound) => {
-                let message = format!("{}, while reading `{}`", bound.message(), field.name);
-                Diagnostic::error(bound.code(), Span::NONE, message)
-            }
-            None => error.to_diagnostic(datas),
-        })
+    read_argument(text, field, datas, &check).map_err(|error| match exceeded.get() {
+        Some(bound) => {
+            let message = format!("{}, while reading `{}`", bound.message(), field.name);
+            Refusal::Input(vec![Diagnostic::error(bound.code(), Span::NONE, message)])
+        }
+        None if error.is_usage() => Refusal::Usage(vec![error.to_diagnostic(datas)]),
+        None => Refusal::Input(vec![error.to_diagnostic(datas)]),
     })
 }

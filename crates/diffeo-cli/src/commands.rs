@@ -182,7 +182,11 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
         Problem::Closed => Stop::OutputClosed,
         _ => {
             shell.report(&[error.to_diagnostic(datas)]);
-            Stop::Refused
+            if error.is_usage() {
+                Stop::Usage
+            } else {
+                Stop::Refused
+            }
         }
     };
     if let Some(out) = &out {

@@ -72,8 +72,15 @@ fn file(path: &Path, check: bool) -> Result<(), Failure> {
     }
     if text != formatted {
         replace(path, &formatted).map_err(|error| {
-            let message = format!("cannot write {}: {}", path.display(), reason(&error));
-            Diagnostic::error("unwritable-file", Span::NONE, message)
+            let unwritable = |reason: &str| {
+                let message = format!("cannot write {}: {reason}", path.display());
+                Diagnostic::error("unwritable-file", Span::NONE, message)
+            };
+            match fs::metadata(path) {
+                Ok(found) if !found.is_file() => unwritable("this is no regular file")
+                    .help("`diffeo fmt -` formats standard input to standard output"),
+                _ => unwritable(&reason(&error)),
+            }
         })?;
     }
     Ok(())

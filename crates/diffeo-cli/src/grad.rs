@@ -152,7 +152,7 @@ fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Result<Va
             let written = Some(function.written.0.as_str());
             let field = Field { name: "--at", ty: &function.from, written };
             let datas = &function.entry.program.datas;
-            read(text, &field, datas, limits).map_err(|error| Refusal::Input(vec![*error]))
+            read(text, &field, datas, limits)
         }
         (Ty::Record(_), _) => {
             usage("`--at` gives the whole point once, or its fields as NAME=VALUE".to_string())

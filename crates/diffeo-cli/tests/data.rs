@@ -33,9 +33,32 @@ fn standard_input_is_read_in_the_format_that_is_named() {
         .fails(1, &["standard input:1:", "`-:csv:skip=1`"]);
     folder
         .run_with(&["run", "sum.deo", "--arg", "x=-"], "1\n")
-        .fails(1, &["the name `-` tells no format", "`-:csv`"]);
+        .fails(2, &["the name `-` tells no format", "`-:csv`"]);
     let both = ["run", "two.deo", "--arg", "x=-:json", "--arg", "y=-:json", "--arg", "name=-:json"];
     folder.run_with(&both, "1").fails(2, &["`x` and `y` are both to be read from standard input"]);
+}
+
+#[test]
+fn an_unknown_format_or_option_is_wrong_usage() {
+    let folder = Folder::new()
+        .with("sum.deo", SUM)
+        .with("f.deo", "def f(x: [n]Real) = sum(x)\n")
+        .with("x.csv", "1\n")
+        .with("x.txt", "1\n");
+    for (place, message) in [
+        ("x.csv:skip=x", "`:skip=x` is no option of a CSV file"),
+        ("x.csv:foo=1", "`:foo=1` is no option of a CSV file"),
+        ("-:xml", "`xml` is no format"),
+        ("x.txt:xml", "`xml` is no format"),
+        ("x.txt", "the name `x.txt` tells no format"),
+    ] {
+        let arg = format!("x={place}");
+        folder.run(&["run", "sum.deo", "--arg", &arg]).fails(2, &["error[data]", message]);
+        folder.run(&["grad", "f.deo", "f", "--at", place]).fails(2, &["error[data]", message]);
+    }
+    folder
+        .run(&["run", "sum.deo", "--arg", "x=x.csv", "--out", "-:csv:skip=1"])
+        .fails(2, &["`:skip=1` has no meaning for a result"]);
 }
 
 #[test]

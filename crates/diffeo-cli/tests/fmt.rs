@@ -157,3 +157,28 @@ fn the_library_and_the_examples_are_formatted() {
     assert_eq!((&*done.out, &*done.err), ("", ""), "format them with `diffeo fmt`");
     assert_eq!(done.status, 0);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let folder = Folder::new();
+    let mut child = folder
+        .command(&["fmt", "/dev/stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"def  a=1").expect("it is read");
+    drop(input);
+    common::Done::new(&child.wait_with_output().expect("the program ends")).fails(
+        1,
+        &[
+            "error[unwritable-file]: cannot write /dev/stdin: this is no regular file",
+            "`diffeo fmt -`",
+        ],
+    );
+}

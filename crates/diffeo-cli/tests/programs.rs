@@ -170,3 +170,19 @@ fn kinks_are_reported_when_asked_for() {
     assert!(warned.err.contains("warning["), "{}", warned.err);
     folder.run(&["run", "a.deo", "--kinks", "error"]).fails(1, &["a.deo:1:", "error["]);
 }
+
+#[test]
+fn a_parameter_of_a_maybe_type_may_be_left_out() {
+    let folder = Folder::new().with(
+        "a.deo",
+        "def main({a, m}: {a: Real, m: Maybe[Real]}) = (a, m)\n\
+         def f({a, m}: {a: Real, m: Maybe[Real]}) = a * from_maybe(3.0, m)\n",
+    );
+    folder.run(&["run", "a.deo", "--arg", "a=1"]).prints("(1.0, Nothing)");
+    folder.run(&["run", "a.deo", "--arg", "a=1", "--arg", "m=2"]).prints("(1.0, Just(2.0))");
+    folder.run(&["run", "a.deo", "--arg", "m=2"]).fails(2, &["`a: Real` of `main` is missing"]);
+    folder.run(&["run", "a.deo", "--arg", "a=1", "--arg", "n=2"]).fails(2, &["no parameter `n`"]);
+    folder
+        .run(&["grad", "a.deo", "f", "--at", "a=2", "--json"])
+        .prints(r#"{"value":6.0,"gradient":{"a":3.0,"m":{"Nothing":null}}}"#);
+}

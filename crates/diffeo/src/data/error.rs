@@ -110,8 +110,12 @@ pub enum Problem {
     Utf16,
     /// There is nothing in it.
     Empty,
+    /// A table of records without its header.
+    NoHeader,
     /// The name of a file, or `-`, that does not tell the format.
     NoFormat(String),
+    /// A word after the name of a file, or after `-`, that is no format.
+    UnknownFormat(String),
     /// `file.csv:option` with something else than `skip=N`.
     Option(String),
     /// An option where a result is to be written.
@@ -152,6 +156,8 @@ pub enum Problem {
     CarriageReturns,
     /// A quote that is not closed; the cell that it opens.
     OpenQuote(CsvColumn),
+    /// Text behind the quote that closes this cell.
+    AfterQuote(CsvColumn, String),
     /// A CSV cell that is not of its type.
     Cell(CsvColumn, Ty, String),
     /// A CSV cell that is empty or marked as missing, and the mark.
@@ -178,6 +184,17 @@ pub enum Problem {
 }
 
 impl DataError {
+    /// Whether the name of the place is wrong as it is written, whatever lies there.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self.problem,
+            Problem::NoFormat(_)
+                | Problem::UnknownFormat(_)
+                | Problem::Option(_)
+                | Problem::WriteOption(_)
+        )
+    }
+
     /// The error in reading a field.
     pub(super) fn reading(
         field: &Field<'_>,

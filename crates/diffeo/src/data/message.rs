@@ -96,6 +96,8 @@ impl Problem {
             Problem::NotUtf8 => "the text is not UTF-8".to_string(),
             Problem::Utf16 => "the text is UTF-16".to_string(),
             Problem::Empty => "there is nothing in it".to_string(),
+            Problem::NoHeader => "there is nothing in it, not even a header".to_string(),
+            Problem::UnknownFormat(word) => format!("`{}` is no format", short(word)),
             Problem::NoFormat(name) => format!("the name `{}` tells no format", short(name)),
             Problem::Option(option) => format!("`:{}` is no option of a CSV file", short(option)),
             Problem::WriteOption(option) => {
@@ -162,6 +164,9 @@ impl Problem {
             Problem::OpenQuote(column) => {
                 format!("the quote that opens {} is not closed", column.text())
             }
+            Problem::AfterQuote(column, text) => {
+                format!("{} goes on with `{}` behind its closing quote", column.text(), short(text))
+            }
             Problem::Cell(column, wanted, cell) => {
                 format!("{} must be of type `{}`, found `{}`", column.text(), ty(wanted), short(cell))
             }
@@ -223,6 +228,14 @@ impl Problem {
             Problem::Mismatch(_, Ty::Int, Found::Number(_)) | Problem::Cell(_, Ty::Int, _) => {
                 Some(format!("an Int is a whole number from {} to {}", i64::MIN, i64::MAX))
             }
+            Problem::UnknownFormat(_) => {
+                Some("the formats are json, csv, tsv, npy and npz".to_string())
+            }
+            Problem::Cell(_, Ty::Real, cell)
+                if cell.trim().parse::<f64>().is_ok_and(f64::is_infinite) =>
+            {
+                Some(format!("the largest Real is {:e}; infinity is written `inf`", f64::MAX))
+            }
             Problem::Mismatch(_, Ty::Real, Found::String(_)) => Some(
                 "the only strings that are Reals are \"nan\", \"inf\" and \"-inf\"".to_string(),
             ),
@@ -265,7 +278,7 @@ impl Problem {
                 "the fields of such a file are separated by {}",
                 separators(*separator)
             )),
-            Problem::OpenQuote(_) => {
+            Problem::OpenQuote(_) | Problem::AfterQuote(..) => {
                 Some("a quote within quotes is written twice: `\"\"`".to_string())
             }
             Problem::Utf16 => Some("save it as UTF-8".to_string()),
@@ -293,6 +306,7 @@ impl Problem {
             | Problem::WriteOption(_)
             | Problem::CarriageReturns
             | Problem::Empty
+            | Problem::NoHeader
             | Problem::SkippedAll(_)
             | Problem::TooDeep(_)
             | Problem::Mismatch(..)

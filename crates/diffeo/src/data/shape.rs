@@ -4,6 +4,7 @@
 use super::place::Format;
 use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::value::Value;
 
 /// The tags of the constructors of `List`.
 pub(crate) const NIL: u32 = 0;
@@ -33,6 +34,11 @@ pub(super) fn maybe<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<(&'t Ty, Maybe
         just: tag("Just", &[Ty::Param(0)])? as u32,
     };
     (decl.name == "Maybe" && decl.constructors.len() == 2).then_some((inner, tags))
+}
+
+/// What stands for a value of this type that is left out: `Nothing` of a `Maybe`.
+pub fn left_out(ty: &Ty, datas: &[DataDecl]) -> Option<Value> {
+    maybe(ty, datas).map(|(_, tags)| Value::data(tags.nothing, []))
 }
 
 /// What a cell of a table holds.

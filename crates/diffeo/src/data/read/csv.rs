@@ -35,8 +35,13 @@ pub(super) fn read(
     let separator = place.format.separator();
     let input = Input::open(&place.target, check)?.buffered();
     let mut table = Table { records: Records::new(input, separator, skip)?, separator };
+    // Without a header, a file in which nothing is left is a table of no rows.
     if table.records.at_end()? {
-        return Err(if skip > 0 { Problem::SkippedAll(skip) } else { Problem::Empty }.into());
+        match layout {
+            _ if table.records.lines() < skip => return Err(Problem::SkippedAll(skip).into()),
+            Layout::Records(_) => return Err(Problem::NoHeader.into()),
+            Layout::Tuples(_) | Layout::Rows(_) | Layout::Cells(_) => {}
+        }
     }
     let mut column = Column::new(ty);
     table.read(&layout, &mut column)?;
@@ -57,7 +62,7 @@ impl<R: BufRead> Table<R> {
         match (layout, &mut **elements) {
             (Layout::Records(fields), Column::Tuple(columns)) => {
                 if !self.records.next(false)? {
-                    return Err(Problem::Empty.into());
+                    return Err(Problem::NoHeader.into());
                 }
                 let header = self.header().map_err(|problem| self.records.failure(problem))?;
                 let places = places(&header, fields).map_err(|problem| self.failure(problem))?;
@@ -163,7 +168,7 @@ impl<R: BufRead> Table<R> {
 /// Puts what a cell stands for at the end of a column, if it is of its type.
 fn put(bytes: &[u8], quoted: bool, cell: &Cell<'_>, column: &mut Column) -> Option<()> {
     match column {
-        Column::Real(reals) => push(reals, number(bytes)?),
+        Column::Real(reals) => push(reals, real(bytes)?),
         Column::Int(ints) => push(ints, number(bytes)?),
         Column::Bool(bools) => push(bools, truth(bytes)?),
         Column::Other(values) => {
@@ -195,7 +200,7 @@ fn is_missing(text: &[u8]) -> bool {
 
 fn scalar(ty: &Ty, bytes: &[u8]) -> Option<Value> {
     match ty {
-        Ty::Real => number(bytes).map(Value::Real),
+        Ty::Real => real(bytes).map(Value::Real),
         Ty::Int => number(bytes).map(Value::Int),
         Ty::Bool => truth(bytes).map(Value::Bool),
         Ty::String => std::str::from_utf8(bytes).ok().map(Value::string),
@@ -211,6 +216,11 @@ fn scalar(ty: &Ty, bytes: &[u8]) -> Option<Value> {
 
 fn number<T: std::str::FromStr>(bytes: &[u8]) -> Option<T> {
     std::str::from_utf8(bytes.trim_ascii()).ok()?.parse().ok()
+}
+
+/// A number too large for a Real is none: infinity is written `inf`.
+fn real(bytes: &[u8]) -> Option<f64> {
+    number(bytes).filter(|r: &f64| !(r.is_infinite() && bytes.iter().any(u8::is_ascii_digit)))
 }
 
 fn truth(bytes: &[u8]) -> Option<bool> {

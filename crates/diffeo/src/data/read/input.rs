@@ -5,7 +5,7 @@
 use super::Check;
 use crate::data::place::Target;
 use crate::data::{reason, BUFFER};
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -42,7 +42,7 @@ impl<'a> Input<'a> {
         let taken = Rc::new(Cell::new(0));
         let counted =
             Counted { inner: BufReader::with_capacity(BUFFER, whole), taken: taken.clone() };
-        let bytes = Box::new(MultiGzDecoder::new(counted));
+        let bytes = Box::new(Members(Some(GzDecoder::new(counted))));
         Ok(Input { bytes, compressed: Some(taken), check })
     }
 
@@ -96,6 +96,32 @@ impl Read for Input<'_> {
                 _ => error,
             }
         })
+    }
+}
+
+/// The contents of the members of a gzip file, one after the other. Zeros between and after them are
+/// padding, as they are to `gzip`: tapes and archives fill their blocks so.
+struct Members<R>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let n = member.read(buffer)?;
+            if n > 0 || buffer.is_empty() {
+                return Ok(n);
+            }
+            let Some(mut input) = self.0.take().map(GzDecoder::into_inner) else { break };
+            let more = loop {
+                let piece = input.fill_buf()?;
+                let (all, zeros) = (piece.len(), piece.iter().take_while(|&&b| b == 0).count());
+                input.consume(zeros);
+                if zeros < all || all == 0 {
+                    break all > 0;
+                }
+            };
+            self.0 = more.then(|| GzDecoder::new(input));
+        }
+        Ok(0)
     }
 }
 

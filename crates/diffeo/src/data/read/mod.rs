@@ -83,8 +83,10 @@ pub fn read_argument(
             let Failure { mut at, mut problem, .. } = failure;
             if text.trim().is_empty() {
                 *problem = Problem::Empty;
-            } else if matches!(*problem, Problem::Syntax(_)) && is_name(text) {
-                (at, *problem) = (None, Problem::NoFormat(text.to_string()));
+            } else if matches!(*problem, Problem::Syntax(_)) {
+                if let Some(format) = no_format(text) {
+                    (at, *problem) = (None, format);
+                }
             }
             DataError::reading(field, Source::Text, at, *problem)
         });
@@ -99,9 +101,15 @@ pub fn read_argument(
     })
 }
 
-/// Whether a text can only be the name of something whose format is not known.
-fn is_name(text: &str) -> bool {
-    text == "-" || Path::new(text).exists()
+/// What is wrong with a text that can only be the name of something, without a format or with an
+/// unknown one.
+fn no_format(text: &str) -> Option<Problem> {
+    let is_name = |text: &str| text == "-" || Path::new(text).exists();
+    if is_name(text) {
+        return Some(Problem::NoFormat(text.to_string()));
+    }
+    let (name, format) = text.rsplit_once(':')?;
+    is_name(name).then(|| Problem::UnknownFormat(format.to_string()))
 }
 
 fn read_place(

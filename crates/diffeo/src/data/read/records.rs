@@ -43,6 +43,11 @@ impl<R: BufRead> Records<R> {
         Ok(Records { input, separator, lines, line, text: Vec::new(), cells: Vec::new() })
     }
 
+    /// How many lines have been read or left out.
+    pub fn lines(&self) -> usize {
+        self.lines
+    }
+
     /// Whether nothing is left.
     pub fn at_end(&mut self) -> Result<bool, Failure> {
         Ok(self.input.fill_buf()?.is_empty())
@@ -62,7 +67,8 @@ impl<R: BufRead> Records<R> {
                 let mark = text_start(&self.text).map_err(|problem| self.failure(problem))?;
                 self.text.drain(..mark);
             }
-            if self.end() > 0 || blank {
+            // A byte order mark alone is no line.
+            if self.end() > 0 || blank && !self.text.is_empty() {
                 break;
             }
         }
@@ -124,14 +130,19 @@ impl<R: BufRead> Records<R> {
             (from, to) = (from + 1, to + 1);
         }
         from += 1;
-        // Whatever stands between the closing quote and the separator belongs to the cell.
-        let end = self.end();
-        while from < end && self.text[from] != self.separator {
-            self.text[to] = self.text[from];
-            (from, to) = (from + 1, to + 1);
+        let rest = &self.text[from..self.end()];
+        let rest = &rest[..memchr::memchr(self.separator, rest).unwrap_or(rest.len())];
+        match rest.iter().find(|&&b| b != b' ' && b != b'\t') {
+            None => {}
+            Some(b'\r') => return Err(self.failure(Problem::CarriageReturns)),
+            Some(_) => {
+                let column = CsvColumn { number: self.cells.len() + 1, name: None };
+                let rest = String::from_utf8_lossy(rest).into_owned();
+                return Err(self.failure(Problem::AfterQuote(column, rest)));
+            }
         }
         self.cells.push(Span { start, end: to, quoted: true });
-        Ok(from)
+        Ok(from + rest.len())
     }
 
     /// How many cells the record has.

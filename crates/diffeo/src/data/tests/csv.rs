@@ -23,7 +23,8 @@ fn csv_with_a_header_is_read_by_column_name() {
             "FILE:4: column 1 (`a`) must be of type `Real`, but it is empty",
         ),
         ("a;b\n1;2\n", "FILE:1: the line has one field; it seems to be separated by semicolons"),
-        ("", "FILE: there is nothing in it"),
+        ("", "FILE: there is nothing in it, not even a header"),
+        ("\n\n", "FILE: there is nothing in it, not even a header"),
     ] {
         assert_eq!(folder.read("t.csv", text, &ty), message);
     }
@@ -132,7 +133,13 @@ fn quoted_cells_hold_anything() {
         ("\"a,\"\"b\"\"\",\"1\"\n", r#"[["a,\"b\"",1]]"#),
         ("\"a\r\n\nb\",1\r\nc,2", r#"[["a\r\n\nb",1],["c",2]]"#),
         ("a \"b\" c,1\n", r#"[["a \"b\" c",1]]"#),
-        ("\"a\" b ,1\n", r#"[["a b ",1]]"#),
+        ("\"a\"  ,\"1\" \n", r#"[["a",1]]"#),
+        ("a,1\n\"a\"b,1\n", "FILE:2: column 1 goes on with `b` behind its closing quote"),
+        ("a,\"1\"2", "FILE:1: column 2 goes on with `2` behind its closing quote"),
+        (
+            "\"a\",\"1\"\r\"b\",\"2\"",
+            "FILE:1: the line holds carriage returns; lines end with a line feed",
+        ),
         ("\"\"\"\",1\n\"\",2\n,3\n", r#"[["\"",1],["",2],["",3]]"#),
         // Lines are counted within quotes and over empty lines.
         ("\"a\n\nb\",1\n\n\r\nc,x\n", "FILE:6: column 2 must be of type `Int`, found `x`"),
@@ -140,6 +147,38 @@ fn quoted_cells_hold_anything() {
         ("a,1\n\"", "FILE:2: the quote that opens column 1 is not closed"),
     ] {
         assert_eq!(folder.read("t.csv", text, &texts), read, "{text:?}");
+    }
+}
+
+#[test]
+fn numbers_beyond_the_reals_are_refused() {
+    let folder = Folder::new();
+    let row = Ty::array(Ty::array(Ty::Real));
+    assert_eq!(
+        folder.read("t.csv", "inf,-inf,1e-400,1e308\n", &row),
+        r#"[["inf","-inf",0.0,1e+308]]"#
+    );
+    let text = "1\n-1e400\n";
+    for ty in [Ty::Real, maybe(Ty::Real)] {
+        let message = folder.read("t.csv", text, &Ty::array(ty));
+        assert!(message.starts_with("FILE:2: column 1 must be of type"), "{message}");
+        assert!(message.ends_with("found `-1e400`"), "{message}");
+    }
+    let path = folder.file("t.csv", text);
+    assert!(help(&path, &Ty::array(Ty::Real)).is_some_and(|h| h.contains("written `inf`")));
+    assert!(read("1e400", &Ty::Real).contains("number out of range"));
+}
+
+#[test]
+fn a_table_of_no_rows_needs_no_line() {
+    let folder = Folder::new();
+    for ty in [Ty::Real, Ty::String, maybe(Ty::Int), pair(Ty::Real, Ty::Int), Ty::array(Ty::Real)] {
+        for text in ["", "\u{feff}"] {
+            assert_eq!(folder.read("t.csv", text, &Ty::array(ty.clone())), "[]", "{ty:?}");
+        }
+        let path = folder.file("t.csv", "title\n");
+        assert_eq!(read(&format!("{path}:skip=1"), &Ty::array(ty.clone())), "[]");
+        assert!(read(&format!("{path}:skip=2"), &Ty::array(ty)).ends_with("leaves no line of it"));
     }
 }
 

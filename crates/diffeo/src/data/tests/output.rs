@@ -25,6 +25,11 @@ fn what_is_written_is_read_back() {
             r#"[[{"Nothing":null}],[{"Just":"\r"}]]"#,
             Ty::array(Ty::array(maybe(Ty::String))),
         ),
+        ("o.csv", "[]", Ty::array(Ty::Real)),
+        ("o.csv", "[]", Ty::array(Ty::array(Ty::Real))),
+        ("o.csv", "[]", Ty::array(pair(Ty::Real, Ty::Int))),
+        ("o.csv", "[]", Ty::array(record([("a", Ty::Real)]))),
+        ("o.csv.gz", "[]", Ty::array(pair(Ty::Real, Ty::Int))),
         ("o.tsv", r#"[["a\tb",1],["c,d",2]]"#, Ty::array(pair(Ty::String, Ty::Int))),
         ("o.csv", r#"["","NA"," a "]"#, Ty::array(Ty::String)),
         ("o.csv.gz", "[[1,true],[2,false]]", Ty::array(pair(Ty::Int, Ty::Bool))),
@@ -120,6 +125,44 @@ fn what_cannot_be_written_leaves_the_old_file() {
     assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 2);
     let option = folder.write("o.csv:skip=1", "[1]", &ints);
     assert!(option.is_err_and(|e| e.ends_with("`:skip=1` has no meaning for a result")));
+}
+
+#[test]
+fn rows_without_elements_are_no_table() {
+    let folder = Folder::new();
+    let ty = Ty::array(Ty::array(Ty::Real));
+    let refused = folder.write("o.csv", "[[],[]]", &ty).expect_err("nothing to be read back");
+    assert!(refused.contains("o.csv: rows without elements are lines without cells"), "{refused}");
+    assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 0);
+    let path = folder.write("o.json", "[[],[]]", &ty).expect("a file written");
+    assert_eq!(read(&path, &ty), "[[],[]]");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_yet_is_written_through() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new();
+    let ints = Ty::array(Ty::Int);
+    let at = |name: &str| folder.0.join(name);
+    let is_link = |name| std::fs::symlink_metadata(at(name)).is_ok_and(|m| m.is_symlink());
+    for (to, link) in [
+        ("sub/new.json", "second.json"),
+        ("second.json", "first.json"),
+        ("none/new.json", "lost.json"),
+        ("b.json", "a.json"),
+        ("a.json", "b.json"),
+    ] {
+        symlink(to, at(link)).expect("a link");
+    }
+    std::fs::create_dir(at("sub")).expect("a folder");
+    folder.write("first.json", "[1]", &ints).expect("a file written");
+    assert_eq!(std::fs::read_to_string(at("sub/new.json")).expect("the file"), "[1]\n");
+    assert!(is_link("first.json") && is_link("second.json"));
+    let lost = folder.write("lost.json", "[1]", &ints);
+    assert!(lost.is_err_and(|e| e.ends_with("there is no such folder")) && is_link("lost.json"));
+    let circle = folder.write("a.json", "[1]", &ints);
+    assert!(circle.is_err_and(|e| e.contains("links")) && is_link("a.json"));
 }
 
 #[cfg(unix)]

@@ -61,11 +61,25 @@ fn gzip_files_are_read_whatever_their_name() {
     // Several members, one after the other.
     let members = [gzip("1\n2"), gzip(""), gzip("3\n4\n")].concat();
     assert_eq!(folder.read("t.csv.gz", members, &ints), "[1,23,4]");
-    assert_eq!(folder.read("t.csv.gz", gzip(""), &ints), "FILE: there is nothing in it");
+    assert_eq!(folder.read("t.csv.gz", gzip(""), &ints), "[]");
     assert_eq!(
         folder.read("t.csv.gz", gzip("1\n2\nx\n"), &ints),
         "FILE:3: column 1 must be of type `Int`, found `x`"
     );
+}
+
+#[test]
+fn zeros_after_gzip_data_are_padding() {
+    let folder = Folder::new();
+    let ints = Ty::array(Ty::Int);
+    for zeros in [1, 511, 1 << 20] {
+        let padded = [gzip("1\n"), gzip("2\n"), vec![0; zeros]].concat();
+        assert_eq!(folder.read("t.csv.gz", &padded, &ints), "[1,2]");
+        let followed = [padded, gzip("3\n")].concat();
+        assert_eq!(folder.read("t.csv.gz", &followed, &ints), "[1,2,3]");
+    }
+    let other = folder.read("t.json.gz", [&gzip("[1]")[..], b"\0\0other text"].concat(), &ints);
+    assert!(other.starts_with("FILE: its gzip data is corrupt near byte"), "{other}");
 }
 
 #[test]

@@ -21,6 +21,15 @@ pub(super) fn write(
     let (Some(layout), Value::Array(rows)) = (layout(ty, datas), value) else {
         return Err(unexpected());
     };
+    if let Layout::Rows(_) = layout {
+        if rows.iter().next().is_some_and(|row| matches!(row, Value::Array(row) if row.len() == 0))
+        {
+            let reason =
+                "rows without elements are lines without cells, which would not be read back; \
+                          a .json or .npy file holds them";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+    }
     let mut line = Line { out, separator, cells: 0 };
     if let Layout::Records(fields) = &layout {
         fields.iter().try_for_each(|(name, _)| line.text(name))?;

@@ -71,8 +71,7 @@ pub fn write_result(
 
 /// Writes to a file by this name.
 fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // A link stays what it is; the file that it leads to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = target(path)?;
     let old = fs::metadata(path).ok();
     match &old {
         Some(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -95,6 +94,27 @@ fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         let _ = fs::remove_file(&beside);
     }
     written
+}
+
+/// The file to replace or to make: a link stays what it is, and what it leads to is meant.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    match fs::canonicalize(path) {
+        Ok(target) => Ok(target),
+        Err(error) if is_link(path) && error.kind() != io::ErrorKind::NotFound => Err(error),
+        Err(_) => {
+            let mut target = path.to_path_buf();
+            // The system follows no more links than this.
+            for _ in 0..40 {
+                if !is_link(&target) {
+                    break;
+                }
+                let next = fs::read_link(&target)?;
+                target = target.with_file_name("").join(next);
+            }
+            Ok(target)
+        }
+    }
 }
 
 /// A new file in the same folder.
