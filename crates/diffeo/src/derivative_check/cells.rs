@@ -30,7 +30,8 @@ impl Cell {
     /// exact as the tolerance is relative to the largest number met.
     fn is_rough(&self, estimate: &Estimate, tolerance: f64) -> bool {
         let error = DOUBT * estimate.error;
-        let exact = error <= ROUGH * self.size() || error <= tolerance * self.own_largest;
+        let size = estimate.left.abs().max(estimate.right.abs());
+        let exact = error <= ROUGH * size || error <= tolerance * self.own_largest;
         estimate.left.is_nan() || estimate.right.is_nan() || !exact
     }
 }

@@ -46,7 +46,7 @@ impl Estimate {
     fn refutes(&self, larger: &Estimate) -> bool {
         let size = self.left.abs().min(self.right.abs());
         let apart = (self.left - larger.left).abs().max((self.right - larger.right).abs());
-        self.error <= 1e-3 * size && apart > DOUBT * (self.error + larger.error)
+        self.error <= 0.1 * size && apart > DOUBT * (self.error + larger.error)
     }
 }
 
@@ -130,7 +130,8 @@ pub fn differences<E>(
                             continue;
                         }
                         let size = expected[i].abs();
-                        let agrees = best.distance(expected[i]) <= SIDES * size + DOUBT * best.error;
+                        let agrees =
+                            best.distance(expected[i]) <= SIDES * size + DOUBT * best.error;
                         let is_known = agrees && best.error <= ENOUGH * size;
                         known &= is_known;
                         settled &= is_known || (agrees && best.error <= ROUNDED * noise);

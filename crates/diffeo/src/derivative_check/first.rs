@@ -131,8 +131,14 @@ impl Checker<'_> {
         let values = weighted(&self.y, &self.outputs);
         let (f, point, count) = (self.evaluator.value.clone(), self.point, self.y.len());
         let sweeps = self.sweeps(probe);
+        // What comes between is of about the size that it has at the point, with its derivative.
+        let run = |probe: &Probe| [f.clone(), point.clone(), probe.value(point)];
+        let still = Probe::Random(vec![0.0; self.x.len()]);
+        let (_, between) = self.measured(|e| e.derivative(DiffOp::Jvp, run(&still)))?;
+        let (_, moving) = self.measured(|e| e.derivative(DiffOp::Jvp, run(probe)))?;
         differences(&values, expected, &sweeps, &mut |t| {
-            let (y, largest) = self.tried(&f, probe.moved(point, t))?;
+            let largest = between + t.abs() * moving;
+            let (y, _) = self.tried(&f, probe.moved(point, t))?;
             let numbers = y.map(|y| numbers(&y)).filter(|ys| ys.len() == count);
             Ok(numbers.map(|numbers| Sample {
                 values: weighted(&numbers, &self.outputs),

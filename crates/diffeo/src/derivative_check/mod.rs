@@ -25,12 +25,12 @@ use crate::differentiate::{numbers, Evaluator};
 use crate::session::Differentiable;
 use crate::{Diagnostic, Kinks, Limits, Options, Session};
 use cells::Cells;
-use differences::Sweep;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
+use differences::Sweep;
 use probes::{Probe, Random};
 
 /// How far two modes may be apart.

@@ -59,7 +59,9 @@ impl Probe {
         };
         match self {
             Probe::Number(i) => from.get(*i).map_or(0.0, |x| lost(*i, *x)),
-            Probe::Random(_) => from.iter().enumerate().map(|(i, x)| lost(i, *x)).fold(0.0, f64::max),
+            Probe::Random(_) => {
+                from.iter().enumerate().map(|(i, x)| lost(i, *x)).fold(0.0, f64::max)
+            }
         }
     }
 }
