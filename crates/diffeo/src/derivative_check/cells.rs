@@ -31,7 +31,8 @@ impl Cell {
     fn is_rough(&self, estimate: &Estimate, tolerance: f64) -> bool {
         let error = DOUBT * estimate.error;
         let size = estimate.left.abs().max(estimate.right.abs());
-        let exact = error <= ROUGH * size || error <= tolerance * self.own_largest;
+        // The direction itself, of size 1, is among the numbers met.
+        let exact = error <= ROUGH * size || error <= tolerance * self.own_largest.max(1.0);
         estimate.left.is_nan() || estimate.right.is_nan() || !exact
     }
 }
