@@ -11,6 +11,7 @@ use diffeo::derivative_check::{check, Extent, Report};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
 use diffeo::{Differentiable, Limits, ModuleId, Options, RuntimeError};
 use diffeo_base::{Diagnostic, Span};
+use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_calculus::show::{real, show};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -19,6 +20,14 @@ use serde_json::json;
 /// `diffeo grad`
 pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
+    if let Some((k, r)) = args.jet {
+        if jet_coefficients(k.into(), r.into()) > MOST_COEFFICIENTS {
+            let message =
+                format!("`--jet {k},{r}` has more than a million coefficients for each Real");
+            let diagnostic = Diagnostic::error("argument", Span::NONE, message);
+            return Err(shell.usage(&[diagnostic.help("ask for fewer variables or a lower order")]));
+        }
+    }
     let module = shell.checked(&args.file)?;
     let function = function(&mut shell, module, args)?;
     shell.phase("read", "reading the point".to_string());
@@ -59,10 +68,22 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
             let message = format!("`--jet` asks for {k} variables, but there {reals} in the point");
             Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]))
         }
+        Found::TooMany(reals) => {
+            let (k, r) = args.jet.unwrap_or_default();
+            let message = format!(
+                "`--jet {k},{r}` has {} coefficients for each of {reals} Reals: more than ten million",
+                jet_coefficients(k.into(), r.into())
+            );
+            let diagnostic = Diagnostic::error("argument", Span::NONE, message);
+            Err(shell.usage(&[diagnostic.help("ask for fewer variables or a lower order")]))
+        }
     };
     shell.tell();
     done
 }
+
+/// The most coefficients of `--jet` for all Reals of the point, or of the value, together.
+const MOST_NUMBERS: u64 = 10_000_000;
 
 /// What is to be printed.
 enum Found {
@@ -71,6 +92,8 @@ enum Found {
     Report(Box<Report>),
     /// A point of fewer Reals, of this many, than variables were asked for.
     TooFew(usize),
+    /// A point or a value of so many Reals that there are more coefficients than can be kept.
+    TooMany(usize),
 }
 
 /// Does the work; the operations and the warnings are `seen` whatever comes of it.
@@ -92,7 +115,15 @@ fn found(
             Some((k, _)) if k as usize > numbers(&point).len() => {
                 return Ok(Found::TooFew(numbers(&point).len()));
             }
-            Some((k, r)) => return evaluator.taylor(&point, k, r).map(Found::Taylor),
+            Some((k, r)) => {
+                let value = evaluator.value(&point)?;
+                let reals = numbers(&point).len().max(numbers(&value).len());
+                let coefficients = jet_coefficients(k.into(), r.into());
+                if coefficients.saturating_mul(reals as u64) > MOST_NUMBERS {
+                    return Ok(Found::TooMany(reals));
+                }
+                return evaluator.taylor(&point, k, r).map(Found::Taylor);
+            }
             None => {}
         }
         // The check itself goes on where the papers' programs stop.

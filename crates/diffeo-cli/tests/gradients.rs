@@ -77,6 +77,15 @@ fn taylor_coefficients_have_their_multi_indices() {
     folder
         .run(&["grad", "m.deo", "f", "--at", "[2, 3]", "--jet", "3,1"])
         .fails(2, &["3 variables", "2 Reals"]);
+    for jet in ["30,10", "64,64", "20,7"] {
+        folder
+            .run(&["grad", "m.deo", "f", "--at", "[2, 3]", "--jet", jet])
+            .fails(2, &[&format!("--jet {jet}"), "more than a million coefficients for each Real"]);
+    }
+    let zeros = format!("{:?}", vec![0.0; 100]);
+    folder
+        .run(&["grad", "m.deo", "lengths", "--at", &format!("[{zeros}, {zeros}]"), "--jet", "64,4"])
+        .fails(2, &["814385 coefficients", "200 Reals"]);
     for jet in ["2", "0,1", "1,65", "65,1", "a,b", "1,-1"] {
         let done = folder.run(&["grad", "m.deo", "f", "--at", "[2, 3]", "--jet", jet]);
         assert_eq!((done.status, &*done.out), (2, ""), "{jet}: {done:?}");
@@ -109,6 +118,12 @@ fn points_that_do_not_fit_are_errors() {
     folder
         .run(&["grad", "m.deo", "f"])
         .fails(1, &["m.deo:2:5", "`f_at` is no point for `f`", "(Int, Int)", "def f_at: Real = …"]);
+    for (point, kind) in [("sin", "not a function"), ("\"x\"", "define a Real")] {
+        let folder =
+            Folder::new().with("m.deo", format!("def f(x: Real) = x\ndef f_at = {point}\n"));
+        let done = folder.run(&["grad", "m.deo", "f"]);
+        assert!(done.err.contains(kind) && !done.err.contains("literals"), "{done:?}");
+    }
 }
 
 #[test]
@@ -185,6 +200,8 @@ fn kinks_and_infinite_derivatives_are_reported() {
     assert!(told.err.contains("operations: ") && told.err.contains("abs(0.0)"), "{told:?}");
     let (_, done) = checked(&folder, &["total", "--at", "[]"]);
     assert!(done.status == 1 && done.err.contains("no Real in the point"), "{done:?}");
+    let done = folder.run(&["grad", "m.deo", "total", "--at", "[]", "--check"]);
+    assert!(done.out.contains("nothing was compared") && !done.out.contains("agree"), "{done:?}");
 }
 
 #[test]

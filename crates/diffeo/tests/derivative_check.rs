@@ -99,6 +99,51 @@ fn structures_with_all_kinds_of_leaves() {
 }
 
 #[test]
+fn where_derivatives_vanish_or_steps_must_be_small_there_is_no_false_alarm() {
+    for (function, at) in [
+        ("(x - 1)^2", "1.0"),
+        ("sq(x - 0.3)", "0.3"),
+        ("sq(x - 1e5)", "1e5"),
+        ("sq(x - 0.123) + 3.0 * sq(x - 0.123)", "0.123"),
+        ("(x - 0.5)^3", "0.5"),
+        ("x^9", "0.0"),
+        ("sq(sin(x))", "pi"),
+        ("x - sin(x)", "0.0"),
+        ("x - sin(x)", "1e-6"),
+        ("log(x)", "1e-10"),
+        ("1.0 / x", "1e-100"),
+        ("sin(1e4 * x)", "7.0"),
+        ("tan(x)", "1.5707"),
+        ("atanh(x)", "0.99999"),
+        ("asin(x)", "0.9999999"),
+        ("x * x", "1e-30"),
+        ("1e308 * x", "0.5"),
+        ("if x > 0.5 then x * x else 0.0", "0.50001"),
+    ] {
+        let report = report(&format!("def f(x: Real) = {function}\ndef f_at = {at}"));
+        assert!(report.agrees(), "{function} at {at}\n{report:#?}");
+        assert_eq!(report.first.differences.rough, 0, "{function} at {at}\n{report:#?}");
+    }
+}
+
+#[test]
+fn differences_that_say_nothing_are_counted() {
+    let report = report("def f(x: Real) = x * sqrt(x + 1e-20)\ndef f_at = 0.0");
+    assert!(report.first.agrees() && report.first.differences.rough > 0, "{report:#?}");
+}
+
+#[test]
+fn wrong_rules_next_to_large_values_are_found() {
+    for (value, rule) in [("1e6", "x * dx"), ("1e4", "x * dx"), ("0.0", "2.00001 * x * dx")] {
+        let report = report(&format!(
+            "def f(x: Real) = {value} + with_derivative(sq, fn (x, dx) -> (x * x, {rule}))(x)
+             def f_at = 0.7"
+        ));
+        assert!(report.first.differences.disagreements > 0, "{value} {rule}\n{report:#?}");
+    }
+}
+
+#[test]
 fn nothing_of_the_program_is_taken_for_the_prelude() {
     let report = report(
         "def grad(f) = 1.0\ndef fd = 2\ndef inner(x) = x\ndef add = 3.0\ndef scale = 4.0\ndef vjp() = ()

@@ -169,6 +169,10 @@ fn as_text(report: &Report) -> String {
             ),
         ),
     ]));
+    if report.inputs.1 == 0 || report.outputs.1 == 0 {
+        out.push_str("nothing was compared\n");
+        return out;
+    }
     part_text(&mut out, "first derivatives", "differences", &report.first);
     match &report.second {
         Some(second) => {
@@ -185,6 +189,11 @@ fn part_text(out: &mut String, title: &str, differences: &str, part: &Part) {
         out.push_str(&format!("  not finite in {} components\n", part.not_finite.len()));
     }
     for (what, comparison) in [("modes", &part.agreement), (differences, &part.differences)] {
+        if comparison.rough > 0 {
+            let n = comparison.rough;
+            let of = if n == 1 { "1 component".to_string() } else { format!("{n} components") };
+            out.push_str(&format!("  {what} are too rough to tell here: {of} not compared\n"));
+        }
         let Some(worst) = &comparison.worst else { continue };
         let place = by(&worst.place);
         if comparison.disagreements == 0 {
@@ -256,6 +265,7 @@ fn comparison_data(comparison: &Comparison<Place>) -> Json {
     json!({
         "tolerance": comparison.tolerance,
         "disagreements": comparison.disagreements,
+        "too_rough": comparison.rough,
         "worst": comparison.worst.as_ref().map(worst_data),
     })
 }

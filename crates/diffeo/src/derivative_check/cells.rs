@@ -3,7 +3,7 @@
 //! A component is the derivative of one number of the result (or of a weighted sum of all) along one
 //! direction of the point, twice for second derivatives.
 
-use super::differences::Estimate;
+use super::differences::{Estimate, DOUBT};
 
 /// A component of a derivative.
 #[derive(Clone, Debug, Default)]
@@ -12,8 +12,6 @@ pub struct Cell {
     values: Vec<(usize, f64)>,
     /// What differences give.
     estimate: Option<Estimate>,
-    /// The value that is differentiated.
-    value: f64,
     /// The largest number met on the way, by all modes.
     largest: f64,
     /// The same, by the modes that concern this direction only.
@@ -21,20 +19,26 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The size of value and derivative, and what rounding adds to that in any case.
+    /// The size of the derivative.
     fn size(&self) -> f64 {
         let sides = self.estimate.map(|e| [e.left, e.right]);
         let numbers = self.values.iter().map(|(_, x)| *x).chain(sides.into_iter().flatten());
-        let sizes = numbers.chain([self.value]).map(f64::abs).filter(|x| x.is_finite());
-        sizes.fold(0.0, f64::max) + ROUNDING * self.own_largest
+        numbers.map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// Whether the estimate is too rough to tell anything: neither some digits of the derivative, nor as
+    /// exact as the tolerance is relative to the largest number met.
+    fn is_rough(&self, estimate: &Estimate, tolerance: f64) -> bool {
+        let error = DOUBT * estimate.error;
+        let size = estimate.left.abs().max(estimate.right.abs());
+        // The direction itself, of size 1, is among the numbers met.
+        let exact = error <= ROUGH * size || error <= tolerance * self.own_largest.max(1.0);
+        estimate.left.is_nan() || estimate.right.is_nan() || !exact
     }
 }
 
-/// What differences cannot do without of the largest number met: a millionth of it is a millionth of a
-/// millionth in the result.
-const ROUNDING: f64 = 1e-6;
-/// An estimated error counts so many times.
-const DOUBT: f64 = 10.0;
+/// An estimate with an error up to this, relative to the derivative, tells something of it.
+const ROUGH: f64 = 1e-3;
 
 /// All components of a derivative.
 #[derive(Debug)]
@@ -64,6 +68,8 @@ pub struct Comparison<P> {
     pub worst: Option<Worst<P>>,
     /// How many components differ by more than is allowed.
     pub disagreements: usize,
+    /// Of how many components differences are too rough to tell.
+    pub rough: usize,
 }
 
 /// A component and what is known of it.
@@ -115,11 +121,10 @@ impl Cells {
         }
     }
 
-    /// The size that the errors of differences of this component matter by, where this value is
-    /// differentiated.
-    pub fn size(&mut self, place: usize, value: f64) -> f64 {
-        self.cells[place].value = value;
-        self.cells[place].size()
+    /// What the modes give so far; nan if they give nothing finite.
+    pub fn expected(&self, place: usize) -> f64 {
+        let mut values = self.cells[place].values.iter().map(|(_, x)| *x);
+        values.find(|x| x.is_finite()).unwrap_or(f64::NAN)
     }
 
     /// Sets what differences give.
@@ -146,14 +151,17 @@ impl Cells {
 
     /// The modes with differences; components that are not finite are left out.
     pub fn differences_compared(&self, tolerance: f64) -> Comparison<usize> {
-        self.compared(tolerance, |cell| {
-            let estimate = cell.estimate?;
+        let rough = |cell: &Cell| cell.estimate.is_some_and(|e| cell.is_rough(&e, tolerance));
+        let mut comparison = self.compared(tolerance, |cell| {
+            let estimate = cell.estimate.filter(|_| !rough(cell))?;
             let distances = cell.values.iter().map(|(_, x)| estimate.distance(*x));
             let distance = distances.fold(0.0, |a: f64, b| if b.is_nan() { b } else { a.max(b) });
-            // The intermediate results count as far as differences cannot be more exact.
-            let doubt = DOUBT * estimate.error / tolerance;
-            Some((distance, cell.size() + doubt.min(cell.own_largest)))
-        })
+            // Nothing is demanded that rounding and the steps do not support.
+            Some((distance, cell.size() + DOUBT * estimate.error / tolerance))
+        });
+        let finite = |cell: &&Cell| cell.values.iter().all(|(_, x)| x.is_finite());
+        comparison.rough = self.cells.iter().filter(finite).filter(|cell| rough(cell)).count();
+        comparison
     }
 
     fn compared(
@@ -161,7 +169,7 @@ impl Cells {
         tolerance: f64,
         distance: impl Fn(&Cell) -> Option<(f64, f64)>,
     ) -> Comparison<usize> {
-        let mut comparison = Comparison { tolerance, worst: None, disagreements: 0 };
+        let mut comparison = Comparison { tolerance, worst: None, disagreements: 0, rough: 0 };
         let mut largest = (false, Rank::Multiple, -1.0);
         for (place, cell) in self.cells.iter().enumerate() {
             if cell.values.is_empty() || cell.values.iter().any(|(_, x)| !x.is_finite()) {
@@ -196,6 +204,7 @@ impl<P> Comparison<P> {
             tolerance: self.tolerance,
             worst: self.worst.map(|worst| worst.at(name)),
             disagreements: self.disagreements,
+            rough: self.rough,
         }
     }
 }

@@ -9,14 +9,16 @@
 
 /// By how much the step shrinks.
 const RATIO: f64 = 4.0;
-/// The most steps that are tried.
-const STEPS: usize = 24;
 /// The steps that are extrapolated together.
 const WINDOW: usize = 5;
-/// A derivative is known well enough with this error, relative to its scale.
+/// A derivative is known well enough with this error, relative to it.
 const ENOUGH: f64 = 1e-8;
-/// Sides that differ by less than this, relative to the scale, are taken to agree.
+/// Sides that differ by less than this, relative to the derivative, are taken to agree.
 const SIDES: f64 = 1e-7;
+/// An estimated error counts so many times.
+pub const DOUBT: f64 = 10.0;
+/// Smaller steps gain nothing where the error is no more than so many times what rounding does.
+const ROUNDED: f64 = 20.0;
 
 /// What differences say of a derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,52 +41,134 @@ impl Estimate {
             left.max(right)
         }
     }
+
+    /// Whether it shows that an estimate with larger steps only seemed exact.
+    fn refutes(&self, larger: &Estimate) -> bool {
+        let size = self.left.abs().min(self.right.abs());
+        let apart = (self.left - larger.left).abs().max((self.right - larger.right).abs());
+        self.error <= 0.1 * size && apart > DOUBT * (self.error + larger.error)
+    }
+}
+
+/// Values at a step.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The values.
+    pub values: Vec<f64>,
+    /// The largest number met on the way to them.
+    pub largest: f64,
+    /// By how much rounding moved the place where they were taken.
+    pub moved: f64,
 }
 
 /// The values at a step and at its opposite.
 struct Level {
     h: f64,
-    up: Vec<f64>,
-    down: Vec<f64>,
+    up: Sample,
+    down: Sample,
 }
 
-/// The derivatives at 0 of functions with these values there. `at(t)` gives their values at t, none
-/// where the program stops; steps go from `first` down to about `last`, until each derivative is known.
+impl Level {
+    fn is_finite(&self, i: usize) -> bool {
+        self.up.values[i].is_finite() && self.down.values[i].is_finite()
+    }
+
+    /// The differences of the function to its value, forwards and backwards.
+    fn sides(&self, i: usize, value: f64) -> (f64, f64) {
+        (self.up.values[i] - value, value - self.down.values[i])
+    }
+
+    /// What rounding does to a difference over the step.
+    fn noise(&self, i: usize, value: f64) -> f64 {
+        let (up, down) = (self.up.values[i].abs(), self.down.values[i].abs());
+        let largest = self.up.largest.max(self.down.largest);
+        let (right, left) = self.sides(i, value);
+        let slope = right.abs().max(left.abs()) / self.h;
+        let moved = self.up.moved.max(self.down.moved) / self.h + f64::EPSILON;
+        // Multiplied in this order nothing overflows that need not.
+        f64::EPSILON * (4.0 * value.abs().max(up).max(down)).min(f64::MAX) / self.h
+            + f64::EPSILON * largest.min(f64::MAX) / self.h
+            + moved * slope
+    }
+}
+
+/// The steps of a sweep: the first, and about the last.
+pub type Sweep = (f64, f64);
+
+/// The derivatives at 0 of functions with these values there, which are `expected` to be these: nan where
+/// nothing is asked. `at(t)` gives their values at t, none where the program stops. The steps go through the
+/// sweeps until every derivative is known.
 pub fn differences<E>(
     values: &[f64],
-    scales: &[f64],
-    (first, last): (f64, f64),
-    at: &mut dyn FnMut(f64) -> Result<Option<Vec<f64>>, E>,
+    expected: &[f64],
+    sweeps: &[Sweep],
+    at: &mut dyn FnMut(f64) -> Result<Option<Sample>, E>,
 ) -> Result<Vec<Estimate>, E> {
     let unknown = Estimate { left: f64::NAN, right: f64::NAN, error: f64::INFINITY };
     let mut best = vec![unknown; values.len()];
-    let mut last_limits = vec![Limits::default(); values.len()];
     let mut levels: Vec<Level> = Vec::new();
-    let mut h = first;
-    for _ in 0..STEPS {
-        if let (Some(up), Some(down)) = (at(h)?, at(-h)?) {
-            if up.len() == values.len() && down.len() == values.len() {
-                levels.push(Level { h, up, down });
-                let window = &levels[levels.len().saturating_sub(WINDOW)..];
-                for (i, best) in best.iter_mut().enumerate() {
-                    let limits = Limits::of(window, i, values[i]);
-                    let found = limits.estimate(&last_limits[i], scales[i]);
-                    last_limits[i] = limits;
-                    if found.error < best.error {
-                        *best = found;
+    for (first, last) in sweeps {
+        levels.clear();
+        let mut before = vec![Limits::default(); values.len()];
+        // Steps that are powers of two do not round the point.
+        let mut h = first.log2().floor().exp2();
+        while h >= *last {
+            if let (Some(up), Some(down)) = (at(h)?, at(-h)?) {
+                if up.values.len() == values.len() && down.values.len() == values.len() {
+                    levels.push(Level { h, up, down });
+                    let window = &levels[levels.len().saturating_sub(WINDOW)..];
+                    let (mut known, mut settled) = (true, true);
+                    for (i, best) in best.iter_mut().enumerate() {
+                        let limits = Limits::of(window, i, values[i]);
+                        let found = limits.estimate(&before[i], expected[i]);
+                        let noise = limits.noise;
+                        before[i] = limits;
+                        if found.error < best.error || found.refutes(best) {
+                            *best = found;
+                        }
+                        if expected[i].is_nan() {
+                            continue;
+                        }
+                        let size = expected[i].abs();
+                        let agrees =
+                            best.distance(expected[i]) <= SIDES * size + DOUBT * best.error;
+                        let is_known = agrees && best.error <= ENOUGH * size;
+                        known &= is_known;
+                        settled &= is_known || (agrees && best.error <= ROUNDED * noise);
+                    }
+                    if known {
+                        return Ok(best);
+                    }
+                    if settled {
+                        break;
                     }
                 }
-                if best.iter().zip(scales).all(|(e, scale)| e.error <= ENOUGH * scale) {
-                    break;
-                }
             }
+            h /= RATIO;
         }
-        h /= RATIO;
-        if h < last {
-            break;
+    }
+    for (i, best) in best.iter_mut().enumerate() {
+        if let Some(jump) = discontinuity(&levels, i, values[i]) {
+            *best = jump;
         }
     }
     Ok(best)
+}
+
+/// The slopes of a function that jumps at the point, by the smallest step: they grow as the steps shrink.
+fn discontinuity(levels: &[Level], i: usize, value: f64) -> Option<Estimate> {
+    let [.., a, b, c] = levels else { return None };
+    if !(a.is_finite(i) && b.is_finite(i) && c.is_finite(i)) {
+        return None;
+    }
+    let far = |level: &Level| {
+        let (right, left) = level.sides(i, value);
+        right.abs().max(left.abs())
+    };
+    let noise = c.noise(i, value);
+    let jumps = far(c) > 0.9 * far(b) && far(b) > 0.9 * far(a) && far(c) / c.h > 1e3 * noise;
+    let (right, left) = c.sides(i, value);
+    jumps.then(|| Estimate { left: left / c.h, right: right / c.h, error: noise })
 }
 
 /// What some steps tell of a function.
@@ -96,35 +180,43 @@ struct Limits {
     /// Their errors.
     error: f64,
     jump_error: f64,
+    /// The part of them that is due to rounding.
+    noise: f64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         let [unknown, infinite] = [f64::NAN, f64::INFINITY];
-        Limits { derivative: unknown, jump: unknown, error: infinite, jump_error: infinite }
+        Limits {
+            derivative: unknown,
+            jump: unknown,
+            error: infinite,
+            jump_error: infinite,
+            noise: infinite,
+        }
     }
 }
 
 impl Limits {
-    /// Of function `i`, from these steps.
+    /// Of function `i`, from these steps; those before the last one without a value do not count.
     fn of(window: &[Level], i: usize, value: f64) -> Limits {
-        let half = |l: &Level, sum: f64| sum / (2.0 * l.h);
-        let central: Vec<f64> = window.iter().map(|l| half(l, l.up[i] - l.down[i])).collect();
-        let jumps: Vec<f64> =
-            window.iter().map(|l| half(l, (l.up[i] - value) + (l.down[i] - value))).collect();
-        let noise = window.last().map_or(f64::INFINITY, |l| {
-            2.0 * f64::EPSILON * value.abs().max(l.up[i].abs()).max(l.down[i].abs()) / l.h
-        });
+        let from = window.iter().rposition(|l| !l.is_finite(i)).map_or(0, |last| last + 1);
+        let Some(last) = window[from..].last() else { return Limits::default() };
+        let noise = last.noise(i, value);
+        let sides = || window[from..].iter().map(|l| (l.sides(i, value), l.h));
+        let central: Vec<f64> = sides().map(|((r, l), h)| r / h / 2.0 + l / h / 2.0).collect();
+        let jumps: Vec<f64> = sides().map(|((r, l), h)| (r - l) / h / 2.0).collect();
         let (derivative, error) = extrapolated(&central, RATIO * RATIO);
         let (jump, jump_error) = extrapolated(&jumps, RATIO);
-        Limits { derivative, jump, error: error + noise, jump_error: jump_error + noise }
+        Limits { derivative, jump, error: error + noise, jump_error: jump_error + noise, noise }
     }
 
     /// The estimate, if larger steps told that before: once may be an accident.
-    fn estimate(&self, before: &Limits, scale: f64) -> Estimate {
+    fn estimate(&self, before: &Limits, expected: f64) -> Estimate {
         let error = self.error + (self.derivative - before.derivative).abs();
         let jump_error = self.jump_error + (self.jump - before.jump).abs();
-        let jump = match self.jump.abs() > (SIDES * scale).max(10.0 * jump_error) {
+        let scale = expected.abs().max(self.derivative.abs());
+        let jump = match self.jump.abs() > (SIDES * scale).max(DOUBT * jump_error) {
             true => self.jump,
             false => 0.0,
         };
@@ -147,7 +239,7 @@ fn extrapolated(sequence: &[f64], ratio: f64) -> (f64, f64) {
     let mut factor = ratio;
     while column.len() > 1 {
         let next: Vec<f64> =
-            column.windows(2).map(|w| (factor * w[1] - w[0]) / (factor - 1.0)).collect();
+            column.windows(2).map(|w| w[1] + (w[1] - w[0]) / (factor - 1.0)).collect();
         let (new, old) = (next[next.len() - 1], column[column.len() - 1]);
         let error = (new - old).abs();
         if error < best.1 {
@@ -161,14 +253,15 @@ fn extrapolated(sequence: &[f64], ratio: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{differences, Estimate};
+    use super::{differences, Estimate, Sample};
 
-    fn of(f: impl Fn(f64) -> f64, scale: f64) -> Estimate {
+    fn of(f: impl Fn(f64) -> f64, expected: f64) -> Estimate {
         let mut at = |t: f64| {
             let y = f(t);
-            Ok::<_, String>((!y.is_nan()).then(|| vec![y]))
+            let sample = Sample { values: vec![y], largest: y.abs(), moved: 0.0 };
+            Ok::<_, String>((!y.is_nan()).then_some(sample))
         };
-        differences(&[f(0.0)], &[scale], (0.1, 1e-7), &mut at).expect("no step fails")[0]
+        differences(&[f(0.0)], &[expected], &[(0.1, 1e-9)], &mut at).expect("no step fails")[0]
     }
 
     #[test]
@@ -185,7 +278,7 @@ mod tests {
             (|t| (-((t + 5e-5) / 1e-4).powi(2)).exp(), -7788.007830714049),
             (|_| 3.0, 0.0),
         ] {
-            let e = of(f, f64::max(derivative.abs(), 1.0));
+            let e = of(f, derivative);
             assert!(
                 e.distance(derivative) <= 1e-8 * derivative.abs().max(1.0),
                 "{e:?} {derivative}"
@@ -195,7 +288,7 @@ mod tests {
 
     #[test]
     fn kinks_have_two_sides() {
-        let e = of(f64::abs, 1.0);
+        let e = of(f64::abs, 0.0);
         assert!((e.left + 1.0).abs() < 1e-9 && (e.right - 1.0).abs() < 1e-9, "{e:?}");
         let e = of(|t| t.max(2.0 * t) + t.sin(), 1.0);
         assert!((e.left - 2.0).abs() < 1e-7 && (e.right - 3.0).abs() < 1e-7, "{e:?}");
@@ -203,8 +296,8 @@ mod tests {
 
     #[test]
     fn jumps_and_undefined_functions_agree_with_nothing() {
-        let e = of(|t| if t < 0.0 { 0.0 } else { 1.0 }, 1.0);
-        assert!(e.distance(0.0) > 1e-3 || e.error > 1e-3, "{e:?}");
-        assert!(of(|t| t.powf(1.5), 1.0).distance(0.0).is_nan());
+        let e = of(|t| if t < 0.0 { 0.0 } else { 1.0 }, 0.0);
+        assert!(e.distance(0.0) > 1e3 * e.error, "{e:?}");
+        assert!(of(|t| t.powf(1.5), 0.0).distance(0.0).is_nan());
     }
 }

@@ -1,9 +1,9 @@
 //! First derivatives.
 
 use super::cells::{Cells, Comparison, Rank};
-use super::differences::{differences, Estimate};
+use super::differences::{differences, Estimate, Sample};
 use super::probes::Probe;
-use super::{if_defined, part, Checker, Directions, Part, Place};
+use super::{part, Checker, Directions, Part, Place};
 use crate::differentiate::numbers;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
@@ -26,7 +26,6 @@ impl Checker<'_> {
             }
         };
         let mut cells = Cells::new((0..ins * outs).map(rank).collect());
-        let values: Vec<f64> = self.outputs.probes.iter().map(|w| w.of(&self.y)).collect();
         for i in 0..ins {
             let probe = self.inputs.probes[i].clone();
             let place = |j| i * outs + j;
@@ -35,8 +34,8 @@ impl Checker<'_> {
                     cells.add(place(j), mode, weights.of(&column), size, true);
                 }
             }
-            let scales: Vec<f64> = (0..outs).map(|j| cells.size(place(j), values[j])).collect();
-            for (j, estimate) in self.differences(&probe, &scales)?.into_iter().enumerate() {
+            let expected: Vec<f64> = (0..outs).map(|j| cells.expected(place(j))).collect();
+            for (j, estimate) in self.differences(&probe, &expected)?.into_iter().enumerate() {
                 cells.estimated(place(j), estimate);
             }
         }
@@ -124,18 +123,30 @@ impl Checker<'_> {
     fn differences(
         &mut self,
         probe: &Probe,
-        scales: &[f64],
+        expected: &[f64],
     ) -> Result<Vec<Estimate>, RuntimeError> {
         let weighted = |numbers: &[f64], outputs: &Directions| -> Vec<f64> {
             outputs.probes.iter().map(|weights| weights.of(numbers)).collect()
         };
         let values = weighted(&self.y, &self.outputs);
         let (f, point, count) = (self.evaluator.value.clone(), self.point, self.y.len());
-        let steps = self.steps(probe);
-        differences(&values, scales, steps, &mut |t| {
-            let result = self.evaluator.machine.apply(&f, probe.moved(point, t));
-            let numbers = if_defined(result)?.map(|y| numbers(&y)).filter(|ys| ys.len() == count);
-            Ok(numbers.map(|numbers| weighted(&numbers, &self.outputs)))
+        let sweeps = self.sweeps(probe);
+        // What comes between is of about the size that it has at the point, with its derivative.
+        let run = |probe: &Probe| [f.clone(), point.clone(), probe.value(point)];
+        let still = Probe::Random(vec![0.0; self.x.len()]);
+        let (_, between) = self.measured(|e| e.derivative(DiffOp::Jvp, run(&still)))?;
+        let (_, moving) = self.measured(|e| e.derivative(DiffOp::Jvp, run(probe)))?;
+        // The step itself is lost where everything cancels.
+        let moving = if expected.contains(&0.0) { moving.max(1.0) } else { moving };
+        differences(&values, expected, &sweeps, &mut |t| {
+            let largest = between + t.abs() * moving;
+            let (y, _) = self.tried(&f, probe.moved(point, t))?;
+            let numbers = y.map(|y| numbers(&y)).filter(|ys| ys.len() == count);
+            Ok(numbers.map(|numbers| Sample {
+                values: weighted(&numbers, &self.outputs),
+                largest,
+                moved: probe.rounding(&self.x, t),
+            }))
         })
     }
 
@@ -174,8 +185,9 @@ impl Checker<'_> {
                         let given = columns.iter().map(|(_, c, _)| self.outputs.probes[j].of(c));
                         given.map(|d| (d - expected).abs()).fold(0.0, f64::max)
                     } else {
-                        let scales = vec![worst.scale; outs];
-                        self.differences(&half, &scales)?[j].distance(expected)
+                        let mut all = vec![f64::NAN; outs];
+                        all[j] = expected;
+                        self.differences(&half, &all)?[j].distance(expected)
                     };
                 }
                 // A distance that is nan is one to follow.
@@ -191,9 +203,9 @@ impl Checker<'_> {
             for (mode, column, size) in self.columns(&probe, &direction)? {
                 cell.add(0, mode, self.outputs.probes[j].of(&column), size, true);
             }
-            let value = self.outputs.probes[j].of(&self.y);
-            let scales = vec![cell.size(0, value); outs];
-            cell.estimated(0, self.differences(&probe, &scales)?[j]);
+            let mut expected = vec![f64::NAN; outs];
+            expected[j] = cell.expected(0);
+            cell.estimated(0, self.differences(&probe, &expected)?[j]);
             let function = self.evaluator.function;
             let named = Directions::new(self.point, &function.from, function, vec![probe]);
             let place = Place { inputs: named.names, output: self.outputs.names[j].clone() };

@@ -8,8 +8,8 @@
 //!
 //! Modes are compared relative to the largest absolute value met in the computation: values, derivatives
 //! and all intermediate results of the runs that give a component. Differences are compared with them
-//! relative to the value and the derivative; the largest value met counts only as far as rounding does
-//! not let differences be more exact.
+//! relative to the derivative, as far as rounding and the steps let differences be that exact; where they say
+//! next to nothing, they are too rough to tell.
 
 mod cells;
 mod differences;
@@ -30,6 +30,7 @@ use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
+use differences::Sweep;
 use probes::{Probe, Random};
 
 /// How far two modes may be apart.
@@ -190,6 +191,9 @@ fn kinks(
     Ok(evaluator.take_warnings())
 }
 
+/// Steps for numbers below this are of their size, too.
+const SMALL: f64 = 1e-3;
+
 /// How many random directions of the point, and of the result, are compared.
 const DIRECTIONS: usize = 2;
 
@@ -331,8 +335,18 @@ impl<'a> Checker<'a> {
         made.map(|(function, _)| function)
     }
 
-    /// The steps of differences along a direction of the point: the first, and about the last.
-    fn steps(&self, probe: &Probe) -> (f64, f64) {
+    /// The result of a function near the point, where it need not be defined, and the largest number met.
+    fn tried(&mut self, f: &Value, x: Value) -> Result<(Option<Value>, f64), RuntimeError> {
+        self.measured(|e| match e.machine.apply(f, x) {
+            Ok(value) => Ok(Some(value)),
+            // What ends the check does so.
+            Err(error) if matches!(error.kind, ErrorKind::Exceeded(_)) => Err(error),
+            Err(_) => Ok(None),
+        })
+    }
+
+    /// The steps of differences along a direction of the point.
+    fn sweeps(&self, probe: &Probe) -> Vec<Sweep> {
         let smallest = match probe {
             Probe::Number(i) => self.x[*i].abs(),
             Probe::Random(_) => {
@@ -341,7 +355,12 @@ impl<'a> Checker<'a> {
             }
         };
         let size = if smallest > 0.0 && smallest.is_finite() { smallest } else { 1.0 };
-        (0.1 * size.max(1.0), 1e-6 * size.min(1.0))
+        if size >= SMALL {
+            vec![(0.1 * size.max(1.0), 1e-9 * size)]
+        } else {
+            // What is small may be so by accident, or because its unit is.
+            vec![(0.1, 1e-6), (0.1 * size, 1e-9 * size)]
+        }
     }
 
     /// The operations of value and gradient.
@@ -369,15 +388,6 @@ impl<'a> Checker<'a> {
         if value.len() != self.y.len() {
             self.values_apart = f64::INFINITY;
         }
-    }
-}
-
-/// The result of a function near the point, where it need not be defined; what ends the check does so.
-fn if_defined<T>(result: Result<T, RuntimeError>) -> Result<Option<T>, RuntimeError> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if matches!(error.kind, ErrorKind::Exceeded(_)) => Err(error),
-        Err(_) => Ok(None),
     }
 }
 

@@ -47,6 +47,23 @@ impl Probe {
             component => Value::Real(x + by * component),
         })
     }
+
+    /// By how much rounding moves a number of the point so far along the direction, at most.
+    pub fn rounding(&self, from: &[f64], by: f64) -> f64 {
+        // Møller and Knuth's exact sum.
+        let lost = |i: usize, x: f64| {
+            let step = by * self.component(i);
+            let sum = x + step;
+            let moved = sum - x;
+            ((x - (sum - moved)) + (step - moved)).abs()
+        };
+        match self {
+            Probe::Number(i) => from.get(*i).map_or(0.0, |x| lost(*i, *x)),
+            Probe::Random(_) => {
+                from.iter().enumerate().map(|(i, x)| lost(i, *x)).fold(0.0, f64::max)
+            }
+        }
+    }
 }
 
 /// Pseudo-random numbers between -1 and 1, always the same ones (Knuth's linear congruential generator).
@@ -63,9 +80,11 @@ impl Random {
         2.0 * ((self.0 >> 11) as f64 / (1u64 << 53) as f64) - 1.0
     }
 
-    /// A direction among so many numbers.
+    /// A direction among so many numbers. Its components have few digits and none is 0: steps along it do
+    /// not round the point.
     pub fn direction(&mut self, numbers: usize) -> Probe {
-        Probe::Random((0..numbers).map(|_| self.next()).collect())
+        let mut component = || (2.0 * (512.0 * self.next()).floor() + 1.0) / 1024.0;
+        Probe::Random((0..numbers).map(|_| component()).collect())
     }
 
     /// At most so many of the numbers, in order: all of them, or some.

@@ -3,9 +3,9 @@
 //! The inner mode is a function made of the checked one (`modes.deo`), the outer one is applied to it.
 
 use super::cells::{Cells, Rank};
-use super::differences::differences;
+use super::differences::{differences, Sample};
 use super::probes::Probe;
-use super::{if_defined, part, Checker, Part, Place};
+use super::{part, Checker, Part, Place};
 use crate::differentiate::numbers;
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
@@ -195,12 +195,12 @@ impl Checker<'_> {
         };
         let (here, _) = self.measured(|e| e.machine.apply(&gradient, point.clone()))?;
         let here = along(&here);
-        let scales: Vec<f64> =
-            here.iter().enumerate().map(|(p, x)| cells.size(place(p), *x)).collect();
-        let steps = self.steps(&probe);
-        let estimates = differences(&here, &scales, steps, &mut |t| {
-            let result = self.evaluator.machine.apply(&gradient, probe.moved(point, t));
-            Ok(if_defined(result)?.map(|g| along(&g)))
+        let expected: Vec<f64> = (0..here.len()).map(|p| cells.expected(place(p))).collect();
+        let sweeps = self.sweeps(&probe);
+        let estimates = differences(&here, &expected, &sweeps, &mut |t| {
+            let (g, largest) = self.tried(&gradient, probe.moved(point, t))?;
+            let moved = probe.rounding(&self.x, t);
+            Ok(g.map(|g| Sample { values: along(&g), largest, moved }))
         })?;
         for (p, estimate) in estimates.into_iter().enumerate() {
             cells.estimated(place(p), estimate);

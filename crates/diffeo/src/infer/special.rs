@@ -6,6 +6,7 @@ use super::error::Because;
 use super::Infer;
 use crate::types::{Clash, Size, Ty};
 use diffeo_base::Diagnostic;
+use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_syntax::ast::{ExprId, ExprKind};
 
 impl Infer<'_> {
@@ -96,8 +97,8 @@ impl Infer<'_> {
         self.set(parts[1], &Ty::Int);
         let (s, t) = self.function_argument(parts[2], "jet");
         let (Some(k), Some(r)) = (k, r) else { return Ty::Error };
-        let c = binomial(r + k, k);
-        if c > 1_000_000 {
+        let c = jet_coefficients(k, r);
+        if c > MOST_COEFFICIENTS {
             self.db.report(Diagnostic::error(
                 "special-application",
                 self.span(fun),
@@ -139,10 +140,4 @@ impl Infer<'_> {
         }
         (s, t)
     }
-}
-
-/// The binomial coefficient; saturating.
-fn binomial(n: u64, k: u64) -> u64 {
-    let k = k.min(n - k.min(n));
-    (0..k).try_fold(1u64, |acc, i| acc.checked_mul(n - i).map(|p| p / (i + 1))).unwrap_or(u64::MAX)
 }

@@ -159,12 +159,14 @@ impl Session {
             let message =
                 format!("`{}` is no point for `{name}`: it is of type {found}", info.name);
             let d = Diagnostic::error("point-type", info.span, message)
-                .note(format!("`{name}` takes {takes}"))
-                .help(format!(
-                    "an annotation makes literals fit: `def {}: {takes} = …`",
-                    info.name
-                ));
-            self.db.report(d);
+                .note(format!("`{name}` takes {takes}"));
+            // An annotation changes how a number or an empty array is read, and nothing else.
+            let help = match self.db.store.shallow(&ty) {
+                Inferred::Fun(_) => format!("the point is data, not a function: define a {takes}"),
+                Inferred::String | Inferred::Bool => format!("define a {takes}"),
+                _ => format!("an annotation makes literals fit: `def {}: {takes} = …`", info.name),
+            };
+            self.db.report(d.help(help));
             return None;
         }
         Some(args)

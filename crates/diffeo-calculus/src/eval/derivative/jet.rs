@@ -95,6 +95,16 @@ impl Shape {
     }
 }
 
+/// The most coefficients of a jet for each Real.
+pub const MOST_COEFFICIENTS: u64 = 1_000_000;
+
+/// How many multi-indices of `k` variables up to order `r` there are; the largest number where it is larger.
+pub fn jet_coefficients(k: u64, r: u64) -> u64 {
+    let (least, sum) = (k.min(r), k.saturating_add(r));
+    let step = |acc: u64, i| acc.checked_mul(sum - i).map(|product| product / (i + 1));
+    (0..least).try_fold(1, step).unwrap_or(u64::MAX)
+}
+
 /// The multi-indices of `k` variables up to order `r`, in lexicographic order.
 pub fn multi_indices(k: u32, r: u32) -> Vec<Vec<u32>> {
     let mut out = Vec::new();

@@ -24,7 +24,7 @@ pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
-pub use jet::multi_indices;
+pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub use operators::derivative;
 
 use super::error::{ErrorKind, RuntimeError};
