@@ -22,7 +22,7 @@ pub(super) fn write(
         return Err(unexpected());
     };
     if let Layout::Rows(_) = layout {
-        if rows.iter().next().is_some_and(|row| matches!(row, Value::Array(row) if row.len() == 0))
+        if rows.iter().next().is_some_and(|row| matches!(row, Value::Array(row) if row.is_empty()))
         {
             let reason =
                 "rows without elements are lines without cells, which would not be read back; \
