@@ -275,26 +275,44 @@ impl Infer<'_> {
 
     /// Parameters that name sizes are Ints.
     fn check_size_parameters(&mut self, param: PatId) {
-        let vars: Vec<PatId> = match &self.ast.pats[param].kind {
-            PatKind::Tuple(ps) => ps.iter().filter_map(|p| self.variable_of(*p)).collect(),
-            _ => self.variable_of(param).into_iter().collect(),
-        };
-        for var in vars {
-            if self.db.module(self.module).local_sizes.contains_key(&var) {
-                let ty = self.db.module(self.module).pat_ty[var.index()].clone();
-                if self.store().unify(&ty, &Ty::Int).is_err() {
-                    let text = crate::display::Printer::new(self.db).ty(&ty);
-                    let span = self.ast.pats[var].span;
-                    self.db.report(
-                        Diagnostic::error(
-                            "size-not-int",
-                            span,
-                            format!("this parameter names a size, but its type is {text}, not Int"),
-                        )
-                        .help("give the size another name"),
-                    );
-                }
+        let ast = self.ast.clone();
+        let mut pending = vec![param];
+        while let Some(pat) = pending.pop() {
+            match &ast.pats[pat].kind {
+                PatKind::Error
+                | PatKind::Wild
+                | PatKind::Int(_)
+                | PatKind::Real(_)
+                | PatKind::Bool(_)
+                | PatKind::Str(_)
+                | PatKind::Unit => {}
+                PatKind::Var(_) => self.check_size_variable(pat, "parameter"),
+                PatKind::Tuple(ps) => pending.extend(ps.iter().rev()),
+                PatKind::Record(fields) => pending.extend(fields.iter().rev().map(|(_, p)| p)),
+                PatKind::Con { path: _, arg } => pending.extend(arg),
+                PatKind::Cons(head, tail) => pending.extend([tail, head]),
+                PatKind::Annot(p, _) => pending.push(*p),
             }
+        }
+    }
+
+    /// A variable that names a size is an Int.
+    fn check_size_variable(&mut self, var: PatId, what: &str) {
+        if !self.db.module(self.module).local_sizes.contains_key(&var) {
+            return;
+        }
+        let ty = self.db.module(self.module).pat_ty[var.index()].clone();
+        if self.store().unify(&ty, &Ty::Int).is_err() {
+            let text = crate::display::Printer::new(self.db).ty(&ty);
+            let span = self.ast.pats[var].span;
+            self.db.report(
+                Diagnostic::error(
+                    "size-not-int",
+                    span,
+                    format!("this {what} names a size, but its type is {text}, not Int"),
+                )
+                .help("give the size another name"),
+            );
         }
     }
 

@@ -63,7 +63,10 @@ impl Infer<'_> {
         let ast = self.ast.clone();
         let node = &ast.pats[pat];
         match &node.kind {
-            PatKind::Error | PatKind::Wild | PatKind::Var(_) => {}
+            PatKind::Error | PatKind::Wild => {}
+            PatKind::Var(_) if self.in_signature => {}
+            // The annotation that names the size may stand before the variable.
+            PatKind::Var(_) => self.check_size_variable(pat, "variable"),
             PatKind::Int(_) => {
                 let why = self.why(node.span, "this literal");
                 let literal = self.store().fresh_literal(why);
