@@ -1,5 +1,6 @@
 //! Core, the explicitly typed calculus that a Diffeo program elaborates to, and its evaluator.
 
+pub mod ad;
 pub mod array;
 mod deep;
 pub mod eq;
