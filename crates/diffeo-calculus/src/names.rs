@@ -339,7 +339,11 @@ mod tests {
             .map(|ty| global("c", ty.clone(), Kind::Prim(Prim::Fail(ty), vec![message()])))
             .collect();
         globals.push(global("main", result, apply(arguments)));
-        Program { datas: Vec::new(), globals, library: Vec::new() }
+        Program {
+            datas: Vec::new(),
+            globals: globals.into_iter().map(Rc::new).collect(),
+            library: Vec::new(),
+        }
     }
 
     fn reads_back(program: &Program) {

@@ -217,7 +217,7 @@ impl Parser<'_> {
             let ty = self.ty();
             self.expect("=");
             let body = self.term();
-            program.globals.push(Global { name, ty, body, span: Span::NONE });
+            program.globals.push(Rc::new(Global { name, ty, body, span: Span::NONE }));
         }
         if *self.peek() != Token::End {
             self.fail("expected a definition or the end");

@@ -11,12 +11,12 @@ use diffeo_base::{FileId, Name, Span};
 use std::rc::Rc;
 
 /// A whole program: what is reachable from its entry points.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The variant types.
     pub datas: Vec<DataDecl>,
     /// The definitions, in any order, mutually recursive.
-    pub globals: Vec<Global>,
+    pub globals: Vec<Rc<Global>>,
     /// The files of the standard library. What happens in them is reported at the call that led there.
     pub library: Vec<FileId>,
 }

@@ -118,7 +118,7 @@ fn each_violation_is_found() {
 fn program(ty: Ty, kind: Kind) -> Program {
     let body = Term::new(kind, Span::NONE);
     let main = Global { name: "main".into(), ty, body, span: Span::NONE };
-    Program { datas: Vec::new(), globals: vec![main], library: Vec::new() }
+    Program { datas: Vec::new(), globals: vec![main.into()], library: Vec::new() }
 }
 
 /// Violations that no text can have.

@@ -10,6 +10,7 @@ use diffeo_calculus::{
     alpha_eq, alpha_eq_programs, lint, parse, print, print_term, Prim, Program, Ty,
 };
 use proptest::prelude::*;
+use std::rc::Rc;
 
 fn assert_reads_back(program: &Program) {
     let text = print(program);
@@ -22,8 +23,8 @@ fn term(kind: Kind) -> Term {
     Term::new(kind, Span::NONE)
 }
 
-fn definition(name: &str, ty: Ty, body: Term) -> Global {
-    Global { name: name.into(), ty, body, span: Span::NONE }
+fn definition(name: &str, ty: Ty, body: Term) -> Rc<Global> {
+    Rc::new(Global { name: name.into(), ty, body, span: Span::NONE })
 }
 
 /// Every form, as it prints.
@@ -225,8 +226,10 @@ impl Generator {
             constructors: vec![constructor(g), constructor(g)],
         };
         let datas = vec![data(self), data(self)];
-        let global =
-            |g: &mut Self| Global { name: g.name(), ty: g.ty(), body: g.term(), span: Span::NONE };
+        let global = |g: &mut Self| {
+            let (name, ty, body) = (g.name(), g.ty(), g.term());
+            Rc::new(Global { name, ty, body, span: Span::NONE })
+        };
         Program {
             datas,
             globals: vec![global(self), global(self), global(self)],

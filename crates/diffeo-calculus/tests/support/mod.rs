@@ -376,7 +376,9 @@ pub fn value_and_grad(from: Ty, f: Term, x: Term) -> Term {
 pub fn program(definitions: Vec<(&str, Ty, Term)>) -> Rc<Program> {
     let globals = definitions
         .into_iter()
-        .map(|(name, ty, body)| Global { name: Name::new(name), ty, body, span: Span::NONE })
+        .map(|(name, ty, body)| {
+            Rc::new(Global { name: Name::new(name), ty, body, span: Span::NONE })
+        })
         .collect();
     Rc::new(Program { datas: datas(), globals, library: Vec::new() })
 }

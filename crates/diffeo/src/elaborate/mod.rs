@@ -108,12 +108,12 @@ impl Elaborator<'_> {
                 args.iter().map(|t| diffeo_calculus::print::print_type(t, &self.program)).collect();
             name = format!("{name}[{}]", texts.join(", "));
         }
-        self.program.globals.push(Global {
+        self.program.globals.push(Rc::new(Global {
             name: name.into(),
             ty,
             body: Term::new(Kind::Lit(Lit::Unit), Span::NONE),
             span: info.span,
-        });
+        }));
         self.pending.push_back((id, def, args));
         id
     }
@@ -144,7 +144,7 @@ impl Elaborator<'_> {
                 body.checked_result(term, item.body, item.ret)
             }
         };
-        self.program.globals[global.0 as usize].body = term;
+        Rc::make_mut(&mut self.program.globals[global.0 as usize]).body = term;
     }
 
     fn var(&mut self, name: &str) -> Var {
