@@ -250,6 +250,7 @@ macro_rules! prims {
                 Prim::Compare(comparison, ty) => (comparison.name().to_string(), Some(ty)),
                 Prim::Round(rounding) => (rounding.name().to_string(), None),
                 Prim::Sizes(_, ty) => ("sizes".to_string(), Some(ty)),
+                Prim::Lift(lift) => ("lift".to_string(), Some(&lift.from)),
                 $(Prim::$plain => ($plain_name.to_string(), None),)*
                 $(Prim::$typed(ty) => ($typed_name.to_string(), Some(ty)),)*
             }

@@ -215,6 +215,7 @@ impl Prim {
             Prim::Fail(t) => (vec![Ty::String], t.clone()),
             Prim::Trace(t) => (vec![Ty::String, t.clone()], t.clone()),
             Prim::Progress(t) => (vec![Ty::String, Ty::Int, Ty::Real, t.clone()], t.clone()),
+            Prim::Lift(lift) => (vec![lift.from.clone()], lift.to.clone()),
         }
     }
 
@@ -268,7 +269,8 @@ impl Prim {
             | Prim::AppendStrings
             | Prim::Fail(_)
             | Prim::Trace(_)
-            | Prim::Progress(_) => None,
+            | Prim::Progress(_)
+            | Prim::Lift(_) => None,
         }
     }
 }

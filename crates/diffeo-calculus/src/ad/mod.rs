@@ -1,7 +1,81 @@
 //! The derivative systems of three papers, as they are printed, on Core: what every faster engine is judged by.
 //!
-//! | file | paper |
+//! | file | what is in it |
 //! |---|---|
 //! | `trace.rs`, `trace/` | Abadi & Plotkin, *A Simple Differentiable Programming Language* (POPL 2020) |
+//! | `jet.rs`, `jet/` | Huot, Staton & Vákár, *Higher Order Automatic Differentiation of Higher Order Functions* (LMCS 2022) |
+//! | `dual.rs`, `delta/` | Krawiec et al., *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation* (POPL 2022) |
+//! | `homomorphism.rs`, `numbers.rs` | what the translations of the last two have in common |
+//! | `polytypic.rs`, `partial.rs` | operations by induction on the type; partial derivatives as terms |
+//! | `workspace.rs`, `build.rs` | a program that grows by translations; how terms are written |
 
+pub mod build;
+pub mod delta;
+pub mod dual;
+pub mod homomorphism;
+pub mod jet;
+mod numbers;
+mod partial;
+mod polytypic;
 pub mod trace;
+pub mod workspace;
+
+pub use workspace::{Refusal, Workspace};
+
+use crate::ty::Ty;
+use std::rc::Rc;
+
+/// A translation of Core to Core.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum System {
+    /// `D⃗`: dual numbers (Krawiec et al., Figure 3).
+    Forward,
+    /// `D_(k,R)` (Huot et al., section 3.2).
+    Taylor {
+        /// The number of variables.
+        k: u32,
+        /// The order.
+        r: u32,
+    },
+    /// The restricted `D_(2,2)′` (Huot et al., section 3.2).
+    Mixed,
+    /// `D¹_S` (Krawiec et al., Figure 5), with its S.
+    Vector(Rc<Ty>),
+    /// `D²` (Krawiec et al., Figure 7).
+    Naive,
+    /// `D` (Krawiec et al., Figure 9).
+    Delta(Delta),
+}
+
+/// The choices that Krawiec et al. leave open.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Delta {
+    /// Bindings and sums are kept in growable arrays (section 7.3) instead of lists and maps (Figure 10).
+    pub arrays: bool,
+    /// `Vector ℝ` becomes a pair of vectors instead of a vector of pairs (section 10.2).
+    pub split: bool,
+}
+
+impl System {
+    /// How it is written behind the name of a definition that it made.
+    pub(crate) fn suffix(&self) -> String {
+        format!("'{}", self.symbol())
+    }
+
+    /// Its symbol in the papers.
+    pub fn symbol(&self) -> String {
+        match self {
+            System::Forward => "D⃗".to_string(),
+            System::Taylor { k, r } => format!("D({k},{r})"),
+            System::Mixed => "D(2,2)′".to_string(),
+            System::Vector(_) => "D¹".to_string(),
+            System::Naive => "D²".to_string(),
+            System::Delta(Delta { arrays, split }) => match (arrays, split) {
+                (false, false) => "D".to_string(),
+                (true, false) => "D array".to_string(),
+                (false, true) => "D split".to_string(),
+                (true, true) => "D array split".to_string(),
+            },
+        }
+    }
+}

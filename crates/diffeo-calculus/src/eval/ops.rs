@@ -174,7 +174,8 @@ pub(crate) fn apply(
             | Prim::Show(_)
             | Prim::Fail(_)
             | Prim::Trace(_)
-            | Prim::Progress(_),
+            | Prim::Progress(_)
+            | Prim::Lift(_),
             _,
         ) => Err(mistyped(prim)),
     }

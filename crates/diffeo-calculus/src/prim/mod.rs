@@ -8,6 +8,7 @@ pub mod int;
 pub mod real;
 pub mod special;
 
+use crate::ad::System;
 use crate::ty::Ty;
 use diffeo_base::Name;
 use std::rc::Rc;
@@ -233,6 +234,19 @@ pub enum Prim {
     Trace(Ty),
     /// `(String, Int, Real, T) -> T`: tells how far a long computation is; the last argument.
     Progress(Ty),
+    /// A function value with its code translated by one more of the papers' systems.
+    Lift(Rc<Lift>),
+}
+
+/// How [`Prim::Lift`] translates a function value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lift {
+    /// The system to translate by, then those that the function's code went through, from the inside out.
+    pub systems: Vec<System>,
+    /// The type of the function value.
+    pub from: Ty,
+    /// The type of its translation.
+    pub to: Ty,
 }
 
 /// The sizes that a type annotation names, looked up in a value.

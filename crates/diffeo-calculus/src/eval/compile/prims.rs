@@ -52,7 +52,8 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::Show(_)
         | Prim::Fail(_)
         | Prim::Trace(_)
-        | Prim::Progress(_) => None,
+        | Prim::Progress(_)
+        | Prim::Lift(_) => None,
     }
 }
 

@@ -1,0 +1,186 @@
+//! Small pieces of Core: how the translations write the terms that they make.
+//!
+//! Everything made here has no place in a source text unless it is given one.
+
+use crate::prim::{Comparison, Prim, RealOp};
+use crate::term::{Binder, Build, Control, GlobalId, Kind, Lit, Loop, Term};
+use crate::ty::Ty;
+use diffeo_base::{Name, Span};
+
+/// A term without a place.
+pub(crate) fn term(kind: Kind) -> Term {
+    Term::new(kind, Span::NONE)
+}
+
+/// A variable.
+pub(crate) fn var(binder: &Binder) -> Term {
+    term(Kind::Var(binder.var.clone()))
+}
+
+/// A definition.
+pub(crate) fn global(id: GlobalId) -> Term {
+    term(Kind::Global(id))
+}
+
+/// A real number.
+pub(crate) fn real(x: f64) -> Term {
+    term(Kind::Lit(Lit::Real(x)))
+}
+
+/// An integer.
+pub(crate) fn int(n: i64) -> Term {
+    term(Kind::Lit(Lit::Int(n)))
+}
+
+/// `()`
+pub(crate) fn unit() -> Term {
+    term(Kind::Lit(Lit::Unit))
+}
+
+/// A text.
+pub(crate) fn text(s: &str) -> Term {
+    term(Kind::Lit(Lit::String(Name::new(s))))
+}
+
+/// `λx:T. M`
+pub(crate) fn lam(binder: Binder, body: Term) -> Term {
+    term(Kind::Lam(binder, Box::new(body)))
+}
+
+/// `M N`
+pub(crate) fn app(f: Term, x: Term) -> Term {
+    term(Kind::App(Box::new(f), Box::new(x)))
+}
+
+/// `f(M, …)` of a definition.
+pub(crate) fn call(f: GlobalId, types: Vec<Ty>, args: Vec<Term>) -> Term {
+    app(global(f), tuple(types, args))
+}
+
+/// `let x:T = M in N`
+pub(crate) fn bind(binder: Binder, value: Term, body: Term) -> Term {
+    match body.kind {
+        Kind::Let(mut bindings, body) => {
+            bindings.insert(0, (binder, value));
+            term(Kind::Let(bindings, body))
+        }
+        _ => term(Kind::Let(vec![(binder, value)], Box::new(body))),
+    }
+}
+
+/// Some bindings, then the term.
+pub(crate) fn bind_all(bindings: Vec<(Binder, Term)>, body: Term) -> Term {
+    if bindings.is_empty() {
+        return body;
+    }
+    term(Kind::Let(bindings, Box::new(body)))
+}
+
+/// The tuple of some terms; the term itself if it is one, `()` if there is none.
+pub(crate) fn tuple(types: Vec<Ty>, mut terms: Vec<Term>) -> Term {
+    match terms.len() {
+        0 => unit(),
+        1 => terms.swap_remove(0),
+        _ => term(Kind::Tuple(Ty::tuple(types), terms)),
+    }
+}
+
+/// A component of a tuple or record of this type: of a tuple that is there, the component.
+pub(crate) fn proj(ty: &Ty, index: usize, of: Term) -> Term {
+    match of.kind {
+        Kind::Tuple(_, mut terms) if terms.iter().all(is_atom) => terms.swap_remove(index),
+        _ => term(Kind::Proj(ty.clone(), index, Box::new(of))),
+    }
+}
+
+/// A component of the tuple of these types; with one type, the term itself.
+pub(crate) fn part(types: &[Ty], index: usize, of: Term) -> Term {
+    match types {
+        [_] => of,
+        _ => proj(&Ty::Tuple(types.into()), index, of),
+    }
+}
+
+/// Whether evaluating the term does nothing, so that it may stand several times.
+pub(crate) fn is_atom(t: &Term) -> bool {
+    match &t.kind {
+        Kind::Var(_) | Kind::Lit(_) | Kind::Global(_) => true,
+        Kind::Proj(_, _, of) => is_atom(of),
+        _ => false,
+    }
+}
+
+/// A primitive operation.
+pub(crate) fn prim(prim: Prim, args: Vec<Term>) -> Term {
+    term(Kind::Prim(prim, args))
+}
+
+/// An operation on Reals.
+pub(crate) fn op(op: RealOp, args: Vec<Term>) -> Term {
+    prim(Prim::Real(op), args)
+}
+
+/// `a + b`, without adding zeros.
+pub(crate) fn plus(a: Term, b: Term) -> Term {
+    match (literal(&a), literal(&b)) {
+        (Some(x), Some(y)) => real(x + y),
+        (Some(0.0), None) => b,
+        (None, Some(0.0)) => a,
+        _ => op(RealOp::Add, vec![a, b]),
+    }
+}
+
+/// `a * b`, without multiplying by one.
+pub(crate) fn times(a: Term, b: Term) -> Term {
+    match (literal(&a), literal(&b)) {
+        (Some(x), Some(y)) => real(x * y),
+        (Some(1.0), None) => b,
+        (None, Some(1.0)) => a,
+        _ => op(RealOp::Mul, vec![a, b]),
+    }
+}
+
+/// The number, if the term is one.
+pub(crate) fn literal(t: &Term) -> Option<f64> {
+    match &t.kind {
+        Kind::Lit(Lit::Real(x)) => Some(*x),
+        _ => None,
+    }
+}
+
+/// `if a then b else c`
+pub(crate) fn if_(condition: Term, yes: Term, no: Term) -> Term {
+    term(Kind::If(Box::new(condition), Box::new(yes), Box::new(no)))
+}
+
+/// A comparison.
+pub(crate) fn compare(comparison: Comparison, ty: Ty, a: Term, b: Term) -> Term {
+    prim(Prim::Compare(comparison, ty), vec![a, b])
+}
+
+/// `length(xs)` of an array of these elements.
+pub(crate) fn length(element: &Ty, xs: Term) -> Term {
+    prim(Prim::Length(element.clone()), vec![xs])
+}
+
+/// `xs[i]` of an array of these elements.
+pub(crate) fn index(element: &Ty, xs: Term, i: Term) -> Term {
+    prim(Prim::Index(element.clone()), vec![xs, i])
+}
+
+/// `[body for i < count]`
+pub(crate) fn build(count: Term, index: Binder, element: Ty, body: Term) -> Term {
+    term(Kind::Build(Box::new(Build { count, index, body, element })))
+}
+
+/// `loop state = init for index < count do body`
+pub(crate) fn count_loop(
+    state: Binder,
+    init: Term,
+    index: Binder,
+    count: Term,
+    body: Term,
+) -> Term {
+    let control = Control::Count { index, count };
+    term(Kind::Loop(Box::new(Loop { state, init, control, body })))
+}

@@ -1,0 +1,109 @@
+//! Dual numbers: the forward translation `D⃗` and its wrapper `F` (Krawiec et al., Figures 3, 4, 14 and 15).
+//!
+//! ```text
+//! D⃗{ℝ} = ℝ × δℝ
+//! ```
+//!
+//! The homomorphic cases of Figure 3 are in [`super::homomorphism`].
+
+use super::build::*;
+use super::partial;
+use super::polytypic::Pointwise;
+use super::{homomorphism, System, Workspace};
+use crate::prim::RealOp;
+use crate::term::{GlobalId, Term};
+use crate::ty::Ty;
+
+/// `D⃗{ℝ} = ℝ × δℝ`
+pub(crate) fn real_type() -> Ty {
+    Ty::tuple(vec![Ty::Real, Ty::Real])
+}
+
+/// `(x, dx)`
+pub(crate) fn pair(x: Term, dx: Term) -> Term {
+    tuple(vec![Ty::Real, Ty::Real], vec![x, dx])
+}
+
+/// `D⃗{op}` for `op : ℝⁿ → ℝ` with partial derivatives `df_i` (Figure 14):
+///
+/// ```text
+/// D⃗{f} = λ((x₁, dx₁), …, (xₙ, dxₙ)). let y = f(x₁, …, xₙ) in (y, Σᵢ df_i x⃗ × dxᵢ)
+/// ```
+pub(crate) fn operation(w: &mut Workspace, op: RealOp, args: &[Term]) -> Term {
+    let ty = real_type();
+    let xs: Vec<Term> = args.iter().map(|x| proj(&ty, 0, x.clone())).collect();
+    let dxs: Vec<Term> = args.iter().map(|x| proj(&ty, 1, x.clone())).collect();
+    let y = w.binder("y", Ty::Real);
+    let dy = match (op, &dxs[..]) {
+        // D⃗{+} = λ((x, dx), (y, dy)). (x + y, dx + dy)
+        (RealOp::Add, [a, b]) => super::build::op(RealOp::Add, vec![a.clone(), b.clone()]),
+        // D⃗{×} = λ((x, dx), (y, dy)). (x × y, y × dx + x × dy)
+        _ => {
+            let mut sum = real(0.0);
+            for (i, dx) in dxs.iter().enumerate() {
+                let df = partial::derivative(op, i, &xs, &var(&y));
+                sum = plus(sum, partial::product(df, dx.clone()));
+            }
+            sum
+        }
+    };
+    let value = super::build::op(op, xs);
+    bind(y.clone(), value, pair(var(&y), dy))
+}
+
+/// `D⃗{x ↦ xⁿ}`, n an integer: `(xⁿ, n × xⁿ⁻¹ × dx)` (ours, by Figure 14).
+pub(crate) fn power(x: &Term, n: &Term) -> Term {
+    let ty = real_type();
+    let (x, dx) = (proj(&ty, 0, x.clone()), proj(&ty, 1, x.clone()));
+    let df = partial::power(&x, n, 1);
+    pair(partial::power(&x, n, 0), partial::product(df, dx))
+}
+
+/// `zip_A : A × δA → D⃗{A}` (Figure 15).
+pub(crate) fn zip(w: &mut Workspace, system: &System, a: &Ty, x: Term, dx: Term) -> Term {
+    let family = Pointwise {
+        name: "zip",
+        shared: Ty::Unit,
+        inputs: vec![None, None],
+        output: Some(system.clone()),
+        leaf: &|_, _, xs| pair(xs[0].clone(), xs[1].clone()),
+    };
+    family.apply(w, a, None, vec![x, dx])
+}
+
+/// `delta_A : D⃗{A} → δA` (Figure 15).
+pub(crate) fn delta(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Term {
+    let family = Pointwise {
+        name: "delta",
+        shared: Ty::Unit,
+        inputs: vec![Some(system.clone())],
+        output: None,
+        leaf: &|_, _, xs| proj(&real_type(), 1, xs[0].clone()),
+    };
+    family.apply(w, a, None, vec![x])
+}
+
+/// `F{e} : S × δS → δT` of a definition `e : S → T` (Figure 15, generalising Figure 4):
+///
+/// ```text
+/// F{e} = λx. delta_T (D⃗{e} (zip_S x))
+/// ```
+pub fn wrapper(w: &mut Workspace, e: GlobalId) -> GlobalId {
+    let source = w.global(e).clone();
+    let Ty::Fun(f) = &source.ty else { return e };
+    let (s, t) = (f.0.clone(), f.1.clone());
+    let system = System::Forward;
+    let translated = w.translated(&system, e);
+    let pair = Ty::tuple(vec![s.clone(), s.clone()]);
+    let ty = Ty::fun(pair.clone(), t.clone());
+    w.made(&format!("F{{{}}}", source.name), ty, |w| {
+        let x = w.binder("x", pair.clone());
+        let (point, tangent) = (proj(&pair, 0, var(&x)), proj(&pair, 1, var(&x)));
+        let arg = zip(w, &system, &s, point, tangent);
+        let value = app(global(translated), arg);
+        let y_ty = homomorphism::ty(w, &system, &t);
+        let y = w.binder("y", y_ty);
+        let body = delta(w, &system, &t, var(&y));
+        lam(x, bind(y, value, body))
+    })
+}

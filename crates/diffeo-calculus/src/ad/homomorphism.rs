@@ -1,0 +1,615 @@
+//! What all translations by numbers have in common: `D{·}` on everything but the Reals (Krawiec et al.,
+//! Figure 3; Huot, Staton & Vákár, sections 3.2 and 5.1).
+//!
+//! ```text
+//! D{A × B} = D{A} × D{B}      D{A → B} = D{A} → D{B}      D{L} = L      D{ℝ}: the system says
+//! ```
+//!
+//! Types and terms go homomorphically to types and terms; what becomes of a Real, of a number and of an
+//! operation is in the room of the [`System`]: [`super::dual`], [`super::jet`], [`super::delta`]. Invariant:
+//! if Γ ⊢ e : A then D{Γ} ⊢ D{e} : D{A}.
+//!
+//! What comes in has no derivative terms but `stop_gradient`, `checkpoint` and `with_derivative`: see
+//! [`super::derived`].
+
+use super::build::*;
+use super::polytypic::{self, Pointwise};
+use super::workspace::Refusal;
+use super::{delta, numbers, System, Workspace};
+use crate::deep::deep;
+use crate::prim::{Comparison, Diff, DiffOp, Lift, Prim, RealOp};
+use crate::term::{Arm, Binder, Build, Case, Control, Global, Kind, Lit, Loop, Term};
+use crate::ty::Ty;
+use crate::typing::{is_vector, mentions_real};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// `D{A}` of a type.
+pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
+    match a {
+        // D{ℝ}
+        Ty::Real => numbers::real(w, system),
+        // D{L} = L
+        Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => a.clone(),
+        // D{A × B} = D{A} × D{B}
+        Ty::Tuple(types) => Ty::Tuple(types.iter().map(|t| ty(w, system, t)).collect()),
+        Ty::Record(fields) => {
+            Ty::Record(fields.iter().map(|(name, t)| (name.clone(), ty(w, system, t))).collect())
+        }
+        // D{[]A} = []D{A} (ours for Figure 3; Krawiec et al., section 10.2)
+        Ty::Array(element) => Ty::array(ty(w, system, element)),
+        // D{A + B} = D{A} + D{B}
+        Ty::Data(id, args) => {
+            let args = args.iter().map(|t| ty(w, system, t)).collect();
+            Ty::Data(w.data(system, *id), args)
+        }
+        // D{A → B} = D{A} → D{B}, or with M (Figure 9)
+        Ty::Fun(f) => {
+            let (from, to) = (ty(w, system, &f.0), ty(w, system, &f.1));
+            match system {
+                System::Delta(_) => Ty::fun(from, delta::translate::monad(w, system, to)),
+                System::Forward
+                | System::Taylor { .. }
+                | System::Mixed
+                | System::Vector(_)
+                | System::Naive => Ty::fun(from, to),
+            }
+        }
+    }
+}
+
+/// The type of the translation of a definition.
+pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
+    match system {
+        System::Delta(_) => delta::translate::definition_type(w, system, a),
+        // With the zero of δS as a parameter.
+        System::Vector(s) => Ty::fun((**s).clone(), ty(w, system, a)),
+        System::Forward | System::Taylor { .. } | System::Mixed | System::Naive => ty(w, system, a),
+    }
+}
+
+/// `D{e}` of a definition.
+pub(crate) fn definition(w: &mut Workspace, system: &System, source: &Global) -> Term {
+    match system {
+        System::Delta(_) => delta::translate::definition(w, system, source),
+        System::Vector(s) => {
+            let zero = w.binder("zero", (**s).clone());
+            let body = term_with(w, system, HashMap::new(), Some(var(&zero)), &source.body);
+            lam(zero, body)
+        }
+        System::Forward | System::Taylor { .. } | System::Mixed | System::Naive => {
+            term_with(w, system, HashMap::new(), None, &source.body)
+        }
+    }
+}
+
+/// `D{e}` of a term whose free variables are replaced as told; `zero` is that of D¹.
+pub(crate) fn term_with(
+    w: &mut Workspace,
+    system: &System,
+    variables: HashMap<u32, Term>,
+    zero: Option<Term>,
+    e: &Term,
+) -> Term {
+    Translator { w, system, variables, zero }.term(e)
+}
+
+/// The embedding A → D{A} of values that do not vary.
+pub(crate) fn lift(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
+    let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
+    let family = Pointwise {
+        name: "lift",
+        shared,
+        inputs: vec![None],
+        output: Some(system.clone()),
+        leaf: &|w, zero, xs| numbers::constant(w, system, Some(zero), xs[0].clone()),
+    };
+    if inert(w, a) {
+        return x;
+    }
+    family.apply(w, a, zero, vec![x])
+}
+
+/// primal_A : D{A} → A
+pub(crate) fn primal(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Term {
+    let family = Pointwise {
+        name: "primal",
+        shared: Ty::Unit,
+        inputs: vec![Some(system.clone())],
+        output: None,
+        leaf: &|w, _, xs| numbers::primal(w, system, xs[0].clone()),
+    };
+    if inert(w, a) {
+        return x;
+    }
+    family.apply(w, a, None, vec![x])
+}
+
+/// Whether values of the type are their own translations.
+pub(crate) fn inert(w: &Workspace, a: &Ty) -> bool {
+    let program = w.declarations();
+    !mentions_real(a, &program) && crate::typing::first_order(a, &program)
+}
+
+/// The translation of a function value: its code is translated when it is known, that is when the program
+/// runs (ours).
+pub(crate) fn lift_function(w: &mut Workspace, system: &System, a: &Ty, f: Term) -> Term {
+    let to = ty(w, system, a);
+    let lift = Lift { systems: vec![system.clone()], from: a.clone(), to };
+    prim(Prim::Lift(Rc::new(lift)), vec![f])
+}
+
+struct Translator<'w> {
+    w: &'w mut Workspace,
+    system: &'w System,
+    /// What stands for each variable.
+    variables: HashMap<u32, Term>,
+    /// The zero of δS for D¹.
+    zero: Option<Term>,
+}
+
+impl Translator<'_> {
+    fn ty(&mut self, a: &Ty) -> Ty {
+        ty(self.w, self.system, a)
+    }
+
+    fn binder(&mut self, source: &Binder) -> Binder {
+        let a = self.ty(&source.ty);
+        let binder = self.w.renamed(self.system, source, a);
+        self.variables.insert(source.var.id, var(&binder));
+        binder
+    }
+
+    fn boxed(&mut self, e: &Term) -> Box<Term> {
+        Box::new(self.term(e))
+    }
+
+    fn terms(&mut self, es: &[Term]) -> Vec<Term> {
+        es.iter().map(|e| self.term(e)).collect()
+    }
+
+    /// D{e}
+    fn term(&mut self, e: &Term) -> Term {
+        let kind = deep(|| self.kind(e));
+        Term::new(kind, e.span)
+    }
+
+    fn kind(&mut self, e: &Term) -> Kind {
+        match &e.kind {
+            // D{x} = x
+            Kind::Var(x) => match self.variables.get(&x.id) {
+                Some(t) => t.kind.clone(),
+                None => Kind::Var(x.clone()),
+            },
+            // D{f} = f_rev, the translation of its definition (section 7.5)
+            Kind::Global(id) => {
+                let f = global(self.w.translated(self.system, *id));
+                match &self.zero {
+                    Some(zero) => app(f, zero.clone()).kind,
+                    None => f.kind,
+                }
+            }
+            // D{r} = (r, 0); D{k} = k
+            Kind::Lit(Lit::Real(r)) => {
+                numbers::constant(self.w, self.system, self.zero.as_ref(), real(*r)).kind
+            }
+            Kind::Lit(Lit::Int(_) | Lit::Bool(_) | Lit::String(_) | Lit::Unit) => e.kind.clone(),
+            // D{λx. e} = λx. D{e}
+            Kind::Lam(x, body) => {
+                let x = self.binder(x);
+                Kind::Lam(x, self.boxed(body))
+            }
+            // D{e₁ e₂} = D{e₁} D{e₂}
+            Kind::App(f, x) => Kind::App(self.boxed(f), self.boxed(x)),
+            // D{let x = e₁ in e₂} = let x = D{e₁} in D{e₂}
+            Kind::Let(bindings, body) => {
+                let mut translated = Vec::new();
+                for (x, value) in bindings {
+                    let value = self.term(value);
+                    translated.push((self.binder(x), value));
+                }
+                Kind::Let(translated, self.boxed(body))
+            }
+            // D{letrec f = λx. e₁ in e₂} = letrec f = λx. D{e₁} in D{e₂} (ours)
+            Kind::LetRec(f, function, body) => {
+                let f = self.binder(f);
+                let function = self.boxed(function);
+                Kind::LetRec(f, function, self.boxed(body))
+            }
+            // D{(e₁, e₂)} = (D{e₁}, D{e₂})
+            Kind::Tuple(a, es) => {
+                let a = self.ty(a);
+                Kind::Tuple(a, self.terms(es))
+            }
+            // D{fst e} = fst D{e}
+            Kind::Proj(a, i, e) => {
+                let a = self.ty(a);
+                Kind::Proj(a, *i, self.boxed(e))
+            }
+            // D{inl e} = inl D{e}
+            Kind::Con(id, args, tag, es) => {
+                let args = args.iter().map(|a| self.ty(a)).collect();
+                let id = self.w.data(self.system, *id);
+                Kind::Con(id, args, *tag, self.terms(es))
+            }
+            // D{case e₀ of inl x₁ → e₁, inr x₂ → e₂} = case D{e₀} of inl x₁ → D{e₁}, inr x₂ → D{e₂}
+            Kind::Case(case) => {
+                let scrutinee = self.term(&case.scrutinee);
+                let (id, args) = &case.data;
+                let args = args.iter().map(|a| self.ty(a)).collect();
+                let data = (self.w.data(self.system, *id), args);
+                let mut arms = Vec::new();
+                for arm in &case.arms {
+                    let binders = arm.binders.iter().map(|b| self.binder(b)).collect();
+                    arms.push(Arm { tag: arm.tag, binders, body: self.term(&arm.body) });
+                }
+                let default = case.default.as_ref().map(|e| self.term(e));
+                Kind::Case(Box::new(Case { scrutinee, data, arms, default }))
+            }
+            // D{if e₀ then e₁ else e₂} = if D{e₀} then D{e₁} else D{e₂} (a sum without payload)
+            Kind::If(a, b, c) => Kind::If(self.boxed(a), self.boxed(b), self.boxed(c)),
+            // (ours)
+            Kind::Array(a, es) => {
+                let a = self.ty(a);
+                Kind::Array(a, self.terms(es))
+            }
+            // D{build} = build (section 10.2)
+            Kind::Build(b) => {
+                let count = self.term(&b.count);
+                let index = self.binder(&b.index);
+                let body = self.term(&b.body);
+                let element = self.ty(&b.element);
+                Kind::Build(Box::new(Build { count, index, body, element }))
+            }
+            // (ours)
+            Kind::Loop(l) => {
+                let init = self.term(&l.init);
+                let count = match &l.control {
+                    Control::Count { count, .. } => Some(self.term(count)),
+                    Control::While(_) => None,
+                };
+                let state = self.binder(&l.state);
+                let control = match (&l.control, count) {
+                    (Control::Count { index, .. }, Some(count)) => {
+                        Control::Count { index: self.binder(index), count }
+                    }
+                    (Control::While(condition), _) => Control::While(self.term(condition)),
+                    (Control::Count { .. }, None) => return e.kind.clone(),
+                };
+                let body = self.term(&l.body);
+                Kind::Loop(Box::new(Loop { state, init, control, body }))
+            }
+            Kind::Prim(p, es) => {
+                let args = self.terms(es);
+                self.prim(p, args, e).kind
+            }
+            Kind::Diff(d, es) => self.diff(d, es, e),
+        }
+    }
+
+    /// Names for arguments that are wanted more than once; evaluated from left to right.
+    fn named(&mut self, args: Vec<Term>, types: &[Ty], make: impl FnOnce(&mut Self, Vec<Term>) -> Term) -> Term {
+        let mut bindings = Vec::new();
+        let mut names = Vec::new();
+        for (x, a) in args.into_iter().zip(types) {
+            if is_atom(&x) {
+                names.push(x);
+            } else {
+                let a = self.ty(a);
+                let binder = self.w.binder("x", a);
+                names.push(var(&binder));
+                bindings.push((binder, x));
+            }
+        }
+        let body = make(self, names);
+        bind_all(bindings, body)
+    }
+
+    fn primal(&mut self, a: &Ty, x: Term) -> Term {
+        primal(self.w, self.system, a, x)
+    }
+
+    fn lift(&mut self, a: &Ty, x: Term) -> Term {
+        lift(self.w, self.system, a, self.zero.clone(), x)
+    }
+
+    fn prim(&mut self, p: &Prim, args: Vec<Term>, e: &Term) -> Term {
+        let at = |t: Term| Term::new(t.kind, e.span);
+        match p {
+            // D{op}: in the room of the system
+            Prim::Real(op) => {
+                let types = vec![Ty::Real; args.len()];
+                self.named(args, &types, |t, xs| {
+                    at(numbers::operation(t.w, t.system, *op, xs))
+                })
+            }
+            Prim::PowInt => self.named(args, &[Ty::Real, Ty::Int], |t, xs| {
+                at(numbers::power(t.w, t.system, &xs))
+            }),
+            // D{+_ℤ} = +_ℤ
+            Prim::Int(_) | Prim::Not | Prim::AppendStrings => at(prim(p.clone(), args)),
+            // Predicates look at primals (ours).
+            Prim::Compare(_, a) => {
+                let args = args.into_iter().map(|x| self.primal(a, x)).collect();
+                at(prim(p.clone(), args))
+            }
+            Prim::ArgSort(a) => {
+                let array = Ty::array(a.clone());
+                let args = args.into_iter().map(|x| self.primal(&array, x)).collect();
+                at(prim(p.clone(), args))
+            }
+            Prim::Show(a) => {
+                let args = args.into_iter().map(|x| self.primal(a, x)).collect();
+                at(prim(p.clone(), args))
+            }
+            Prim::Round(_) | Prim::IsNan => {
+                let args = args.into_iter().map(|x| self.primal(&Ty::Real, x)).collect();
+                at(prim(p.clone(), args))
+            }
+            // A number made from a leaf does not vary.
+            Prim::ToReal => {
+                let number = at(prim(Prim::ToReal, args));
+                let binder = self.w.binder("x", Ty::Real);
+                let value = numbers::constant(self.w, self.system, self.zero.as_ref(), var(&binder));
+                bind(binder, number, value)
+            }
+            Prim::Trace(a) => self.named(args, &[Ty::String, a.clone()], |t, xs| {
+                let shown = t.primal(a, xs[1].clone());
+                let seen = t.w.binder("seen", a.clone());
+                bind(seen, at(prim(p.clone(), vec![xs[0].clone(), shown])), xs[1].clone())
+            }),
+            Prim::Progress(a) => {
+                let a = self.ty(a);
+                let mut args = args;
+                let value = std::mem::replace(&mut args[2], unit());
+                args[2] = self.primal(&Ty::Real, value);
+                at(prim(Prim::Progress(a), args))
+            }
+            Prim::Fail(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Fail(a), args))
+            }
+            // What moves data moves translated data: index_A becomes index_{D{A}} (section 10.2).
+            Prim::Length(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Length(a), args))
+            }
+            Prim::Index(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Index(a), args))
+            }
+            Prim::Slice(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Slice(a), args))
+            }
+            Prim::Update(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Update(a), args))
+            }
+            Prim::Append(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Append(a), args))
+            }
+            Prim::Flatten(a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Flatten(a), args))
+            }
+            Prim::Sizes(pattern, a) => {
+                let a = self.ty(a);
+                at(prim(Prim::Sizes(pattern.clone(), a), args))
+            }
+            // The polytypic operations: the translation of their definitions by induction on the type.
+            Prim::Add(a) => self.polytypic(p, &[a.clone(), a.clone()], args, e),
+            Prim::Sub(a) | Prim::MulElements(a) | Prim::DivElements(a) => {
+                self.polytypic(p, &[a.clone(), a.clone()], args, e)
+            }
+            Prim::Neg(a) | Prim::ZeroOf(a) | Prim::Ravel(a) => {
+                self.polytypic(p, std::slice::from_ref(a), args, e)
+            }
+            Prim::Scale(a) => self.polytypic(p, &[Ty::Real, a.clone()], args, e),
+            Prim::Unscale(a) => self.polytypic(p, &[a.clone(), Ty::Real], args, e),
+            Prim::Inner(a) => self.polytypic(p, &[a.clone(), a.clone()], args, e),
+            Prim::Unravel(a) => {
+                self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e)
+            }
+            Prim::Sum(a) => self.polytypic(p, &[Ty::array(a.clone())], args, e),
+            // The code goes through one system more.
+            Prim::Lift(l) => {
+                let mut systems = l.systems.clone();
+                systems.push(self.system.clone());
+                let (from, to) = (self.ty(&l.from), self.ty(&l.to));
+                at(prim(Prim::Lift(Rc::new(Lift { systems, from, to })), args))
+            }
+        }
+    }
+
+    /// `D{P}(args)` of a polytypic operation: `P` on the primals finds shapes that do not fit, then comes the
+    /// translation of its definition by induction on the type.
+    fn polytypic(&mut self, p: &Prim, types: &[Ty], args: Vec<Term>, e: &Term) -> Term {
+        let result = p.signature(args.len()).1;
+        self.named(args, types, |t, xs| {
+            let f = expansion(t.w, p);
+            let f = t.w.translated(t.system, f);
+            let params: Vec<Ty> = types.iter().map(|a| t.ty(a)).collect();
+            let f = match &t.zero {
+                Some(zero) => app(global(f), zero.clone()),
+                None => global(f),
+            };
+            let value = app(f, tuple(params, xs.clone()));
+            let value = Term::new(value.kind, e.span);
+            if types.iter().all(has_one_shape) {
+                return value;
+            }
+            let primals = xs.iter().zip(types).map(|(x, a)| t.primal(a, x.clone())).collect();
+            let plain = Term::new(prim(p.clone(), primals).kind, e.span);
+            match p {
+                // The sum of nothing is a zero of the right shape.
+                Prim::Sum(a) => {
+                    let element = t.ty(a);
+                    let empty = compare(
+                        Comparison::Eq,
+                        Ty::Int,
+                        length(&element, xs[0].clone()),
+                        int(0),
+                    );
+                    let zero = t.lift(&result, plain);
+                    if_(empty, zero, value)
+                }
+                _ => {
+                    let checked = t.w.binder("checked", result);
+                    bind(checked, plain, value)
+                }
+            }
+        })
+    }
+
+    fn diff(&mut self, d: &Diff, es: &[Term], e: &Term) -> Kind {
+        let (s, t) = (&d.from, &d.to);
+        match d.op {
+            // The identity whose derivative is zero.
+            DiffOp::StopGradient => {
+                let x = self.term(&es[0]);
+                let x = self.primal(s, x);
+                self.lift(s, x).kind
+            }
+            DiffOp::Checkpoint => {
+                let f = self.boxed(&es[0]);
+                Kind::App(f, self.boxed(&es[1]))
+            }
+            DiffOp::WithDerivative => {
+                let args = self.terms(es);
+                let rule = Ty::fun(
+                    Ty::tuple(vec![s.clone(), s.clone()]),
+                    Ty::tuple(vec![t.clone(), t.clone()]),
+                );
+                let f = Ty::fun(s.clone(), t.clone());
+                let types = [f, rule, s.clone()];
+                self.named(args, &types, |tr, xs| tr.with_derivative(s, t, &xs)).kind
+            }
+            DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
+                self.w.refuse(Refusal {
+                    what: "a derivative term",
+                    reason: "derivatives of derivatives are translated from the inside out, and this one \
+                             was not translated first",
+                    span: e.span,
+                });
+                let result = d.signature().1;
+                let result = self.ty(&result);
+                prim(Prim::Fail(result), vec![text("not translated")]).kind
+            }
+        }
+    }
+
+    /// (ours) At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,
+    /// linear in dx, is 0 with the displacement that the rule gives: the rule is called at the point as a
+    /// constant, and at the displacement as a number that is 0.
+    fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        if let System::Taylor { k, r } = self.system {
+            return super::jet::with_derivative(self.w, (*k, *r), s, t, xs);
+        }
+        let x = xs[2].clone();
+        let point = self.primal(s, x.clone());
+        let point = self.lift(s, point);
+        let tangent = Pointwise {
+            name: "tangent",
+            shared: Ty::Unit,
+            inputs: vec![Some(self.system.clone())],
+            output: Some(self.system.clone()),
+            leaf: &|w, _, xs| numbers::tangent(w, self.system, xs[0].clone()),
+        };
+        let tangent =
+            if inert(self.w, s) { x.clone() } else { tangent.apply(self.w, s, None, vec![x]) };
+        let (ds, dt) = (self.ty(s), self.ty(t));
+        let both = Ty::tuple(vec![dt.clone(), dt.clone()]);
+        let value = app(xs[1].clone(), tuple(vec![ds.clone(), ds], vec![point, tangent]));
+        let pair = self.w.binder("p", both.clone());
+        let parts = vec![proj(&both, 0, var(&pair)), proj(&both, 1, var(&pair))];
+        let sum = expansion(self.w, &Prim::Add(t.clone()));
+        let sum = self.w.translated(self.system, sum);
+        let sum = match &self.zero {
+            Some(zero) => app(global(sum), zero.clone()),
+            None => global(sum),
+        };
+        bind(pair, value, app(sum, tuple(vec![dt.clone(), dt], parts)))
+    }
+}
+
+/// Whether all values of the type have the same shape.
+pub(crate) fn has_one_shape(a: &Ty) -> bool {
+    match a {
+        Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit => true,
+        Ty::Tuple(types) => types.iter().all(has_one_shape),
+        Ty::Record(fields) => fields.iter().all(|(_, t)| has_one_shape(t)),
+        Ty::Array(_) | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => false,
+    }
+}
+
+/// The definition of a polytypic operation by induction on its type: a function of the tuple of its arguments.
+pub(crate) fn expansion(w: &mut Workspace, p: &Prim) -> crate::term::GlobalId {
+    let count = match p {
+        Prim::Neg(_) | Prim::ZeroOf(_) | Prim::Ravel(_) | Prim::Sum(_) => 1,
+        _ => 2,
+    };
+    let (params, result) = p.signature(count);
+    let (name, a) = crate::names::prim_name(p);
+    let key = format!("{name}[{}]", a.map_or(String::new(), |a| w.type_text(a)));
+    let signature = Ty::fun(Ty::tuple(params.clone()), result);
+    w.made(&key, signature, |w| {
+        let x = w.binder("p", Ty::tuple(params.clone()));
+        let mut xs: Vec<Term> = (0..count).map(|i| part(&params, i, var(&x))).collect();
+        let second = if count == 2 { xs.pop() } else { None };
+        let first = xs.pop().unwrap_or_else(unit);
+        let body = expanded(w, p, first, second.unwrap_or_else(unit));
+        lam(x, body)
+    })
+}
+
+fn expanded(w: &mut Workspace, p: &Prim, x: Term, y: Term) -> Term {
+    let both = |operation| move |w: &mut Workspace, name, a: &Ty, x, y| {
+        polytypic::binary(w, name, operation, a, x, y)
+    };
+    match p {
+        Prim::Add(a) => polytypic::add(w, a, x, y),
+        Prim::Sub(a) => both(RealOp::Sub)(w, "⊖", a, x, y),
+        Prim::MulElements(a) => both(RealOp::Mul)(w, "∗", a, x, y),
+        Prim::DivElements(a) => both(RealOp::Div)(w, "⊘", a, x, y),
+        Prim::Neg(a) => polytypic::each(w, "negate", a, x, &|x| op(RealOp::Neg, vec![x.clone()])),
+        Prim::ZeroOf(a) => polytypic::zero_of(w, a, x),
+        Prim::Scale(a) => polytypic::scale(w, a, x, y),
+        Prim::Unscale(a) => {
+            let family = Pointwise {
+                name: "unscale",
+                shared: Ty::Real,
+                inputs: vec![None],
+                output: None,
+                leaf: &|_, r, xs| op(RealOp::Div, vec![xs[0].clone(), r.clone()]),
+            };
+            family.apply(w, a, Some(y), vec![x])
+        }
+        Prim::Inner(a) => polytypic::inner(w, a, x, y),
+        Prim::Ravel(a) => polytypic::ravel(w, a, x),
+        Prim::Unravel(a) => polytypic::unravel(w, a, x, y),
+        // From the left; not called for no elements.
+        Prim::Sum(a) => {
+            let one = int(1);
+            let minus = Prim::Int(crate::prim::IntOp::Sub);
+            let plus = Prim::Int(crate::prim::IntOp::Add);
+            let state = w.binder("sum", a.clone());
+            let i = w.binder("i", Ty::Int);
+            let count = prim(minus, vec![length(a, x.clone()), one.clone()]);
+            let next = index(a, x.clone(), prim(plus, vec![var(&i), one]));
+            let body = match a {
+                Ty::Int => prim(Prim::Int(crate::prim::IntOp::Add), vec![var(&state), next]),
+                _ if is_vector(a) => {
+                    let y = w.binder("x", a.clone());
+                    let sum = polytypic::add(w, a, var(&state), var(&y));
+                    bind(y, next, sum)
+                }
+                _ => next,
+            };
+            let init = index(a, x, int(0));
+            count_loop(state, init, i, count, body)
+        }
+        _ => prim(p.clone(), vec![x, y]),
+    }
+}

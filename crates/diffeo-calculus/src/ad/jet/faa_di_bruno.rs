@@ -1,0 +1,1 @@
+//! The Faà di Bruno formula.

@@ -1,0 +1,94 @@
+//! The first partial derivatives of the operations, from their table, as terms: `df_i` of Krawiec et al.,
+//! Figure 14, and `op_r` of Abadi & Plotkin.
+
+use super::build::*;
+use crate::prim::real::{chooses_first, next_polygamma, row, Condition, Derivative, Partial};
+use crate::prim::{Comparison, IntOp, Prim, RealOp};
+use crate::term::Term;
+use crate::ty::Ty;
+
+/// `∂op/∂x_i` at these operands, `y` being the result. All of them may be mentioned several times.
+pub(crate) fn derivative(op: RealOp, i: usize, xs: &[Term], y: &Term) -> Term {
+    match row(op).derivative {
+        Derivative::Partials(partials) => partial(op, &partials[i], xs, y),
+        Derivative::Select => select(op, i, xs),
+    }
+}
+
+/// `df × dx`, without what a constant factor 0 or ±1 does not need.
+pub(crate) fn product(df: Term, dx: Term) -> Term {
+    match literal(&df) {
+        Some(0.0) => real(0.0),
+        Some(-1.0) => op(RealOp::Neg, vec![dx]),
+        _ => times(df, dx),
+    }
+}
+
+fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term) -> Term {
+    let second = || xs.get(1).cloned().unwrap_or_else(|| real(0.0));
+    match p {
+        Partial::A => xs[0].clone(),
+        Partial::B => second(),
+        Partial::Y => y.clone(),
+        Partial::Num(x) => real(*x),
+        Partial::Un(g, a) => op(*g, vec![partial(f, a, xs, y)]),
+        Partial::Bin(g, a, b) => op(*g, vec![partial(f, a, xs, y), partial(f, b, xs, y)]),
+        Partial::NextPolygamma => op(next_polygamma(f), vec![xs[0].clone()]),
+        // trunc(a / b), which is constant wherever it is differentiable.
+        Partial::TruncatedQuotient => {
+            let rest = op(RealOp::Rem, vec![xs[0].clone(), second()]);
+            let whole = op(RealOp::Sub, vec![xs[0].clone(), rest]);
+            op(RealOp::Div, vec![whole, second()])
+        }
+        Partial::ZeroWhere(condition, p) => {
+            let equal = |x: Term| compare(Comparison::Eq, Ty::Real, x, real(0.0));
+            let value = partial(f, p, xs, y);
+            match condition {
+                // Elsewhere b × a^(b-1) is 0 for b = 0, and right to every order.
+                Condition::ZeroExponent => {
+                    let zero = if_(equal(second()), real(0.0), value.clone());
+                    if_(equal(xs[0].clone()), zero, value)
+                }
+                Condition::ZeroBase => {
+                    let positive = compare(Comparison::Gt, Ty::Real, second(), real(0.0));
+                    let zero = if_(positive, real(0.0), value.clone());
+                    if_(equal(xs[0].clone()), zero, value)
+                }
+            }
+        }
+    }
+}
+
+/// `abs` is ±x, `sign` is constant, `min` and `max` are one of their operands.
+fn select(f: RealOp, i: usize, xs: &[Term]) -> Term {
+    match f {
+        RealOp::Abs => op(RealOp::Sign, vec![xs[0].clone()]),
+        RealOp::Min | RealOp::Max => {
+            let (a, b) = (xs[0].clone(), xs[1].clone());
+            debug_assert!(chooses_first(f, 1.0, 1.0));
+            // The second is chosen if it is less (more), or if it alone is nan.
+            let order = if f == RealOp::Min { Comparison::Lt } else { Comparison::Gt };
+            let other = compare(order, Ty::Real, b.clone(), a.clone());
+            let [first, second] = if i == 0 { [1.0, 0.0] } else { [0.0, 1.0] };
+            let of_nan = if_(prim(Prim::IsNan, vec![b]), real(second), real(first));
+            let chosen = if_(other, real(second), of_nan);
+            if_(prim(Prim::IsNan, vec![a]), real(first), chosen)
+        }
+        _ => real(0.0),
+    }
+}
+
+/// The derivative of this order of x ↦ xⁿ, n an integer: `n (n-1) … (n-order+1) x^(n-order)`, and 0 where a
+/// factor is 0.
+pub(crate) fn power(x: &Term, n: &Term, order: u32) -> Term {
+    let less = |j: u32| match j {
+        0 => n.clone(),
+        _ => prim(Prim::Int(IntOp::Sub), vec![n.clone(), int(i64::from(j))]),
+    };
+    let value = prim(Prim::PowInt, vec![x.clone(), less(order)]);
+    (0..order).rev().fold(value, |value, j| {
+        let zero = compare(Comparison::Eq, Ty::Int, less(j), int(0));
+        let factor = prim(Prim::ToReal, vec![less(j)]);
+        if_(zero, real(0.0), times(factor, value))
+    })
+}

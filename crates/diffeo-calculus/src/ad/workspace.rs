@@ -1,0 +1,325 @@
+//! A program that grows by translations.
+//!
+//! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
+//! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
+
+use super::homomorphism;
+use super::System;
+use crate::print::print_type;
+use crate::term::{Binder, Control, Global, GlobalId, Kind, Program, Term, Var};
+use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
+use crate::typing::parts;
+use diffeo_base::{FileId, Name, Span};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A program that grows by translations.
+#[derive(Debug)]
+pub struct Workspace {
+    pub(crate) datas: Vec<DataDecl>,
+    pub(crate) globals: Vec<Rc<Global>>,
+    library: Vec<FileId>,
+    next: u32,
+    /// The translations of definitions.
+    translated: HashMap<(System, GlobalId), GlobalId>,
+    /// What each translated definition was made from.
+    origins: HashMap<GlobalId, (System, GlobalId)>,
+    /// Those still to be made.
+    pending: Vec<(System, GlobalId, GlobalId)>,
+    /// The translations of variant types.
+    datas_translated: HashMap<(System, DataId), DataId>,
+    /// Definitions that were made here, by what they are.
+    made: HashMap<String, GlobalId>,
+    /// What each translated variable was made from.
+    sources: HashMap<u32, (System, u32)>,
+    /// Why something could not be translated.
+    refusals: Vec<Refusal>,
+    /// How many definitions were translated.
+    pub(crate) translations: usize,
+}
+
+/// A term that a system does not translate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Refusal {
+    /// What it is.
+    pub what: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// Its place.
+    pub span: Span,
+}
+
+impl Workspace {
+    /// The program as it is.
+    pub fn new(program: &Program) -> Workspace {
+        Workspace {
+            datas: program.datas.clone(),
+            globals: program.globals.clone(),
+            library: program.library.clone(),
+            next: next_variable(program),
+            translated: HashMap::new(),
+            origins: HashMap::new(),
+            pending: Vec::new(),
+            datas_translated: HashMap::new(),
+            made: HashMap::new(),
+            sources: HashMap::new(),
+            refusals: Vec::new(),
+            translations: 0,
+        }
+    }
+
+    /// The program with everything that was translated.
+    pub fn program(&mut self) -> Rc<Program> {
+        self.finish();
+        Rc::new(Program {
+            datas: self.datas.clone(),
+            globals: self.globals.clone(),
+            library: self.library.clone(),
+        })
+    }
+
+    /// What could not be translated so far.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    /// Notes that something is not translated; the term that stands for it stops the program.
+    pub(crate) fn refuse(&mut self, refusal: Refusal) {
+        if !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
+        }
+    }
+
+    /// A variable of its own.
+    pub(crate) fn binder(&mut self, name: &str, ty: Ty) -> Binder {
+        self.next += 1;
+        Binder { var: Var { name: Name::new(name), id: self.next - 1 }, ty }
+    }
+
+    /// A variable that stands for another one in translated code.
+    pub(crate) fn renamed(&mut self, system: &System, source: &Binder, ty: Ty) -> Binder {
+        let binder = self.binder(&source.var.name, ty);
+        self.sources.insert(binder.var.id, (system.clone(), source.var.id));
+        binder
+    }
+
+    /// What a translated variable was made from.
+    pub(crate) fn source(&self, var: u32) -> Option<&(System, u32)> {
+        self.sources.get(&var)
+    }
+
+    /// What a translated definition was made from.
+    pub(crate) fn origin(&self, id: GlobalId) -> Option<&(System, GlobalId)> {
+        self.origins.get(&id)
+    }
+
+    /// A definition.
+    pub(crate) fn global(&self, id: GlobalId) -> &Rc<Global> {
+        &self.globals[id.0 as usize]
+    }
+
+    /// A new definition, to be filled in by [`Workspace::define`].
+    pub(crate) fn declare(&mut self, name: &str, ty: Ty, span: Span) -> GlobalId {
+        let body = super::build::unit();
+        self.globals.push(Rc::new(Global { name: Name::new(name), ty, body, span }));
+        GlobalId(self.globals.len() as u32 - 1)
+    }
+
+    /// The body of a definition.
+    pub(crate) fn define(&mut self, id: GlobalId, body: Term) {
+        Rc::make_mut(&mut self.globals[id.0 as usize]).body = body;
+    }
+
+    /// The definition that `key` stands for: made by `make` when it is first wanted, and known under its
+    /// name while it is made, so that it may be recursive.
+    pub(crate) fn made(
+        &mut self,
+        key: &str,
+        ty: Ty,
+        make: impl FnOnce(&mut Workspace) -> Term,
+    ) -> GlobalId {
+        if let Some(id) = self.made.get(key) {
+            return *id;
+        }
+        let id = self.declare(key, ty, Span::NONE);
+        self.made.insert(key.to_string(), id);
+        let body = make(self);
+        self.define(id, body);
+        id
+    }
+
+    /// The variant types alone.
+    pub(crate) fn declarations(&self) -> Program {
+        Program { datas: self.datas.clone(), globals: Vec::new(), library: Vec::new() }
+    }
+
+    /// The text of a type, for names.
+    pub(crate) fn type_text(&self, ty: &Ty) -> String {
+        print_type(ty, &self.declarations())
+    }
+
+    // Translation
+
+    /// `D{f}` of a definition: a new definition, made once.
+    pub fn translated(&mut self, system: &System, id: GlobalId) -> GlobalId {
+        if let Some(known) = self.translated.get(&(system.clone(), id)) {
+            return *known;
+        }
+        let source = self.global(id).clone();
+        let ty = homomorphism::definition_type(self, system, &source.ty);
+        let name = format!("{}{}", source.name, system.suffix());
+        let target = self.declare(&name, ty, source.span);
+        self.translated.insert((system.clone(), id), target);
+        self.origins.insert(target, (system.clone(), id));
+        self.pending.push((system.clone(), id, target));
+        target
+    }
+
+    /// Makes what is still to be made.
+    pub(crate) fn finish(&mut self) {
+        while let Some((system, source, target)) = self.pending.pop() {
+            let source = self.global(source).clone();
+            let body = homomorphism::definition(self, &system, &source);
+            self.translations += 1;
+            self.define(target, body);
+        }
+    }
+
+    /// The variant type whose constructors hold translated fields. One that holds neither Reals nor functions
+    /// beside those of its arguments is its own translation.
+    pub(crate) fn data(&mut self, system: &System, id: DataId) -> DataId {
+        if !self.changes(id) {
+            return id;
+        }
+        if let Some(known) = self.datas_translated.get(&(system.clone(), id)) {
+            return *known;
+        }
+        let decl = self.datas[id.0 as usize].clone();
+        let new = DataId(self.datas.len() as u32);
+        self.datas_translated.insert((system.clone(), id), new);
+        let name = Name::new(&format!("{}{}", decl.name, system.suffix()));
+        self.datas.push(DataDecl { name, constructors: Vec::new(), ..decl });
+        let mut constructors = Vec::new();
+        for c in &decl.constructors {
+            let fields = c.fields.iter().map(|t| homomorphism::ty(self, system, t)).collect();
+            constructors.push(ConstructorDecl { name: c.name.clone(), fields });
+        }
+        self.datas[new.0 as usize].constructors = constructors;
+        new
+    }
+
+    /// Whether a declaration, or one that it refers to, mentions Reals or functions.
+    fn changes(&self, id: DataId) -> bool {
+        let mut seen = HashSet::from([id]);
+        let mut pending = vec![id];
+        let mut found = false;
+        while let Some(id) = pending.pop() {
+            for field in self.datas[id.0 as usize].constructors.iter().flat_map(|c| &c.fields) {
+                parts(field, &mut |part| match part {
+                    Ty::Real | Ty::Fun(_) => found = true,
+                    Ty::Data(data, _) => {
+                        if seen.insert(*data) {
+                            pending.push(*data);
+                        }
+                    }
+                    Ty::Int
+                    | Ty::Bool
+                    | Ty::String
+                    | Ty::Unit
+                    | Ty::Tuple(_)
+                    | Ty::Record(_)
+                    | Ty::Array(_)
+                    | Ty::Param(_) => {}
+                });
+            }
+        }
+        found
+    }
+}
+
+/// A number that no variable of the program has.
+fn next_variable(program: &Program) -> u32 {
+    let mut next = 0;
+    for global in &program.globals {
+        each_binder(&global.body, &mut |binder| next = next.max(binder.var.id + 1));
+    }
+    next
+}
+
+/// Shows the binders of a term, outermost first.
+pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
+    let mut pending = vec![term];
+    while let Some(term) = pending.pop() {
+        match &term.kind {
+            Kind::Lam(binder, _) | Kind::LetRec(binder, ..) => see(binder),
+            Kind::Let(bindings, _) => bindings.iter().for_each(|(binder, _)| see(binder)),
+            Kind::Case(case) => case.arms.iter().flat_map(|a| &a.binders).for_each(&mut *see),
+            Kind::Build(build) => see(&build.index),
+            Kind::Loop(l) => {
+                see(&l.state);
+                if let Control::Count { index, .. } = &l.control {
+                    see(index);
+                }
+            }
+            Kind::Var(_)
+            | Kind::Global(_)
+            | Kind::Lit(_)
+            | Kind::App(..)
+            | Kind::Tuple(..)
+            | Kind::Proj(..)
+            | Kind::Con(..)
+            | Kind::If(..)
+            | Kind::Array(..)
+            | Kind::Prim(..)
+            | Kind::Diff(..) => {}
+        }
+        each_child(term, &mut |child| pending.push(child));
+    }
+}
+
+/// Shows the terms directly within a term, in the order of evaluation.
+pub(crate) fn each_child<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Term)) {
+    match &term.kind {
+        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
+        Kind::Lam(_, body) | Kind::Proj(_, _, body) => see(body),
+        Kind::App(f, x) => {
+            see(f);
+            see(x);
+        }
+        Kind::Let(bindings, body) => {
+            bindings.iter().for_each(|(_, value)| see(value));
+            see(body);
+        }
+        Kind::LetRec(_, f, body) => {
+            see(f);
+            see(body);
+        }
+        Kind::Case(case) => {
+            see(&case.scrutinee);
+            case.arms.iter().for_each(|arm| see(&arm.body));
+            case.default.iter().for_each(see);
+        }
+        Kind::If(a, b, c) => {
+            see(a);
+            see(b);
+            see(c);
+        }
+        Kind::Build(build) => {
+            see(&build.count);
+            see(&build.body);
+        }
+        Kind::Loop(l) => {
+            see(&l.init);
+            match &l.control {
+                Control::Count { count, .. } => see(count),
+                Control::While(condition) => see(condition),
+            }
+            see(&l.body);
+        }
+        Kind::Tuple(_, terms)
+        | Kind::Con(_, _, _, terms)
+        | Kind::Array(_, terms)
+        | Kind::Prim(_, terms)
+        | Kind::Diff(_, terms) => terms.iter().for_each(see),
+    }
+}
