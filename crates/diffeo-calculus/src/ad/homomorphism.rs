@@ -94,6 +94,23 @@ pub(crate) fn term_with(
     Translator { w, system, variables, zero }.term(e)
 }
 
+/// The translation of a function `λx. e` or `letrec f = λx. e in f`, whose free variables are replaced as told.
+pub(crate) fn function(
+    w: &mut Workspace,
+    system: &System,
+    variables: HashMap<u32, Term>,
+    e: &Term,
+) -> Term {
+    match system {
+        System::Delta(_) => delta::translate::function(w, system, variables, e),
+        System::Forward
+        | System::Taylor { .. }
+        | System::Mixed
+        | System::Vector(_)
+        | System::Naive => term_with(w, system, variables, None, e),
+    }
+}
+
 /// The embedding A → D{A} of values that do not vary.
 pub(crate) fn lift(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
     let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));

@@ -52,3 +52,13 @@ pub(crate) fn with_derivative(
     let _ = System::Taylor { k, r };
     todo!()
 }
+
+/// `J(T) → D_(k,R)(T)`
+pub(crate) fn from_jet(_w: &mut Workspace, _: (u32, u32), _ty: &Ty, _x: Term) -> Term {
+    todo!()
+}
+
+/// `D_(k,R)(T) → J(T)`
+pub(crate) fn to_jet(_w: &mut Workspace, _: (u32, u32), _ty: &Ty, _x: Term) -> Term {
+    todo!()
+}

@@ -3,12 +3,15 @@
 //! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
 //! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
 
+use super::build::{bind_all, lam, part, var};
 use super::homomorphism;
 use super::System;
+use crate::eval::environment;
 use crate::print::print_type;
 use crate::term::{Binder, Control, Global, GlobalId, Kind, Program, Term, Var};
 use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
-use crate::typing::parts;
+use crate::typing::{parts, type_of};
+use crate::value::Value;
 use diffeo_base::{FileId, Name, Span};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -36,6 +39,18 @@ pub struct Workspace {
     refusals: Vec<Refusal>,
     /// How many definitions were translated.
     pub(crate) translations: usize,
+    /// The definition that each variable is in, for some definitions.
+    parameters: HashMap<u32, GlobalId>,
+    indexed: HashSet<GlobalId>,
+}
+
+/// What a function value was compiled from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// A definition.
+    Definition(GlobalId),
+    /// The function with this parameter within a definition.
+    Local(GlobalId, u32),
 }
 
 /// A term that a system does not translate.
@@ -65,6 +80,8 @@ impl Workspace {
             sources: HashMap::new(),
             refusals: Vec::new(),
             translations: 0,
+            parameters: HashMap::new(),
+            indexed: HashSet::new(),
         }
     }
 
@@ -118,6 +135,14 @@ impl Workspace {
         &self.globals[id.0 as usize]
     }
 
+    /// The types of the arguments of a definition that is a function of a tuple.
+    pub(crate) fn parameters_of(&self, id: GlobalId) -> Vec<Ty> {
+        match &self.global(id).ty {
+            Ty::Fun(f) => f.0.components().unwrap_or_else(|| vec![f.0.clone()]),
+            ty => vec![ty.clone()],
+        }
+    }
+
     /// A new definition, to be filled in by [`Workspace::define`].
     pub(crate) fn declare(&mut self, name: &str, ty: Ty, span: Span) -> GlobalId {
         let body = super::build::unit();
@@ -153,6 +178,13 @@ impl Workspace {
         Program { datas: self.datas.clone(), globals: Vec::new(), library: Vec::new() }
     }
 
+    /// The program as it is now.
+    fn shared(&self) -> Program {
+        let mut program = self.declarations();
+        program.globals = self.globals.clone();
+        program
+    }
+
     /// The text of a type, for names.
     pub(crate) fn type_text(&self, ty: &Ty) -> String {
         print_type(ty, &self.declarations())
@@ -173,6 +205,115 @@ impl Workspace {
         self.origins.insert(target, (system.clone(), id));
         self.pending.push((system.clone(), id, target));
         target
+    }
+
+    /// Whether something is still to be made.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    // Function values
+
+    /// What makes the translation by `system` of a function value whose code was made from `source` by the
+    /// `outer` systems, the innermost first: a definition that is the translation, or one that is a function
+    /// of the environment, with the environment.
+    pub(crate) fn lifting(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
+        let (made, values) = match source {
+            Source::Definition(mut id) => {
+                for system in outer.iter().rev() {
+                    let (known, origin) = self.origin(id)?;
+                    if known != system {
+                        return None;
+                    }
+                    id = *origin;
+                }
+                (self.translated(system, id), None)
+            }
+            Source::Local(_, mut parameter) => {
+                let mut variables: Vec<u32> = captured.iter().map(|(var, _)| *var).collect();
+                for system in outer.iter().rev() {
+                    for var in variables.iter_mut().chain([&mut parameter]) {
+                        let (known, origin) = self.source(*var)?;
+                        if known != system {
+                            return None;
+                        }
+                        *var = *origin;
+                    }
+                }
+                let made = self.closure_maker(system, parameter, &variables)?;
+                let values = captured.into_iter().map(|(_, value)| value).collect();
+                (made, Some(environment(values)))
+            }
+        };
+        let made = outer.iter().fold(made, |id, system| self.translated(system, id));
+        Some((made, values))
+    }
+
+    /// The function from the values of these variables to the translation of the function with this parameter:
+    ///
+    /// ```text
+    /// λ(y₁, …, yₙ). let y₁ = lift(y₁) … yₙ = lift(yₙ) in D{λx. e}
+    /// ```
+    fn closure_maker(
+        &mut self,
+        system: &System,
+        parameter: u32,
+        variables: &[u32],
+    ) -> Option<GlobalId> {
+        let key = format!("fn {parameter}{}", system.suffix());
+        if let Some(known) = self.made.get(&key) {
+            return Some(*known);
+        }
+        let definition = self.definition_of(parameter)?;
+        let definition = self.global(definition).clone();
+        let (function, types) = find_function(&self.shared(), &definition.body, parameter)?;
+        let sources: Option<Vec<Binder>> =
+            variables.iter().map(|var| types.get(var).map(|b| (*b).clone())).collect();
+        let sources = sources?;
+        let params: Vec<Ty> = sources.iter().map(|b| b.ty.clone()).collect();
+        let from = Ty::tuple(params.clone());
+        let to = homomorphism::ty(self, system, &function.ty);
+        let ty = Ty::fun(from.clone(), to);
+        let (name, span) = (key.clone(), definition.span);
+        let id = self.declare(&name, ty, span);
+        self.made.insert(key, id);
+        let p = self.binder("environment", from);
+        let mut bindings = Vec::new();
+        let mut replaced = HashMap::new();
+        for (i, source) in sources.iter().enumerate() {
+            let value = part(&params, i, var(&p));
+            let value = homomorphism::lift(self, system, &source.ty, None, value);
+            let ty = homomorphism::ty(self, system, &source.ty);
+            let binder = self.renamed(system, source, ty);
+            replaced.insert(source.var.id, var(&binder));
+            bindings.push((binder, value));
+        }
+        let body = homomorphism::function(self, system, replaced, &function.term);
+        self.define(id, lam(p, bind_all(bindings, body)));
+        Some(id)
+    }
+
+    /// The definition that has the function with this parameter in it.
+    fn definition_of(&mut self, parameter: u32) -> Option<GlobalId> {
+        if !self.parameters.contains_key(&parameter) {
+            for (i, global) in self.globals.iter().enumerate() {
+                let id = GlobalId(i as u32);
+                // One that is declared and not yet defined has no functions in it.
+                let defined = !matches!(global.body.kind, Kind::Lit(_));
+                if defined && self.indexed.insert(id) {
+                    each_binder(&global.body, &mut |binder| {
+                        self.parameters.insert(binder.var.id, id);
+                    });
+                }
+            }
+        }
+        self.parameters.get(&parameter).copied()
     }
 
     /// Makes what is still to be made.
@@ -246,6 +387,43 @@ fn next_variable(program: &Program) -> u32 {
     next
 }
 
+/// A function within a definition.
+struct Found {
+    /// It; a recursive one as `letrec f = … in f`.
+    term: Term,
+    ty: Ty,
+}
+
+/// The function with this parameter, and the binders of the definition.
+fn find_function<'t>(
+    program: &Program,
+    body: &'t Term,
+    parameter: u32,
+) -> Option<(Found, HashMap<u32, &'t Binder>)> {
+    let mut binders = HashMap::new();
+    each_binder(body, &mut |binder| {
+        binders.insert(binder.var.id, binder);
+    });
+    let types = binders.iter().map(|(var, binder)| (*var, binder.ty.clone())).collect();
+    let mut pending = vec![body];
+    while let Some(term) = pending.pop() {
+        if let Kind::LetRec(f, function, _) = &term.kind {
+            if matches!(&function.kind, Kind::Lam(x, _) if x.var.id == parameter) {
+                let rest = Box::new(var(f));
+                let kind = Kind::LetRec(f.clone(), function.clone(), rest);
+                let term = Term::new(kind, term.span);
+                return Some((Found { term, ty: f.ty.clone() }, binders));
+            }
+        }
+        if matches!(&term.kind, Kind::Lam(x, _) if x.var.id == parameter) {
+            let ty = type_of(term, program, &types)?;
+            return Some((Found { term: term.clone(), ty }, binders));
+        }
+        each_child(term, &mut |child| pending.push(child));
+    }
+    None
+}
+
 /// Shows the binders of a term, outermost first.
 pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
     let mut pending = vec![term];
@@ -275,6 +453,27 @@ pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
         }
         each_child(term, &mut |child| pending.push(child));
     }
+}
+
+/// The variables that a function takes from around it, in the order of their first use.
+pub(crate) fn free_variables(parameter: &Binder, body: &Term) -> Vec<Var> {
+    let mut seen = HashSet::from([parameter.var.id]);
+    each_binder(body, &mut |binder| {
+        seen.insert(binder.var.id);
+    });
+    let mut free = Vec::new();
+    let mut pending = vec![body];
+    while let Some(term) = pending.pop() {
+        if let Kind::Var(var) = &term.kind {
+            if seen.insert(var.id) {
+                free.push(var.clone());
+            }
+        }
+        let first = pending.len();
+        each_child(term, &mut |child| pending.push(child));
+        pending[first..].reverse();
+    }
+    free
 }
 
 /// Shows the terms directly within a term, in the order of evaluation.

@@ -29,5 +29,6 @@ mod usage;
 pub use error::{RuntimeError, RuntimeWarning};
 pub use limits::{Exceeded, Limits, MemoryLimit};
 pub use machine::{Machine, Options};
+pub(crate) use machine::environment;
 pub use ops::Progress;
 pub use reals::Kinks;

@@ -28,3 +28,13 @@ pub(crate) fn definition_type(_w: &mut Workspace, _system: &System, _a: &Ty) -> 
 pub(crate) fn definition(_w: &mut Workspace, _system: &System, _source: &Global) -> Term {
     todo!()
 }
+
+/// The translation of a function `λx. e` or `letrec f = λx. e in f` as a value.
+pub(crate) fn function(
+    _w: &mut Workspace,
+    _system: &System,
+    _variables: std::collections::HashMap<u32, Term>,
+    _e: &Term,
+) -> Term {
+    todo!()
+}
