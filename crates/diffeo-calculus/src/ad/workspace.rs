@@ -3,9 +3,10 @@
 //! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
 //! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
 
-use super::build::{bind_all, lam, part, var};
+use super::build::{bind_all, lam, map_children, part, var};
 use super::homomorphism;
 use super::System;
+use crate::deep::deep;
 use crate::eval::environment;
 use crate::print::print_type;
 use crate::term::{Binder, Control, Global, GlobalId, Kind, Program, Term, Var};
@@ -13,7 +14,7 @@ use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
 use crate::typing::{parts, type_of};
 use crate::value::Value;
 use diffeo_base::{FileId, Name, Span};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 /// A program that grows by translations.
@@ -27,8 +28,8 @@ pub struct Workspace {
     translated: HashMap<(System, GlobalId), GlobalId>,
     /// What each translated definition was made from.
     origins: HashMap<GlobalId, (System, GlobalId)>,
-    /// Those still to be made.
-    pending: Vec<(System, GlobalId, GlobalId)>,
+    /// Those still to be made, each after its source.
+    pending: VecDeque<(System, GlobalId, GlobalId)>,
     /// The translations of variant types.
     datas_translated: HashMap<(System, DataId), DataId>,
     /// Definitions that were made here, by what they are.
@@ -50,7 +51,7 @@ pub(crate) enum Source {
     /// A definition.
     Definition(GlobalId),
     /// The function with this parameter within a definition.
-    Local(GlobalId, u32),
+    Local(u32),
 }
 
 /// A term that a system does not translate.
@@ -74,7 +75,7 @@ impl Workspace {
             next: next_variable(program),
             translated: HashMap::new(),
             origins: HashMap::new(),
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             datas_translated: HashMap::new(),
             made: HashMap::new(),
             sources: HashMap::new(),
@@ -203,7 +204,7 @@ impl Workspace {
         let target = self.declare(&name, ty, source.span);
         self.translated.insert((system.clone(), id), target);
         self.origins.insert(target, (system.clone(), id));
-        self.pending.push((system.clone(), id, target));
+        self.pending.push_back((system.clone(), id, target));
         target
     }
 
@@ -224,35 +225,122 @@ impl Workspace {
         source: Source,
         captured: Vec<(u32, Value)>,
     ) -> Option<(GlobalId, Option<Value>)> {
-        let (made, values) = match source {
-            Source::Definition(mut id) => {
-                for system in outer.iter().rev() {
-                    let (known, origin) = self.origin(id)?;
-                    if known != system {
-                        return None;
-                    }
-                    id = *origin;
-                }
-                (self.translated(system, id), None)
+        let (made, values) = match self.before(outer, source, captured)? {
+            (Source::Definition(id), _) => (self.translated(system, id), None),
+            (Source::Local(parameter), captured) => {
+                let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
+                let made = self.closure_maker(system, parameter, &variables)?;
+                (made, Some(environment(values)))
             }
-            Source::Local(_, mut parameter) => {
-                let mut variables: Vec<u32> = captured.iter().map(|(var, _)| *var).collect();
-                for system in outer.iter().rev() {
-                    for var in variables.iter_mut().chain([&mut parameter]) {
+        };
+        Some((self.through(outer, made), values))
+    }
+
+    /// The same for the function that a function value was made from by `system` before the `outer` ones.
+    pub(crate) fn lowering(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
+        let (source, captured) = self.before(outer, source, captured)?;
+        let (made, values) = match self.before(std::slice::from_ref(system), source, captured)? {
+            (Source::Definition(id), _) => (id, None),
+            (Source::Local(parameter), captured) => {
+                let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
+                let made = self.closure_unmaker(system, parameter, &variables)?;
+                (made, Some(environment(values)))
+            }
+        };
+        Some((self.through(outer, made), values))
+    }
+
+    /// What a function value was before it went through these systems.
+    fn before(
+        &self,
+        systems: &[System],
+        source: Source,
+        mut captured: Vec<(u32, Value)>,
+    ) -> Option<(Source, Vec<(u32, Value)>)> {
+        let mut source = source;
+        for system in systems.iter().rev() {
+            source = match source {
+                Source::Definition(id) => {
+                    let (known, origin) = self.origin(id)?;
+                    (known == system).then_some(Source::Definition(*origin))?
+                }
+                Source::Local(mut parameter) => {
+                    let variables = captured.iter_mut().map(|(var, _)| var);
+                    for var in variables.chain([&mut parameter]) {
                         let (known, origin) = self.source(*var)?;
                         if known != system {
                             return None;
                         }
                         *var = *origin;
                     }
+                    Source::Local(parameter)
                 }
-                let made = self.closure_maker(system, parameter, &variables)?;
-                let values = captured.into_iter().map(|(_, value)| value).collect();
-                (made, Some(environment(values)))
-            }
-        };
-        let made = outer.iter().fold(made, |id, system| self.translated(system, id));
-        Some((made, values))
+            };
+        }
+        Some((source, captured))
+    }
+
+    /// A definition translated by one system after the other.
+    fn through(&mut self, systems: &[System], id: GlobalId) -> GlobalId {
+        systems.iter().fold(id, |id, system| self.translated(system, id))
+    }
+
+    /// The function from the values of these variables after translation to the function with this parameter:
+    ///
+    /// ```text
+    /// λ(y₁, …, yₙ). let y₁ = primal(y₁) … yₙ = primal(yₙ) in λx. e
+    /// ```
+    fn closure_unmaker(
+        &mut self,
+        system: &System,
+        parameter: u32,
+        variables: &[u32],
+    ) -> Option<GlobalId> {
+        let key = format!("fn {parameter} before{}", system.suffix());
+        if let Some(known) = self.made.get(&key) {
+            return Some(*known);
+        }
+        let definition = self.definition_of(parameter)?;
+        let definition = self.global(definition).clone();
+        let (function, types) = find_function(&self.shared(), &definition.body, parameter)?;
+        let sources: Option<Vec<Binder>> =
+            variables.iter().map(|var| types.get(var).map(|b| (*b).clone())).collect();
+        let sources = sources?;
+        let params: Vec<Ty> =
+            sources.iter().map(|b| homomorphism::ty(self, system, &b.ty)).collect();
+        let from = Ty::tuple(params.clone());
+        let ty = Ty::fun(from.clone(), function.ty.clone());
+        let id = self.declare(&key, ty, definition.span);
+        self.made.insert(key, id);
+        let p = self.binder("environment", from);
+        let mut bindings = Vec::new();
+        let mut replaced = HashMap::new();
+        for (i, source) in sources.iter().enumerate() {
+            let value = part(&params, i, var(&p));
+            let value = homomorphism::primal(self, system, &source.ty, value);
+            let binder = self.binder(&source.var.name, source.ty.clone());
+            replaced.insert(source.var.id, binder.var.clone());
+            bindings.push((binder, value));
+        }
+        let body = self.copied(&mut replaced, &function.term);
+        self.define(id, lam(p, bind_all(bindings, body)));
+        Some(id)
+    }
+
+    /// The term with other variables: those that it binds are new.
+    fn copied(&mut self, variables: &mut HashMap<u32, Var>, e: &Term) -> Term {
+        each_binder(e, &mut |binder| {
+            let var = Var { name: binder.var.name.clone(), id: self.next };
+            self.next += 1;
+            variables.insert(binder.var.id, var);
+        });
+        rename(variables, e)
     }
 
     /// The function from the values of these variables to the translation of the function with this parameter:
@@ -318,7 +406,7 @@ impl Workspace {
 
     /// Makes what is still to be made.
     pub(crate) fn finish(&mut self) {
-        while let Some((system, source, target)) = self.pending.pop() {
+        while let Some((system, source, target)) = self.pending.pop_front() {
             let source = self.global(source).clone();
             let body = homomorphism::definition(self, &system, &source);
             self.translations += 1;
@@ -474,6 +562,39 @@ pub(crate) fn free_variables(parameter: &Binder, body: &Term) -> Vec<Var> {
         pending[first..].reverse();
     }
     free
+}
+
+/// The term with other variables, also where they are bound.
+fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
+    let other = |var: &Var| variables.get(&var.id).unwrap_or(var).clone();
+    let bound = |b: &Binder| Binder { var: other(&b.var), ty: b.ty.clone() };
+    let mut copy = map_children(e, &mut |child| deep(|| rename(variables, child)));
+    match &mut copy.kind {
+        Kind::Var(var) => *var = other(var),
+        Kind::Lam(binder, _) | Kind::LetRec(binder, ..) => *binder = bound(binder),
+        Kind::Let(bindings, _) => bindings.iter_mut().for_each(|(b, _)| *b = bound(b)),
+        Kind::Case(case) => {
+            case.arms.iter_mut().flat_map(|a| &mut a.binders).for_each(|b| *b = bound(b));
+        }
+        Kind::Build(build) => build.index = bound(&build.index),
+        Kind::Loop(l) => {
+            l.state = bound(&l.state);
+            if let Control::Count { index, .. } = &mut l.control {
+                *index = bound(index);
+            }
+        }
+        Kind::Global(_)
+        | Kind::Lit(_)
+        | Kind::App(..)
+        | Kind::Tuple(..)
+        | Kind::Proj(..)
+        | Kind::Con(..)
+        | Kind::If(..)
+        | Kind::Array(..)
+        | Kind::Prim(..)
+        | Kind::Diff(..) => {}
+    }
+    copy
 }
 
 /// Shows the terms directly within a term, in the order of evaluation.

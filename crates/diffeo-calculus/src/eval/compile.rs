@@ -54,8 +54,6 @@ pub(crate) enum FunctionSource {
     Definition(GlobalId),
     /// A function within a definition.
     Local {
-        /// The definition.
-        definition: GlobalId,
         /// The variable of its parameter.
         parameter: u32,
         /// The variables from around it, with the places of their values among what it captured.

@@ -369,10 +369,9 @@ impl Function<'_, '_> {
                 captured.push((var.id, place as u32));
             }
         }
-        let definition = self.unit.definition;
         let parameter = parameter.var.id;
         if let Some(sources) = &mut self.unit.compiler.sources {
-            sources.insert(code, FunctionSource::Local { definition, parameter, captured });
+            sources.insert(code, FunctionSource::Local { parameter, captured });
         }
     }
 }

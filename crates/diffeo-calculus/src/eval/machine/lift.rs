@@ -5,12 +5,13 @@
 //! by s, and then by s₁, …, sₙ. So the code of `D{e}` is what it would have been, had the function been there
 //! when the program was translated.
 
+use super::access::captured;
 use super::Machine;
 use crate::ad::workspace::Source;
 use crate::ad::{engine, System};
 use crate::eval::compile::FunctionSource;
 use crate::eval::error::{ErrorKind, RuntimeError};
-use crate::prim::Lift;
+use crate::prim::{Lift, Lifting};
 use crate::value::{Function, Value};
 use diffeo_base::Span;
 
@@ -22,6 +23,9 @@ impl Machine {
         f: &Value,
         site: Span,
     ) -> Result<Value, RuntimeError> {
+        if lift.what == Lifting::Captures {
+            return Ok(Value::Bool(!captured(f).is_empty()));
+        }
         match self.lifted(lift, f)? {
             Some(value) => Ok(value),
             None => {
@@ -36,7 +40,12 @@ impl Machine {
         let Some((source, values)) = self.opened(f) else { return Ok(None) };
         let Some(workspace) = &mut self.workspace else { return Ok(None) };
         let before = workspace.globals.len();
-        let Some((made, values)) = workspace.lifting(system, outer, source, values) else {
+        let made = match lift.what {
+            Lifting::Lift => workspace.lifting(system, outer, source, values),
+            Lifting::Lower => workspace.lowering(system, outer, source, values),
+            Lifting::Captures => None,
+        };
+        let Some((made, values)) = made else {
             return Ok(None);
         };
         if workspace.globals.len() > before || workspace.has_pending() {
@@ -77,12 +86,12 @@ impl Machine {
         let Function::Closure { code, captured } = &**function else { return None };
         match self.compiler.sources.as_ref()?.get(code)? {
             FunctionSource::Definition(id) => Some((Source::Definition(*id), Vec::new())),
-            FunctionSource::Local { definition, parameter, captured: places } => {
+            FunctionSource::Local { parameter, captured: places } => {
                 let value = |(var, place): &(u32, u32)| {
                     Some((*var, captured.get(*place as usize)?.clone()))
                 };
                 let values: Option<Vec<(u32, Value)>> = places.iter().map(value).collect();
-                Some((Source::Local(*definition, *parameter), values?))
+                Some((Source::Local(*parameter), values?))
             }
         }
     }
