@@ -8,6 +8,8 @@
 mod access;
 mod run;
 
+pub(crate) use access::MOST_ELEMENTS;
+
 use super::code::{Code, Shape};
 use super::compile::Compiler;
 use super::derivative::{derivative, pull_back, Caller};
