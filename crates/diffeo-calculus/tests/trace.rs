@@ -197,3 +197,198 @@ fn a_million_calls_nest_and_ten_million_tail_calls_take_no_space() {
           | Nil() -> 0 | Cons(x : Int, rest : List[Int]) -> x }";
     assert_eq!(value(list), "1000000");
 }
+
+/// Functions from (Real, []Real) to a type, one for every form and operation that Reals take part in.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("Real", "a"),
+    ("Real", "3.0"),
+    ("Real", "#real.add(a, #real.mul(b, b))"),
+    ("Real", "#real.div(a, #real.sub(b, a))"),
+    ("Real", "#real.pow(a, b)"),
+    ("Real", "#real.pow(a, 0.0)"),
+    ("Real", "#pow_int(a, 5)"),
+    ("Real", "#pow_int(b, -3)"),
+    ("Real", "#pow_int(b, 0)"),
+    ("Real", "#real.rem(#real.mul(b, 3.3), a)"),
+    ("Real", "#real.exp(#real.neg(#real.log(#real.sqrt(a))))"),
+    ("Real", "#real.sin(#real.cos(#real.tan(a)))"),
+    ("Real", "#real.asin(#real.div(a, 3.0))"),
+    ("Real", "#real.acos(#real.div(a, 3.0))"),
+    ("Real", "#real.atan(#real.sinh(#real.cosh(#real.tanh(a))))"),
+    ("Real", "#real.asinh(#real.acosh(#real.add(a, 1.0)))"),
+    ("Real", "#real.atanh(#real.div(a, 3.0))"),
+    ("Real", "#real.expm1(#real.log1p(#real.sigmoid(#real.softplus(a))))"),
+    ("Real", "#real.erf(#real.mul(a, #real.erfc(b)))"),
+    ("Real", "#real.mul(#real.lgamma(a), #real.polygamma[0](b))"),
+    ("Real", "#real.polygamma[2](a)"),
+    ("Real", "#real.atan2(a, b)"),
+    ("Real", "#real.hypot(a, b)"),
+    ("Real", "#real.mul(#real.abs(#real.neg(a)), #real.sign(b))"),
+    ("Real", "#real.min(#real.mul(a, b), #real.max(a, #real.mul(b, b)))"),
+    ("Real", "if #lt[Real](a, b) then #real.mul(a, b) else #real.sub(a, b)"),
+    ("Real", "if #eq[[]Real](xs, xs) then #real.mul(a, b) else a"),
+    ("Real", "#real.mul(a, #to_real(#floor(b)))"),
+    ("Real", "if #not(#is_nan(a)) then #real.mul(a, a) else b"),
+    ("(Real, Int)", "tuple[(Real, Int)](#real.mul(a, b), #length[Real](xs))"),
+    ("{p : Real, q : (Real, Real)}",
+     "tuple[{p : Real, q : (Real, Real)}](a, tuple[(Real, Real)](b, #real.mul(a, b)))"),
+    ("Real", "let p : (Real, []Real) = tuple[(Real, []Real)](#real.mul(a, a), xs);
+              q : (Real, []Real) = p in
+              #real.mul(proj[(Real, []Real), 0](q), #index[Real](proj[(Real, []Real), 1](q), 1))"),
+    ("[]Real", "#add[[]Real](xs, #scale[[]Real](a, xs))"),
+    ("[]Real", "#sub[[]Real](#neg[[]Real](xs), #unscale[[]Real](xs, a))"),
+    ("[]Real", "#mul_elements[[]Real](xs, #div_elements[[]Real](xs, #add[[]Real](xs, xs)))"),
+    ("(Real, []Real)", "#zero_of[(Real, []Real)](tuple[(Real, []Real)](a, xs))"),
+    ("(Real, Int, []Real)", "#add[(Real, Int, []Real)](tuple[(Real, Int, []Real)](a, 3, xs),
+                                          tuple[(Real, Int, []Real)](b, 4, xs))"),
+    ("Real", "#inner[[]Real](xs, #scale[[]Real](a, xs))"),
+    ("[]Real", "#ravel[(Real, [][]Real)](
+        tuple[(Real, [][]Real)](a, array[[]Real](xs, array[Real](a, 1.0, b))))"),
+    ("(Real, []Real)", "#unravel[(Real, []Real)](tuple[(Real, []Real)](0.0, xs),
+                        array[Real](b, a, #real.mul(a, b), 2.0))"),
+    ("Real", "#index[Real](xs, 2)"),
+    ("Real", "#index[Real](array[Real](a, b, #real.mul(a, b)), 2)"),
+    ("[]Real", "#slice[Real](xs, 1, 3)"),
+    ("[]Real", "#slice[Real](xs, 1, 1)"),
+    ("[]Real", "#update[[]Real](xs, 1, #real.mul(a, #index[Real](xs, 1)))"),
+    ("[][]Real", "#update[[][]Real](array[[]Real](xs, xs), 1, 2, #real.mul(a, b))"),
+    ("[][]Real", "#update[[][]Real](array[[]Real](xs, xs), 0, #scale[[]Real](a, xs))"),
+    ("[]Real", "#append[Real](xs, array[Real](a, 2.0))"),
+    ("[]Real", "#flatten[Real](array[[]Real](xs, #scale[[]Real](a, xs)))"),
+    ("Real", "#sum[Real](#scale[[]Real](a, xs))"),
+    ("[]Real", "#sum[[]Real](array[[]Real](xs, #scale[[]Real](a, xs), xs))"),
+    ("[]Real", "let order : []Int = #arg_sort[Real](xs) in
+                build[Real] i : Int < #length[Int](order) do #index[Real](xs, #index[Int](order, i))"),
+    ("Real", "#real.mul(a, #to_real(#sizes[{n}, 0, [n]_, []Real](xs)))"),
+    ("Real", "#trace[Real](\"a\", #real.mul(a, a))"),
+    ("Real", "#progress[Real](\"a\", 1, a, #real.mul(a, a))"),
+    ("String", "#show[Real](a)"),
+    ("List[Real]", "con List[Real].Cons(#real.mul(a, b), con List[Real].Cons(b, con List[Real].Nil()))"),
+    ("Real", "letrec total : List[Real] -> Real = fn (l : List[Real]) ->
+                case l of List[Real] { | Nil() -> 0.0
+                  | Cons(h : Real, t : List[Real]) -> #real.add(#real.mul(h, a), total t) } in
+              letrec list : Int -> List[Real] = fn (i : Int) ->
+                if #eq[Int](i, 3) then con List[Real].Nil()
+                else con List[Real].Cons(#index[Real](xs, i), list #int.add(i, 1)) in
+              total (list 0)"),
+    ("Maybe[(Real, Int)]", "con Maybe[(Real, Int)].Just(tuple[(Real, Int)](#real.mul(a, b), 1))"),
+    ("Real", "case (if #lt[Real](a, b) then con Shape.Circle(a) else con Shape.Rectangle(a, b)) of Shape {
+                | Circle(r : Real) -> #real.mul(3.0, #real.mul(r, r))
+                | Rectangle(p : Real, q : Real) -> #real.mul(p, q) | else -> 0.0 }"),
+    ("Shape", "con Shape.Rectangle(b, #real.mul(a, b))"),
+    ("[]Real", "build[Real] i : Int < 4 do #real.mul(a, #to_real(i))"),
+    ("Real", "loop s : Real = a for i : Int < 5 do #real.mul(s, #real.add(b, #to_real(i)))"),
+    ("Real", "loop s : Real = a while #lt[Real](s, 50.0) do #real.mul(s, b)"),
+    ("Real", "loop s : Real = 0.0 for i : Int < #length[Real](xs) do
+                #real.add(s, #real.mul(#index[Real](xs, i), #index[Real](xs, i)))"),
+    ("(Real, []Real)",
+     "loop s : (Real, []Real) = tuple[(Real, []Real)](a, xs) for i : Int < 3 do
+        tuple[(Real, []Real)](
+          #real.mul(proj[(Real, []Real), 0](s), b),
+          #update[[]Real](proj[(Real, []Real), 1](s), i, proj[(Real, []Real), 0](s)))"),
+    ("Real", "(fn (f : Real -> Real) -> f (f b)) (fn (z : Real) -> #real.mul(z, a))"),
+    ("Real", "let fs : []Real -> Real = fn (z : []Real) -> #real.mul(a, #index[Real](z, 0)) in fs xs"),
+    ("Real", "let fs : [](Real -> Real) = array[Real -> Real](
+                fn (z : Real) -> #real.mul(z, a), fn (y : Real) -> #real.add(y, b));
+                gs : [](Real -> Real) = #append[Real -> Real](#slice[Real -> Real](fs, 1, 2), fs);
+                hs : [](Real -> Real) = #update[[](Real -> Real)](gs, 0, fn (u : Real) -> #real.mul(u, u)) in
+              (#index[Real -> Real](hs, 1)) ((#index[Real -> Real](hs, 0)) a)"),
+    ("Real", "let p : (Real, Real -> Real) =
+                tuple[(Real, Real -> Real)](#real.mul(a, a), fn (z : Real) -> #real.mul(z, b)) in
+              proj[(Real, Real -> Real), 1](p) proj[(Real, Real -> Real), 0](p)"),
+    ("Real", "case con Maybe[Real -> Real].Just(fn (z : Real) -> #real.mul(z, a)) of Maybe[Real -> Real] {
+                | Nothing() -> 0.0 | Just(f : Real -> Real) -> f b }"),
+    ("Real", "#real.mul(b, #rd[Real, Real](fn (z : Real) -> #real.mul(z, #real.mul(z, a)), b, a))"),
+    ("Real", "#real.mul(b, proj[(Real, Real), 1](
+                #jvp[Real, Real](fn (z : Real) -> #real.sin(#real.mul(z, a)), b, a)))"),
+    ("Real", "proj[(Real, Real -> Real), 1](
+                #vjp[Real, Real](fn (z : Real) -> #real.sin(#real.mul(z, a)), b)) #real.mul(a, b)"),
+    ("[]Real", "#jet[1, 2, Real, Real](fn (z : Real) -> #real.sin(#real.mul(z, a)), array[Real](b, a, 1.0))"),
+    ("Real", "#real.mul(a, #stop_gradient[Real, Real](#real.mul(a, b)))"),
+    ("Real", "#checkpoint[Real, Real](fn (z : Real) -> #real.mul(z, #real.mul(b, z)), a)"),
+    ("Real", "#with_derivative[Real, Real](
+                fn (z : Real) -> #real.mul(z, z),
+                fn (p : (Real, Real)) -> let
+                    z : Real = proj[(Real, Real), 0](p); dz : Real = proj[(Real, Real), 1](p) in
+                  tuple[(Real, Real)](#real.mul(z, z), #real.mul(dz, #real.mul(3.0, z))),
+                #real.mul(a, b))"),
+    ("Real", "#rd[Real, Real](fn (y : Real) -> #with_derivative[Real, Real](
+                fn (z : Real) -> #real.mul(z, z),
+                fn (p : (Real, Real)) -> let
+                    z : Real = proj[(Real, Real), 0](p); dz : Real = proj[(Real, Real), 1](p) in
+                  tuple[(Real, Real)](#real.mul(z, z), #real.mul(dz, #real.mul(a, #real.mul(3.0, z)))),
+                #real.mul(y, b)), a, b)"),
+];
+
+/// `f : (Real, []Real) -> T` with this body over a, b (the first element) and xs.
+fn function(ty: &str, body: &str) -> String {
+    format!(
+        "def f : (Real, []Real) -> {ty} = fn (p0 : (Real, []Real)) ->
+           let a : Real = proj[(Real, []Real), 0](p0); xs : []Real = proj[(Real, []Real), 1](p0);
+               b : Real = #index[Real](xs, 0) in {body}\n"
+    )
+}
+
+const POINT: &str = "tuple[(Real, []Real)](1.25, array[Real](1.75, 0.5, 2.5))";
+const TANGENT: &str = "tuple[(Real, []Real)](0.5, array[Real](-1.0, 2.0, 0.25))";
+
+#[test]
+fn values_and_derivatives_are_those_of_the_machine() {
+    let s = "(Real, []Real)";
+    for (ty, body) in FUNCTIONS {
+        let f = function(ty, body);
+        agree_in(&f, ty, &format!("@f {POINT}"));
+        // The cotangent: the value itself.
+        agree_in(&f, s, &format!("#rd[{s}, {ty}](@f, {POINT}, @f {POINT})"));
+        agree_in(&f, &format!("({ty}, {ty})"), &format!("#jvp[{s}, {ty}](@f, {POINT}, {TANGENT})"));
+        let pair = format!("({ty}, {ty} -> {s})");
+        let vjp = format!("let p : {pair} = #vjp[{s}, {ty}](@f, {POINT}) in
+          tuple[({ty}, {s})](proj[{pair}, 0](p), proj[{pair}, 1](p) (@f {POINT}))");
+        agree_in(&f, &format!("({ty}, {s})"), &vjp);
+    }
+}
+
+#[test]
+fn second_derivatives_are_those_of_the_machine() {
+    let s = "(Real, []Real)";
+    for (ty, body) in FUNCTIONS {
+        let f = function(ty, body);
+        // The derivative of v ↦ rd(f, v, f(v)): reverse over reverse, forward over reverse.
+        let inner = format!("fn (v : {s}) -> #rd[{s}, {ty}](@f, v, @f v)");
+        agree_in(&f, s, &format!("#rd[{s}, {s}]({inner}, {POINT}, {TANGENT})"));
+        agree_in(&f, &format!("({s}, {s})"), &format!("#jvp[{s}, {s}]({inner}, {POINT}, {TANGENT})"));
+    }
+}
+
+#[test]
+fn jets_are_those_of_the_machine() {
+    let s = "[]Real";
+    let j = "[][]Real";
+    for (k, r, rows) in [
+        (0, 3, "array[[]Real](array[Real](0.5), array[Real](1.5))"),
+        (1, 0, "array[[]Real](array[Real](0.5), array[Real](1.5))"),
+        (1, 3, "array[[]Real](array[Real](0.5, 1.0, 0.5, 2.0), array[Real](1.5, -1.0, 0.0, 1.0))"),
+        (2, 2, "array[[]Real](array[Real](0.5, 1.0, 0.5, 2.0, 1.0, 3.0),
+                              array[Real](1.5, -1.0, 0.0, 1.0, 0.0, -2.0))"),
+    ] {
+        for (ty, jet, body) in [
+            ("Real", "[]Real", "#real.mul(#real.sin(#index[Real](x, 0)), #index[Real](x, 1))"),
+            ("Real", "[]Real", "3.0"),
+            ("[]Real", "[][]Real", "#scale[[]Real](#index[Real](x, 0), x)"),
+            ("(Int, Real)", "(Int, []Real)", "tuple[(Int, Real)](3, #real.exp(#index[Real](x, 1)))"),
+            ("List[Real]", "List[[]Real]",
+             "con List[Real].Cons(#index[Real](x, 0), con List[Real].Nil())"),
+        ] {
+            let f = format!("def f : {s} -> {ty} = fn (x : {s}) -> {body}\n");
+            let term = format!("#jet[{k}, {r}, {s}, {ty}](@f, {rows})");
+            agree_in(&f, jet, &term);
+            if jet == "[]Real" {
+                // A derivative of it.
+                let by = format!("#rd[{j}, []Real](fn (m : {j}) -> #jet[{k}, {r}, {s}, {ty}](@f, m), {rows}, {term})");
+                agree_in(&f, j, &by);
+            }
+        }
+    }
+    let bad = "#jet[1, 1, Real, Real](fn (x : Real) -> x, array[Real](1.0))";
+    agree("[]Real", bad);
+}
