@@ -3,15 +3,17 @@
 
 mod support;
 
-use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_base::Span;
+use diffeo_calculus::ad::trace::{Evaluator, Stop, Trace, TraceOptions};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Kinks, Limits, Machine, Options};
 use diffeo_calculus::leaves::each_leaf_pair;
 use diffeo_calculus::show::show;
-use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::term::{GlobalId, Term};
 use diffeo_calculus::value::Value;
-use diffeo_calculus::{lint, parse, Program};
+use diffeo_calculus::{lint, parse, Program, Ty};
 use std::rc::Rc;
+use support::{app, at, fail, global, int, lam, place};
 
 const DATA: &str = "data List[$0] = Nil | Cons($0, List[$0])
 data Maybe[$0] = Nothing | Just($0)
@@ -391,4 +393,278 @@ fn jets_are_those_of_the_machine() {
     }
     let bad = "#jet[1, 1, Real, Real](fn (x : Real) -> x, array[Real](1.0))";
     agree("[]Real", bad);
+}
+
+/// The function `f` at the point, traced, with the value of the trace.
+fn trace_of(text: &str) -> (Rc<Program>, Trace, Value) {
+    let program = program(&format!("{text}\ndef point : (Real, []Real) = {POINT}"));
+    let point = evaluator(&program).eval_global(last(&program)).expect("a point");
+    let f = program.globals.iter().position(|global| &*global.name == "f").expect("f");
+    let mut evaluator = evaluator(&program);
+    let (trace, value) = evaluator.trace(GlobalId(f as u32), point).expect("a trace");
+    (program, trace, value)
+}
+
+/// The arguments of a trace at its point, with a cotangent.
+fn arguments(program: &Rc<Program>, cotangent: Option<&Value>) -> Vec<Value> {
+    let point = evaluator(program).eval_global(last(program)).expect("a point");
+    std::iter::once(point).chain(cotangent.cloned()).collect()
+}
+
+#[test]
+fn a_term_and_its_trace_have_one_value_and_traces_read_back() {
+    for (ty, body) in FUNCTIONS {
+        let text = function(ty, body);
+        let (program, trace, value) = trace_of(&text);
+        // φ | ρ ⊢ M ⇒ V iff φ | ρ ⊢ M ⇝ C and φ | ρ ⊢ C ⇒ V
+        same(&text, &value, &trace.evaluate(&arguments(&program, None)).expect("a value"));
+        let reversed = trace.reverse(value.clone()).expect("a derivative");
+        let twice = reversed.reverse(arguments(&program, None).remove(0)).expect("a derivative");
+        for (trace, arguments) in [
+            (&trace, arguments(&program, None)),
+            (&reversed, arguments(&program, Some(&value))),
+            (&twice, [arguments(&program, Some(&value)), arguments(&program, None)].concat()),
+        ] {
+            let printed = trace.print().expect("a text");
+            assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
+            let parsed = Rc::new(parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}")));
+            assert_eq!(lint(&parsed), Vec::<String>::new(), "{printed}");
+            assert_eq!(diffeo_calculus::print(&parsed), printed);
+            let expected = trace.evaluate(&arguments).expect("a value");
+            let mut machine = Machine::new(parsed, Options::default());
+            let mut found = machine.eval_global(GlobalId(0)).expect("a function");
+            for argument in arguments {
+                found = machine.apply(&found, argument).expect("a value");
+            }
+            same(&printed, &expected, &found);
+        }
+    }
+}
+
+#[test]
+fn the_linear_form_is_the_printed_one() {
+    let short = |trace: &Trace| trace.len() <= 12;
+    let mut compared = 0;
+    for (ty, body) in FUNCTIONS {
+        let text = function(ty, body);
+        let (program, trace, value) = trace_of(&text);
+        if !short(&trace) {
+            continue;
+        }
+        compared += 1;
+        let arguments = arguments(&program, Some(&value));
+        let linear = trace.reverse(value.clone()).expect("a derivative");
+        let printed = trace.reverse_printed(value).expect("a derivative");
+        assert_eq!(linear.type_of(), printed.type_of());
+        let expected = linear.evaluate(&arguments).expect("a value");
+        same(&text, &expected, &printed.evaluate(&arguments).expect("a value"));
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+#[test]
+fn programs_can_be_run_with_the_printed_form() {
+    let options = || TraceOptions { printed: true, ..TraceOptions::default() };
+    let nested = "def main : Real = #rd[Real, Real](
+      fn (x : Real) -> #real.mul(x, #rd[Real, Real](fn (y : Real) -> #real.add(x, y), 1.0, 1.0)),
+      1.0, 1.0)";
+    assert_eq!(value_with(nested, options()), "1.0");
+    // Rules and structures.
+    for (body, expected) in [
+        ("#real.mul(x, #real.mul(x, x))", "12.0"),
+        ("proj[(Real, Real), 1](tuple[(Real, Real)](3.0, #real.mul(x, x)))", "4.0"),
+        ("#index[Real](array[Real](x, #real.mul(x, x)), 1)", "4.0"),
+        ("#with_derivative[Real, Real](fn (z : Real) -> z, fn (p : (Real, Real)) ->
+            tuple[(Real, Real)](proj[(Real, Real), 0](p),
+              #real.mul(5.0, #real.mul(proj[(Real, Real), 0](p), proj[(Real, Real), 1](p)))), x)", "10.0"),
+    ] {
+        let text = format!("def f : Real -> Real = fn (x : Real) -> {body}
+          def main : Real = #rd[Real, Real](@f, 2.0, 1.0)");
+        assert_eq!(value_with(&text, options()), expected, "{body}");
+        assert_eq!(value(&text), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_trace_of_the_example_of_section_2() {
+    let (_, trace, _) = trace_of(
+        "def f : (Real, []Real) -> Real = fn (p : (Real, []Real)) ->
+           let w : Real = proj[(Real, []Real), 0](p);
+               inputs : []Real = proj[(Real, []Real), 1](p);
+               loss : Real -> Real = fn (a : Real) ->
+                 let error : Real = #real.sub(#real.mul(w, a), 1.0) in #real.mul(error, error) in
+           loop sum : Real = 0.0 for i : Int < 2 do
+             if #lt[Real](w, 0.0) then sum else #real.add(sum, loss #index[Real](inputs, i))",
+    );
+    insta::assert_snapshot!("trace", trace.print().expect("a text"));
+    let reversed = trace.reverse(Value::Real(1.0)).expect("a derivative");
+    insta::assert_snapshot!("reversed", reversed.print().expect("a text"));
+}
+
+#[test]
+fn gradient_descent() {
+    // The example of section 2: descend(w) = if loss(w) < c then w else descend(w - rate * gradLoss(w))
+    let text = "def loss : Real -> Real = fn (w : Real) ->
+          let error : Real = #real.sub(#real.mul(2.0, w), 3.0) in #real.mul(error, error)
+        def descend : Real -> Real = fn (w : Real) ->
+          if #lt[Real](@loss w, 1.0e-12) then w
+          else @descend #real.sub(w, #real.mul(0.1, #rd[Real, Real](@loss, w, 1.0)))
+        def trained : Real -> Real = fn (x : Real) -> #real.mul(x, @descend 0.25)";
+    agree_in(text, "Real", "@trained 4.0");
+    agree_in(text, "Real", "#rd[Real, Real](@descend, 0.25, 1.0)");
+    agree_in(text, "Real", "#rd[Real, Real](@trained, 4.0, 1.0)");
+}
+
+#[test]
+fn a_function_defined_by_its_own_derivative() {
+    let text = "def f : Real -> Real = fn (x : Real) ->
+          if #lt[Real](x, 1.0) then #real.mul(x, x)
+          else #real.add(@f #real.div(x, 2.0), #rd[Real, Real](@f, #real.div(x, 2.0), 1.0))";
+    // f(1.5) = 0.75² + 2 · 0.75, and f(3) = f(1.5) + f′(1.5), where f′(1.5) = 0.75 + 1
+    assert_eq!(value(&format!("{text} def main : Real = @f 1.5")), "2.0625");
+    assert_eq!(value(&format!("{text} def main : Real = @f 3.0")), "3.8125");
+    for x in ["5.0", "9.0"] {
+        agree_in(text, "Real", &format!("@f {x}"));
+        agree_in(text, "Real", &format!("#rd[Real, Real](@f, {x}, 1.0)"));
+    }
+}
+
+#[test]
+fn predicates_are_not_defined_on_the_diagonal() {
+    let relu = "def relu : Real -> Real = fn (x : Real) -> if #lt[Real](x, 0.0) then 0.0 else x";
+    let slope = |x: &str| format!("{relu} def main : Real = #rd[Real, Real](@relu, {x}, 1.0)");
+    let error = || TraceOptions { kinks: Kinks::Error, ..TraceOptions::default() };
+    assert_eq!(value(&slope("0.0")), "1.0");
+    assert_eq!(value_with(&slope("0.0"), error()), "kink: 0.0 < 0.0 has no derivative there");
+    assert_eq!(value_with(&slope("2.0"), error()), "1.0");
+    assert_eq!(value_with(&slope("-2.0"), error()), "0.0");
+    // Nothing is traced.
+    assert_eq!(value_with(&format!("{relu} def main : Real = @relu 0.0"), error()), "0.0");
+    for body in [
+        "#real.abs(#real.sub(x, 1.0))",
+        "#real.max(x, 1.0)",
+        "#real.sqrt(#real.sub(x, 1.0))",
+        "#real.log(#real.neg(x))",
+        "#real.div(x, 0.0)",
+        "#pow_int(#real.sub(x, 1.0), -2)",
+        "#to_real(#floor(x))",
+        "#to_real(#length[Int](#arg_sort[Real](array[Real](2.0, x, 1.0))))",
+        "#to_real(#length[Int](#arg_sort[Real](array[Real](2.0, x, 3.0))))",
+        "if #eq[[]Real](array[Real](2.0, x), array[Real](2.0, 1.0)) then x else 1.0",
+        "if #eq[[]Real](array[Real](2.0, x), array[Real](3.0, 1.0)) then x else 1.0",
+        // Only the part that x influences counts.
+        "let p : (Real, Real) = tuple[(Real, Real)](x, 1.0) in
+         if #lt[Real](proj[(Real, Real), 1](p), 1.0) then x else 2.0",
+        "let p : [](Real) = array[Real](x, 1.0) in if #lt[Real](#index[Real](p, 1), 1.0) then x else 2.0",
+        "if #lt[Real](#stop_gradient[Real, Real](x), 1.0) then x else 2.0",
+        "#sum[Real](#div_elements[[]Real](array[Real](x, 1.0), array[Real](0.0, x)))",
+    ] {
+        let text = format!("def f : Real -> Real = fn (x : Real) -> {body}
+          def main : Real = #rd[Real, Real](@f, 1.0, 1.0)");
+        assert_eq!(value_with(&text, error()), in_machine(&text, Kinks::Error), "{body}");
+    }
+}
+
+#[test]
+fn recursion_can_be_limited() {
+    let limited = |text: &str, fuel| {
+        value_with(text, TraceOptions { fuel: Some(fuel), ..TraceOptions::default() })
+    };
+    let programs = [
+        "def main : Int = letrec f : Int -> Int = fn (n : Int) ->
+           if #eq[Int](n, 0) then 0 else #int.add(1, f #int.sub(n, 1)) in f 4",
+        "def f : Int -> Int = fn (n : Int) -> if #eq[Int](n, 0) then 0 else #int.add(1, @g #int.sub(n, 1))
+         def g : Int -> Int = fn (m : Int) -> if #eq[Int](m, 0) then 0 else #int.add(1, @f #int.sub(m, 1))
+         def main : Int = @f 4",
+    ];
+    for text in programs {
+        // letrec_n: f(4) unfolds five times, one inside the other.
+        assert_eq!(limited(text, 4), "out of fuel");
+        assert_eq!(limited(text, 5), "4");
+        // M^(n) ⇒ V implies M ⇒ V, and M^(m) ⇒ V for m ≥ n.
+        assert_eq!(limited(text, 50), "4");
+        assert_eq!(value(text), "4");
+    }
+    // Not the number of calls counts but how they nest.
+    let twice = "def f : Int -> Int = fn (n : Int) ->
+          if #eq[Int](n, 0) then 1 else #int.add(@f #int.sub(n, 1), @f #int.sub(n, 1))
+        def main : Int = #int.add(@f 3, @f 3)";
+    assert_eq!(limited(twice, 3), "out of fuel");
+    assert_eq!(limited(twice, 4), "16");
+    // What does not call itself is not limited; a derivative of a recursive function is.
+    assert_eq!(limited("def f : Int -> Int = fn (n : Int) -> n def main : Int = @f 3", 0), "3");
+    let power = "def f : (Int, Real) -> Real = fn (p : (Int, Real)) ->
+          let n : Int = proj[(Int, Real), 0](p); x : Real = proj[(Int, Real), 1](p) in
+          if #eq[Int](n, 0) then 1.0 else #real.mul(x, @f tuple[(Int, Real)](#int.sub(n, 1), x))
+        def main : Real =
+          #rd[Real, Real](fn (x : Real) -> @f tuple[(Int, Real)](3, x), 2.0, 1.0)";
+    assert_eq!(limited(power, 3), "out of fuel");
+    assert_eq!(limited(power, 4), "12.0");
+}
+
+#[test]
+fn errors_have_their_place_and_evaluation_can_begin_anew() {
+    let text = "def f : Int -> Int = fn (n : Int) -> if #eq[Int](n, 0) then #fail[Int](\"no\") else n";
+    let program = program(text);
+    let mut evaluator = evaluator(&program);
+    let f = evaluator.eval_global(GlobalId(0)).expect("a function");
+    for _ in 0..2 {
+        let Err(Stop::Error(error)) = evaluator.apply(&f, Value::Int(0)) else { panic!("an error") };
+        assert!(matches!(&error.kind, ErrorKind::Fail { message } if message == "no"));
+        assert!(matches!(evaluator.apply(&f, Value::Int(2)), Ok(Value::Int(2))));
+    }
+    // A call of the library from line 2, of a function that fails on line 1 of it.
+    let library = diffeo_base::FileId(9);
+    let failing = |body: Term| {
+        let mut t = body;
+        t.span = Span::new(library, 0, 1);
+        t
+    };
+    let body = failing(fail(Ty::Int, "no"));
+    let mut first = lam(Ty::Int, |_| body);
+    first.span = Span::new(library, 0, 2);
+    let call = at(2, app(global(0), int(1)));
+    let mut definitions = vec![("lib[Int]", Ty::fun(Ty::Int, Ty::Int), first)];
+    definitions.push(("main", Ty::Int, call));
+    let mut made = Rc::into_inner(support::program(definitions)).expect("one owner");
+    made.library = vec![library];
+    let error = Evaluator::new(Rc::new(made), TraceOptions::default()).eval_global(GlobalId(1));
+    let Err(Stop::Error(error)) = error else { panic!("an error") };
+    assert_eq!(error.span, place(2));
+    assert_eq!(error.function.as_deref(), Some("lib"));
+}
+
+#[test]
+fn a_run_ends_with_its_limits() {
+    let endless = "def main : Int = loop s : Int = 0 while true do s";
+    let limits = Limits::after(std::time::Duration::from_millis(20));
+    let options = TraceOptions { limits, ..TraceOptions::default() };
+    assert!(value_with(endless, options).starts_with("timeout: "));
+}
+
+#[test]
+fn derivatives_are_linear_in_the_trace() {
+    let operations = |n: usize, body: &str| {
+        let text = format!("def f : []Real -> Real = fn (xs : []Real) -> {body}
+          def main : []Real = let xs : []Real = build[Real] i : Int < {n} do 1.0 in
+            #rd[[]Real, Real](@f, xs, 1.0)");
+        let program = program(&text);
+        let mut evaluator = evaluator(&program);
+        evaluator.eval_global(last(&program)).expect("a value");
+        evaluator.steps() + evaluator.operations()
+    };
+    for body in [
+        // Doubling, which as printed is exponential; and reading an array element by element.
+        "loop s : Real = #index[Real](xs, 0) for i : Int < #length[Real](xs) do #real.add(s, s)",
+        "loop s : Real = 0.0 for i : Int < #length[Real](xs) do
+           #real.add(s, #real.mul(#index[Real](xs, i), #index[Real](xs, i)))",
+        "letrec f : ([]Real, Int) -> Real = fn (p : ([]Real, Int)) ->
+           let ys : []Real = proj[([]Real, Int), 0](p); i : Int = proj[([]Real, Int), 1](p) in
+           if #eq[Int](i, #length[Real](ys)) then 0.0
+           else #real.add(#index[Real](ys, i), f tuple[([]Real, Int)](ys, #int.add(i, 1)))
+         in f tuple[([]Real, Int)](xs, 0)",
+    ] {
+        let (few, many) = (operations(100, body), operations(1000, body));
+        assert!(many < 11 * few, "{few} and {many}: {body}");
+    }
 }
