@@ -25,7 +25,9 @@ pub(crate) mod tape;
 mod tests;
 
 pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
+pub(crate) use jet::Shape as JetShape;
 pub use operators::derivative;
+pub(crate) use shapes::{from_derivatives, to_derivatives};
 
 use super::error::{ErrorKind, RuntimeError};
 use super::reals::Reals;
