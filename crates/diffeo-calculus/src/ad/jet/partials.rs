@@ -157,8 +157,11 @@ impl Graph {
             (None, Some(x)) => self.scale(x, a),
             (None, None) => match (self.negated(a), self.negated(b)) {
                 (Some(a), Some(b)) => self.multiply(a, b),
-                (Some(a), None) | (None, Some(a)) => {
-                    let b = if self.negated(b).is_some() { a } else { b };
+                (Some(a), None) => {
+                    let product = self.multiply(a, b);
+                    self.negate(product)
+                }
+                (None, Some(b)) => {
                     let product = self.multiply(a, b);
                     self.negate(product)
                 }
