@@ -96,6 +96,11 @@ pub(crate) fn unit() -> Term {
     term(Kind::Lit(Lit::Unit))
 }
 
+/// A truth value.
+pub(crate) fn truth(b: bool) -> Term {
+    term(Kind::Lit(Lit::Bool(b)))
+}
+
 /// A text.
 pub(crate) fn text(s: &str) -> Term {
     term(Kind::Lit(Lit::String(Name::new(s))))

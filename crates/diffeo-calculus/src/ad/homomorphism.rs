@@ -112,7 +112,13 @@ pub(crate) fn function(
 }
 
 /// The embedding A → D{A} of values that do not vary.
-pub(crate) fn lift(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
+pub(crate) fn lift(
+    w: &mut Workspace,
+    system: &System,
+    a: &Ty,
+    zero: Option<Term>,
+    x: Term,
+) -> Term {
     let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
     let family = Pointwise {
         name: "lift",
@@ -320,7 +326,12 @@ impl Translator<'_> {
     }
 
     /// Names for arguments that are wanted more than once; evaluated from left to right.
-    fn named(&mut self, args: Vec<Term>, types: &[Ty], make: impl FnOnce(&mut Self, Vec<Term>) -> Term) -> Term {
+    fn named(
+        &mut self,
+        args: Vec<Term>,
+        types: &[Ty],
+        make: impl FnOnce(&mut Self, Vec<Term>) -> Term,
+    ) -> Term {
         let mut bindings = Vec::new();
         let mut names = Vec::new();
         for (x, a) in args.into_iter().zip(types) {
@@ -351,13 +362,10 @@ impl Translator<'_> {
             // D{op}: in the room of the system
             Prim::Real(op) => {
                 let types = vec![Ty::Real; args.len()];
-                self.named(args, &types, |t, xs| {
-                    at(numbers::operation(t.w, t.system, *op, xs))
-                })
+                self.named(args, &types, |t, xs| at(numbers::operation(t.w, t.system, *op, xs)))
             }
-            Prim::PowInt => self.named(args, &[Ty::Real, Ty::Int], |t, xs| {
-                at(numbers::power(t.w, t.system, &xs))
-            }),
+            Prim::PowInt => self
+                .named(args, &[Ty::Real, Ty::Int], |t, xs| at(numbers::power(t.w, t.system, &xs))),
             // D{+_ℤ} = +_ℤ
             Prim::Int(_) | Prim::Not | Prim::AppendStrings => at(prim(p.clone(), args)),
             // Predicates look at primals (ours).
@@ -382,7 +390,8 @@ impl Translator<'_> {
             Prim::ToReal => {
                 let number = at(prim(Prim::ToReal, args));
                 let binder = self.w.binder("x", Ty::Real);
-                let value = numbers::constant(self.w, self.system, self.zero.as_ref(), var(&binder));
+                let value =
+                    numbers::constant(self.w, self.system, self.zero.as_ref(), var(&binder));
                 bind(binder, number, value)
             }
             Prim::Trace(a) => self.named(args, &[Ty::String, a.clone()], |t, xs| {
@@ -441,9 +450,7 @@ impl Translator<'_> {
             Prim::Scale(a) => self.polytypic(p, &[Ty::Real, a.clone()], args, e),
             Prim::Unscale(a) => self.polytypic(p, &[a.clone(), Ty::Real], args, e),
             Prim::Inner(a) => self.polytypic(p, &[a.clone(), a.clone()], args, e),
-            Prim::Unravel(a) => {
-                self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e)
-            }
+            Prim::Unravel(a) => self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e),
             Prim::Sum(a) => self.polytypic(p, &[Ty::array(a.clone())], args, e),
             // The code goes through one system more.
             Prim::Lift(l) => {
@@ -478,12 +485,8 @@ impl Translator<'_> {
                 // The sum of nothing is a zero of the right shape.
                 Prim::Sum(a) => {
                     let element = t.ty(a);
-                    let empty = compare(
-                        Comparison::Eq,
-                        Ty::Int,
-                        length(&element, xs[0].clone()),
-                        int(0),
-                    );
+                    let empty =
+                        compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
                     let zero = t.lift(&result, plain);
                     if_(empty, zero, value)
                 }
@@ -620,8 +623,8 @@ pub(crate) fn expansion(w: &mut Workspace, p: &Prim) -> crate::term::GlobalId {
 }
 
 fn expanded(w: &mut Workspace, p: &Prim, x: Term, y: Term) -> Term {
-    let both = |operation| move |w: &mut Workspace, name, a: &Ty, x, y| {
-        polytypic::binary(w, name, operation, a, x, y)
+    let both = |operation| {
+        move |w: &mut Workspace, name, a: &Ty, x, y| polytypic::binary(w, name, operation, a, x, y)
     };
     match p {
         Prim::Add(a) => polytypic::add(w, a, x, y),

@@ -121,12 +121,7 @@ fn type_arguments(w: &mut Workspace, place: &At, id: DataId, args: &[Ty]) -> (Da
     (data, args.iter().map(|t| at(w, place, t)).collect())
 }
 
-fn case(
-    scrutinee: Term,
-    data: (DataId, Rc<[Ty]>),
-    arms: Vec<Arm>,
-    default: Option<Term>,
-) -> Term {
+fn case(scrutinee: Term, data: (DataId, Rc<[Ty]>), arms: Vec<Arm>, default: Option<Term>) -> Term {
     term(Kind::Case(Box::new(Case { scrutinee, data, arms, default })))
 }
 
@@ -144,8 +139,12 @@ fn named(w: &mut Workspace, x: Term, ty: Ty, bindings: &mut Vec<(Binder, Term)>)
 impl Pointwise<'_> {
     /// The function at a type: of the tuple `(shared, structures…)`, without `shared` if that is `()`.
     pub fn function(&self, w: &mut Workspace, ty: &Ty) -> GlobalId {
-        let key =
-            format!("{}[{}; {}]", self.name, w.type_text(ty), suffix(&self.inputs, Some(&self.output)));
+        let key = format!(
+            "{}[{}; {}]",
+            self.name,
+            w.type_text(ty),
+            suffix(&self.inputs, Some(&self.output))
+        );
         let params = self.parameters(w, ty);
         let result = at(w, &self.output, ty);
         let signature = Ty::fun(Ty::tuple(params.clone()), result);
@@ -204,11 +203,8 @@ impl Pointwise<'_> {
                 }
                 let mut components = Vec::new();
                 for (i, t) in types.iter().enumerate() {
-                    let parts: Vec<Term> = names
-                        .iter()
-                        .zip(&inputs)
-                        .map(|(x, of)| proj(of, i, x.clone()))
-                        .collect();
+                    let parts: Vec<Term> =
+                        names.iter().zip(&inputs).map(|(x, of)| proj(of, i, x.clone())).collect();
                     components.push(self.at_type(w, t, shared, &parts));
                 }
                 let result = at(w, &self.output, ty);
@@ -397,11 +393,8 @@ impl Traversal<'_> {
                 let mut state = state.clone();
                 let mut components = Vec::new();
                 for (i, t) in types.iter().enumerate() {
-                    let parts: Vec<Term> = names
-                        .iter()
-                        .zip(&inputs)
-                        .map(|(x, of)| proj(of, i, x.clone()))
-                        .collect();
+                    let parts: Vec<Term> =
+                        names.iter().zip(&inputs).map(|(x, of)| proj(of, i, x.clone())).collect();
                     let both = self.at_type(w, t, shared, &state, &parts);
                     let (value, next) = self.split(w, t, both, &mut bindings);
                     components.push(value);
