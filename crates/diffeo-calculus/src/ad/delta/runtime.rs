@@ -39,8 +39,8 @@ const WITH_LISTS: &[(&str, &str)] = &[
 const WITH_ARRAYS: &[(&str, &str)] = &[
     ("DeltaRun", "(Delta[Real], DeltaState)"),
     ("DeltaState", "(Int, DeltaBinds)"),
-    ("DeltaBinds", "([]Delta[Real])"),
-    ("DeltaMap", "([]Maybe[Real])"),
+    ("DeltaBinds", "[]Delta[Real]"),
+    ("DeltaMap", "[]Maybe[Real]"),
 ];
 
 /// The constructors of Delta, by tag.
