@@ -266,6 +266,18 @@ impl Array {
         Ok(())
     }
 
+    /// Adds the elements of another array in place, if nothing else refers to the columns, which end where
+    /// this view of them ends, and hold elements of the same shape. Otherwise nothing changes.
+    pub(crate) fn grow(&mut self, other: &Array) -> bool {
+        let end = self.off + self.len;
+        let fits = self.col.is_unique() && self.col.ends_at(end) && self.col.takes(&other.col);
+        if fits {
+            self.col.push(&other.col, other.off, other.len);
+            self.len += other.len;
+        }
+        fits
+    }
+
     /// The elements of both, in order.
     ///
     /// # Errors

@@ -648,15 +648,15 @@ impl Session {
         options: Options,
         engine: Engine,
     ) -> Run {
-        let mut machine = engine.machine(&entry.program, options);
-        let result = machine.eval_global(entry.global).and_then(|value| match &entry.ty {
-            Ty::Fun(_) => machine.apply(&value, arg.unwrap_or(Value::Unit)),
-            _ => Ok(value),
-        });
+        let arg = match &entry.ty {
+            Ty::Fun(_) => Some(arg.unwrap_or(Value::Unit)),
+            _ => None,
+        };
+        let ran = engine.run(&entry.program, entry.global, arg, options);
         Run {
-            result: result.map_err(|e| self.explain(entry, &e)),
-            warnings: self.warnings(&mut machine),
-            operations: machine.operations(),
+            result: ran.result.map_err(|e| self.explain(entry, &e)),
+            warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
+            operations: ran.operations,
         }
     }
 

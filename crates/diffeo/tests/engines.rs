@@ -134,5 +134,8 @@ macro_rules! engines {
 }
 
 engines! {
+    trace: Engine::Trace,
     dual: Engine::Dual,
+    delta: Engine::Delta,
+    taylor: Engine::Taylor,
 }

@@ -1,9 +1,8 @@
 //! Whole programs whose derivatives are those of one of the papers' systems.
 
-use super::{derived, Delta, System, Workspace};
+use super::{delta, derived, Delta, System, Workspace};
 use crate::eval::{Machine, Options};
-use crate::term::Program;
-use crate::value::Value;
+use crate::term::{GlobalId, Program};
 
 /// A system of the papers that translates Core to Core, as what derives whole programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,10 +22,11 @@ pub fn machine(program: &Program, engine: Engine, options: Options) -> Machine {
     Machine::translating(workspace, options)
 }
 
-/// The state in which a monadic computation begins; none for a system without a monad.
-pub(crate) fn initial_state(system: &System) -> Option<Value> {
+/// The function from a number to the state in which a monadic computation begins; none for a system without a
+/// monad.
+pub(crate) fn start(w: &mut Workspace, system: &System) -> Option<GlobalId> {
     match system {
-        System::Delta(_) => None,
+        System::Delta(_) => Some(delta::runtime::function(w, system, "start")),
         System::Forward
         | System::Taylor { .. }
         | System::Mixed

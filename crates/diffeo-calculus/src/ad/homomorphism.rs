@@ -18,7 +18,7 @@ use super::workspace::Refusal;
 use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, RealOp};
-use crate::term::{Arm, Binder, Build, Case, Control, Global, Kind, Lit, Loop, Term};
+use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::Ty;
 use crate::typing::{is_vector, mentions_real};
 use std::collections::HashMap;
@@ -69,9 +69,9 @@ pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty 
 }
 
 /// `D{e}` of a definition.
-pub(crate) fn definition(w: &mut Workspace, system: &System, source: &Global) -> Term {
+pub(crate) fn definition(w: &mut Workspace, system: &System, id: GlobalId, source: &Global) -> Term {
     match system {
-        System::Delta(_) => delta::translate::definition(w, system, source),
+        System::Delta(_) => delta::translate::definition(w, system, id, source),
         System::Vector(s) => {
             let zero = w.binder("zero", (**s).clone());
             let body = term_with(w, system, HashMap::new(), Some(var(&zero)), &source.body);
@@ -98,17 +98,36 @@ pub(crate) fn term_with(
 pub(crate) fn function(
     w: &mut Workspace,
     system: &System,
-    variables: HashMap<u32, Term>,
+    variables: &[(u32, Binder)],
     e: &Term,
 ) -> Term {
+    let terms = || variables.iter().map(|(x, y)| (*x, var(y))).collect();
     match system {
         System::Delta(_) => delta::translate::function(w, system, variables, e),
         System::Forward
         | System::Taylor { .. }
         | System::Mixed
         | System::Vector(_)
-        | System::Naive => term_with(w, system, variables, None, e),
+        | System::Naive => term_with(w, system, terms(), None, e),
     }
+}
+
+/// `D{P}(args)` of an operation that moves data, looks at primals or makes constants; the arguments may be
+/// mentioned several times.
+pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Term>, e: &Term) -> Term {
+    Translator { w, system, variables: HashMap::new(), zero: None }.prim(p, args, e)
+}
+
+/// What stands for a derivative term that should have been translated first.
+pub(crate) fn refused(w: &mut Workspace, system: &System, d: &Diff, e: &Term) -> Term {
+    w.refuse(Refusal {
+        what: "a derivative term",
+        reason: "derivatives of derivatives are translated from the inside out, and this one was not \
+                 translated first",
+        span: e.span,
+    });
+    let result = ty(w, system, &d.signature().1);
+    prim(Prim::Fail(result), vec![text("not translated")])
 }
 
 /// The embedding A → D{A} of values that do not vary.
@@ -522,15 +541,7 @@ impl Translator<'_> {
                 self.named(args, &types, |tr, xs| tr.with_derivative(s, t, &xs)).kind
             }
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
-                self.w.refuse(Refusal {
-                    what: "a derivative term",
-                    reason: "derivatives of derivatives are translated from the inside out, and this one \
-                             was not translated first",
-                    span: e.span,
-                });
-                let result = d.signature().1;
-                let result = self.ty(&result);
-                prim(Prim::Fail(result), vec![text("not translated")]).kind
+                refused(self.w, self.system, d, e).kind
             }
         }
     }

@@ -7,7 +7,7 @@
 //! | `dual.rs`, `delta/` | Krawiec et al., *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation* (POPL 2022) |
 //! | `homomorphism.rs`, `numbers.rs` | what the translations of the last two have in common |
 //! | `polytypic.rs`, `partial.rs` | operations by induction on the type; partial derivatives as terms |
-//! | `workspace.rs`, `build.rs` | a program that grows by translations; how terms are written |
+//! | `workspace.rs`, `build.rs`, `splice.rs` | a program that grows by translations; how terms are written |
 
 pub mod build;
 pub mod delta;
@@ -19,6 +19,7 @@ pub mod jet;
 mod numbers;
 mod partial;
 mod polytypic;
+mod splice;
 pub mod trace;
 pub mod workspace;
 

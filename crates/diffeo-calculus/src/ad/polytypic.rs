@@ -74,8 +74,12 @@ fn data_at(w: &mut Workspace, place: &At, id: DataId) -> DataId {
     }
 }
 
-fn suffix(inputs: &[At], output: Option<&At>) -> String {
-    let name = |at: &At| at.as_ref().map_or("ℝ".to_string(), |s| s.symbol());
+fn suffix(w: &Workspace, inputs: &[At], output: Option<&At>) -> String {
+    let name = |at: &At| match at {
+        None => "ℝ".to_string(),
+        Some(System::Vector(s)) => format!("D¹({})", w.type_text(s)),
+        Some(system) => system.symbol(),
+    };
     let ins: Vec<String> = inputs.iter().map(name).collect();
     format!("{}→{}", ins.join(","), output.map_or(String::new(), name))
 }
@@ -139,12 +143,8 @@ fn named(w: &mut Workspace, x: Term, ty: Ty, bindings: &mut Vec<(Binder, Term)>)
 impl Pointwise<'_> {
     /// The function at a type: of the tuple `(shared, structures…)`, without `shared` if that is `()`.
     pub fn function(&self, w: &mut Workspace, ty: &Ty) -> GlobalId {
-        let key = format!(
-            "{}[{}; {}]",
-            self.name,
-            w.type_text(ty),
-            suffix(&self.inputs, Some(&self.output))
-        );
+        let key =
+            format!("{}[{}; {}]", self.name, w.type_text(ty), suffix(w, &self.inputs, Some(&self.output)));
         let params = self.parameters(w, ty);
         let result = at(w, &self.output, ty);
         let signature = Ty::fun(Ty::tuple(params.clone()), result);
@@ -282,7 +282,7 @@ impl Traversal<'_> {
             "{}[{}; {}]",
             self.name,
             w.type_text(ty),
-            suffix(&self.inputs, self.output.as_ref())
+            suffix(w, &self.inputs, self.output.as_ref())
         );
         let params = self.parameters(w, ty);
         let result = self.result(w, ty);

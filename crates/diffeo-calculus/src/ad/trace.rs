@@ -422,7 +422,7 @@ impl Trace {
         let body = core::function(self)?;
         let global = Global { name: "trace".into(), ty: self.type_of(), body, span: Span::NONE };
         let datas = self.cx.program.datas.clone();
-        Ok(Program { datas, globals: vec![global], library: Vec::new() })
+        Ok(Program { datas, globals: vec![global.into()], library: Vec::new() })
     }
 
     /// The text of [`Trace::to_core`].

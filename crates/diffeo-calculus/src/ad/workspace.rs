@@ -5,6 +5,7 @@
 
 use super::build::{bind_all, lam, map_children, part, var};
 use super::homomorphism;
+use super::splice::{self, Library};
 use super::System;
 use crate::deep::deep;
 use crate::eval::environment;
@@ -34,6 +35,8 @@ pub struct Workspace {
     datas_translated: HashMap<(System, DataId), DataId>,
     /// Definitions that were made here, by what they are.
     made: HashMap<String, GlobalId>,
+    /// Texts that were added.
+    libraries: HashMap<&'static str, Rc<Library>>,
     /// What each translated variable was made from.
     sources: HashMap<u32, (System, u32)>,
     /// Why something could not be translated.
@@ -72,12 +75,13 @@ impl Workspace {
             datas: program.datas.clone(),
             globals: program.globals.clone(),
             library: program.library.clone(),
-            next: next_variable(program),
+            next: next_variable(&program.globals),
             translated: HashMap::new(),
             origins: HashMap::new(),
             pending: VecDeque::new(),
             datas_translated: HashMap::new(),
             made: HashMap::new(),
+            libraries: HashMap::new(),
             sources: HashMap::new(),
             refusals: Vec::new(),
             translations: 0,
@@ -112,6 +116,12 @@ impl Workspace {
     pub(crate) fn binder(&mut self, name: &str, ty: Ty) -> Binder {
         self.next += 1;
         Binder { var: Var { name: Name::new(name), id: self.next - 1 }, ty }
+    }
+
+    /// The first of so many numbers for variables.
+    pub(crate) fn reserve(&mut self, count: u32) -> u32 {
+        self.next += count;
+        self.next - count
     }
 
     /// A variable that stands for another one in translated code.
@@ -172,6 +182,30 @@ impl Workspace {
         let body = make(self);
         self.define(id, body);
         id
+    }
+
+    /// What texts define together; `key` stands for them and the synonyms.
+    pub(crate) fn library(
+        &mut self,
+        key: &'static str,
+        texts: &[&str],
+        synonyms: &[(&str, &str)],
+    ) -> Rc<Library> {
+        if let Some(known) = self.libraries.get(key) {
+            return known.clone();
+        }
+        let library = Rc::new(splice::splice(self, &texts.concat(), synonyms));
+        self.libraries.insert(key, library.clone());
+        library
+    }
+
+    /// The name of a definition, with its number where another one has that name.
+    pub(crate) fn label(&self, id: GlobalId) -> String {
+        let name = &self.global(id).name;
+        match self.globals.iter().filter(|g| g.name == *name).count() {
+            1 => name.to_string(),
+            _ => format!("{name}.{}", id.0),
+        }
     }
 
     /// The variant types alone.
@@ -373,16 +407,16 @@ impl Workspace {
         self.made.insert(key, id);
         let p = self.binder("environment", from);
         let mut bindings = Vec::new();
-        let mut replaced = HashMap::new();
+        let mut replaced = Vec::new();
         for (i, source) in sources.iter().enumerate() {
             let value = part(&params, i, var(&p));
             let value = homomorphism::lift(self, system, &source.ty, None, value);
             let ty = homomorphism::ty(self, system, &source.ty);
             let binder = self.renamed(system, source, ty);
-            replaced.insert(source.var.id, var(&binder));
+            replaced.push((source.var.id, binder.clone()));
             bindings.push((binder, value));
         }
-        let body = homomorphism::function(self, system, replaced, &function.term);
+        let body = homomorphism::function(self, system, &replaced, &function.term);
         self.define(id, lam(p, bind_all(bindings, body)));
         Some(id)
     }
@@ -407,11 +441,41 @@ impl Workspace {
     /// Makes what is still to be made.
     pub(crate) fn finish(&mut self) {
         while let Some((system, source, target)) = self.pending.pop_front() {
-            let source = self.global(source).clone();
-            let body = homomorphism::definition(self, &system, &source);
-            self.translations += 1;
-            self.define(target, body);
+            self.make(&system, source, target);
         }
+    }
+
+    fn make(&mut self, system: &System, source: GlobalId, target: GlobalId) {
+        let global = self.global(source).clone();
+        let body = homomorphism::definition(self, system, source, &global);
+        self.translations += 1;
+        self.define(target, body);
+    }
+
+    /// Gives a definition another body of the same type. Its own translations are made again, and theirs; no
+    /// other definition's.
+    pub fn update(&mut self, id: GlobalId, body: &Term) {
+        self.finish();
+        let body = splice::fresh(self, body);
+        self.define(id, body);
+        self.renew(id);
+        self.finish();
+    }
+
+    fn renew(&mut self, id: GlobalId) {
+        let of_it = self.translated.iter().filter(|((_, source), _)| *source == id);
+        let mut targets: Vec<(GlobalId, System)> =
+            of_it.map(|((system, _), target)| (*target, system.clone())).collect();
+        targets.sort_by_key(|(target, _)| *target);
+        for (target, system) in targets {
+            self.make(&system, id, target);
+            self.renew(target);
+        }
+    }
+
+    /// How many definitions were translated so far.
+    pub fn translations(&self) -> usize {
+        self.translations
     }
 
     /// The variant type whose constructors hold translated fields. One that holds neither Reals nor functions
@@ -466,10 +530,10 @@ impl Workspace {
     }
 }
 
-/// A number that no variable of the program has.
-fn next_variable(program: &Program) -> u32 {
+/// A number that no variable of the definitions has.
+pub(super) fn next_variable(globals: &[Rc<Global>]) -> u32 {
     let mut next = 0;
-    for global in &program.globals {
+    for global in globals {
         each_binder(&global.body, &mut |binder| next = next.max(binder.var.id + 1));
     }
     next

@@ -227,6 +227,80 @@ impl Column {
         }
     }
 
+    /// Whether it has no element from a position on.
+    pub(super) fn ends_at(&self, end: usize) -> bool {
+        match self {
+            Column::Reals(xs) => xs.len() == end,
+            Column::Ints(xs) => xs.len() == end,
+            Column::Bools(xs) => xs.len() == end,
+            Column::Values(xs) => xs.len() == end,
+            Column::Tuple(columns) => columns.iter().all(|c| c.ends_at(end)),
+            Column::Nested(width, inner) => inner.ends_at(end * width),
+            Column::Undetermined => end == 0,
+        }
+    }
+
+    /// Whether it can take the elements of another column as they are.
+    pub(super) fn takes(&self, other: &Column) -> bool {
+        match (self, other) {
+            (Column::Reals(_), Column::Reals(_))
+            | (Column::Ints(_), Column::Ints(_))
+            | (Column::Bools(_), Column::Bools(_))
+            | (Column::Values(_), Column::Values(_)) => true,
+            (Column::Tuple(a), Column::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.takes(b))
+            }
+            (Column::Nested(m, a), Column::Nested(n, b)) => m == n && a.takes(b),
+            (
+                Column::Reals(_)
+                | Column::Ints(_)
+                | Column::Bools(_)
+                | Column::Values(_)
+                | Column::Tuple(_)
+                | Column::Nested(..)
+                | Column::Undetermined,
+                _,
+            ) => false,
+        }
+    }
+
+    /// Adds elements of a column that this one [takes](Column::takes). This column is unique.
+    pub(super) fn push(&mut self, from: &Column, off: usize, len: usize) {
+        let range = off..off + len;
+        match (self, from) {
+            (Column::Reals(to), Column::Reals(from)) => {
+                Rc::make_mut(to).extend_from_slice(&from[range]);
+            }
+            (Column::Ints(to), Column::Ints(from)) => {
+                Rc::make_mut(to).extend_from_slice(&from[range]);
+            }
+            (Column::Bools(to), Column::Bools(from)) => {
+                Rc::make_mut(to).extend_from_slice(&from[range]);
+            }
+            (Column::Values(to), Column::Values(from)) => {
+                Rc::make_mut(to).extend_from_slice(&from[range]);
+            }
+            (Column::Tuple(to), Column::Tuple(from)) => {
+                for (to, from) in Rc::make_mut(to).iter_mut().zip(from.iter()) {
+                    to.push(from, off, len);
+                }
+            }
+            (Column::Nested(width, to), Column::Nested(_, from)) => {
+                Rc::make_mut(to).push(from, off * *width, len * *width);
+            }
+            (
+                Column::Reals(_)
+                | Column::Ints(_)
+                | Column::Bools(_)
+                | Column::Values(_)
+                | Column::Tuple(_)
+                | Column::Nested(..)
+                | Column::Undetermined,
+                _,
+            ) => unreachable!("the column takes the elements"),
+        }
+    }
+
     /// Stores a value that [`Column::check_store`] accepted at `indices` below the element at a position.
     /// The column is unique.
     pub(super) fn store(&mut self, at: usize, indices: &[usize], element: Value) {

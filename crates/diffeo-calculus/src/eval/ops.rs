@@ -114,7 +114,7 @@ pub(crate) fn apply(
             arrays::slice(array, *lo, *hi)
         }
         (Prim::Update(_), [_, .., _]) => arrays::update_all(args, cx.operations),
-        (Prim::Append(_), [Value::Array(a), Value::Array(b)]) => arrays::append(cx, a, b),
+        (Prim::Append(_), [Value::Array(_), Value::Array(_)]) => arrays::append(cx, args),
         (Prim::Flatten(_), [Value::Array(rows)]) => {
             Ok(Value::array(rows.flat().map_or(Array::empty(), |(_, flat)| flat)))
         }

@@ -1,40 +1,845 @@
-//! The monadic translation D (Figures 9, 14, section 10.2).
+//! The monadic translation D (Krawiec et al., Figures 9 and 14, section 10.2).
+//!
+//! ```text
+//! D{ℝ} = ℝ × Delta      D{A → B} = D{A} → M D{B}      M A = DeltaState → (A, DeltaState)
+//! ```
+//!
+//! Invariants: if Γ ⊢ e : A then D{Γ} ⊢ D{e} : M D{A}; the Delta of every dual number is `Zero` or `Var id`.
+//!
+//! The equations are the paper's. The code that comes out is what they reduce to: a [`Block`] is a
+//! `do { … }` in the making, a list of bindings with the state after them, so that `x ← e` is a binding and
+//! `pure e` is nothing, and the code is as long as the source, up to a constant. Values are *atoms*
+//! (variables, projections, literals) and may stand several times.
 
-use crate::ad::{System, Workspace};
-use crate::term::{Global, Term};
+use super::runtime;
+use crate::ad::build::*;
+use crate::ad::homomorphism::{self, expansion, has_one_shape, inert};
+use crate::ad::polytypic::{Pointwise, Traversal};
+use crate::ad::{numbers, partial, System, Workspace};
+use crate::deep::deep;
+use crate::prim::real::{row, Derivative};
+use crate::prim::{Comparison, Diff, DiffOp, Prim, RealOp};
+use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::Ty;
+use crate::typing::{first_order, literal_type};
+use diffeo_base::Span;
+use std::collections::HashMap;
 
 /// `D{ℝ} = ℝ × Delta`
-pub(crate) fn real_type(_w: &mut Workspace, _system: &System) -> Ty {
-    todo!()
+pub(crate) fn real_type(w: &mut Workspace, system: &System) -> Ty {
+    Ty::tuple(vec![Ty::Real, runtime::delta(w, system)])
 }
 
 /// `(r, Zero)`
-pub(crate) fn constant(_w: &mut Workspace, _system: &System, _r: Term) -> Term {
-    todo!()
+pub(crate) fn constant(w: &mut Workspace, system: &System, r: Term) -> Term {
+    dual(w, system, r, runtime::ZERO, vec![])
+}
+
+/// `(r, u)` with a Delta that is a constructor with these fields.
+pub(crate) fn dual(w: &mut Workspace, system: &System, r: Term, tag: u32, fields: Vec<Term>) -> Term {
+    let delta = runtime::delta(w, system);
+    let u = con(&delta, tag, fields);
+    tuple(vec![Ty::Real, delta], vec![r, u])
+}
+
+fn con(ty: &Ty, tag: u32, fields: Vec<Term>) -> Term {
+    match ty {
+        Ty::Data(id, args) => term(Kind::Con(*id, args.clone(), tag, fields)),
+        _ => tuple(vec![ty.clone()], fields),
+    }
 }
 
 /// `M A = DeltaState → (A, DeltaState)`
-pub(crate) fn monad(_w: &mut Workspace, _system: &System, _a: Ty) -> Ty {
-    todo!()
+pub(crate) fn monad(w: &mut Workspace, system: &System, a: Ty) -> Ty {
+    let state = runtime::state(w, system);
+    Ty::fun(state.clone(), Ty::tuple(vec![a, state]))
 }
 
-/// The type of the translation of a definition.
-pub(crate) fn definition_type(_w: &mut Workspace, _system: &System, _a: &Ty) -> Ty {
-    todo!()
+/// The type of the translation of a definition: `D{A}`, and `M D{A}` for a constant with functions in it.
+pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
+    let translated = homomorphism::ty(w, system, a);
+    if matches!(a, Ty::Fun(_)) || is_first_order(w, a) {
+        return translated;
+    }
+    monad(w, system, translated)
 }
 
-/// The translation of a definition.
-pub(crate) fn definition(_w: &mut Workspace, _system: &System, _source: &Global) -> Term {
-    todo!()
+fn is_first_order(w: &Workspace, a: &Ty) -> bool {
+    first_order(a, &w.declarations())
 }
 
-/// The translation of a function `λx. e` or `letrec f = λx. e in f` as a value.
-pub(crate) fn function(
-    _w: &mut Workspace,
-    _system: &System,
-    _variables: std::collections::HashMap<u32, Term>,
-    _e: &Term,
+/// The translation of a definition `f = e` (section 7.5).
+pub(crate) fn definition(
+    w: &mut Workspace,
+    system: &System,
+    id: GlobalId,
+    source: &Global,
 ) -> Term {
-    todo!()
+    let state = runtime::state(w, system);
+    let constant = is_first_order(w, &source.ty);
+    let mut t = Translator { w, system, state, variables: HashMap::new() };
+    match (&source.ty, &source.body.kind) {
+        // f_rev = D{λx. e}
+        (_, Kind::Lam(x, body)) => t.function(x, body).0,
+        // (ours) A function that is not written as one: f_rev = λx. do { f ← D{e}; f x }
+        (Ty::Fun(f), _) => {
+            let from = t.ty(&f.0);
+            let x = t.w.binder("x", from.clone());
+            let s = t.w.binder("s", t.state.clone());
+            let mut block = Block::new(var(&s));
+            let value = t.term(&source.body, &mut block);
+            let result = t.call(&mut block, &value, var(&x), Span::NONE);
+            lam(x, lam(s, t.finish(block, result)))
+        }
+        // (ours) A constant is evaluated once; it is closed, so its Deltas are Zero.
+        _ if constant => homomorphism::lift(t.w, system, &source.ty, None, global(id)),
+        // (ours) One with functions in it is run at each use: f_rev = D{e}
+        _ => {
+            let s = t.w.binder("s", t.state.clone());
+            let mut block = Block::new(var(&s));
+            let value = t.term(&source.body, &mut block);
+            lam(s, t.finish(block, value))
+        }
+    }
+}
+
+/// `do { … }` in the making.
+struct Block {
+    steps: Vec<Step>,
+    /// The state after the steps.
+    state: Term,
+    /// Whether that is still the state before them: the block is `pure`.
+    pure: bool,
+}
+
+enum Step {
+    Let(Binder, Term),
+    /// A variable of the source.
+    Source(Binder, Term),
+    LetRec(Binder, Term),
+}
+
+/// An atom of a translated type.
+struct Value {
+    term: Term,
+    ty: Ty,
+}
+
+impl Block {
+    fn new(state: Term) -> Block {
+        Block { steps: Vec::new(), state, pure: true }
+    }
+
+    /// `do { …; pure value }` where nothing of the state is wanted.
+    fn close(self, value: Term) -> Term {
+        let mut body = value;
+        let mut bindings = Vec::new();
+        for step in self.steps.into_iter().rev() {
+            match step {
+                Step::Let(x, value) | Step::Source(x, value) => bindings.push((x, value)),
+                Step::LetRec(f, function) => {
+                    bindings.reverse();
+                    body = bind_all(std::mem::take(&mut bindings), body);
+                    body = term(Kind::LetRec(f, Box::new(function), Box::new(body)));
+                }
+            }
+        }
+        bindings.reverse();
+        bind_all(bindings, body)
+    }
+
+    /// The term of the last step, if this atom names it and it is no variable of the source.
+    fn last(&mut self, atom: &Term) -> Option<Term> {
+        match (&atom.kind, self.steps.last()) {
+            (Kind::Var(x), Some(Step::Let(binder, _))) if *x == binder.var => {
+                match self.steps.pop() {
+                    Some(Step::Let(_, value)) => Some(value),
+                    Some(Step::Source(..) | Step::LetRec(..)) | None => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn close_with(mut self, value: Value) -> Term {
+        let last = self.last(&value.term);
+        self.close(last.unwrap_or(value.term))
+    }
+}
+
+struct Translator<'w> {
+    w: &'w mut Workspace,
+    system: &'w System,
+    /// `DeltaState`
+    state: Ty,
+    /// What stands for each variable.
+    variables: HashMap<u32, (Term, Ty)>,
+}
+
+impl Translator<'_> {
+    fn ty(&mut self, a: &Ty) -> Ty {
+        homomorphism::ty(self.w, self.system, a)
+    }
+
+    fn binder(&mut self, source: &Binder) -> Binder {
+        let a = self.ty(&source.ty);
+        let binder = self.w.renamed(self.system, source, a);
+        self.variables.insert(source.var.id, (var(&binder), binder.ty.clone()));
+        binder
+    }
+
+    /// `(A, DeltaState)`
+    fn pair(&self, a: &Ty) -> Ty {
+        Ty::tuple(vec![a.clone(), self.state.clone()])
+    }
+
+    /// `name = t`
+    fn let_(&mut self, block: &mut Block, name: &str, ty: Ty, t: Term) -> Value {
+        if is_atom(&t) {
+            return Value { term: t, ty };
+        }
+        let binder = self.w.binder(name, ty.clone());
+        let value = Value { term: var(&binder), ty };
+        block.steps.push(Step::Let(binder, t));
+        value
+    }
+
+    /// `name ← m`, given `m s` at the state of the block.
+    fn run(&mut self, block: &mut Block, name: &str, a: &Ty, m: Term) -> Value {
+        let ty = self.pair(a);
+        let both = self.let_(block, name, ty.clone(), m);
+        block.state = proj(&ty, 1, both.term.clone());
+        block.pure = false;
+        Value { term: proj(&ty, 0, both.term), ty: a.clone() }
+    }
+
+    /// `f x`
+    fn call(&mut self, block: &mut Block, f: &Value, x: Term, span: Span) -> Value {
+        // D{A} → DeltaState → (D{B}, DeltaState)
+        let result = codomain(&codomain(&f.ty)).components().map_or(Ty::Unit, |c| c[0].clone());
+        let called = Term::new(app(f.term.clone(), x).kind, span);
+        let m = Term::new(app(called, block.state.clone()).kind, span);
+        self.run(block, "r", &result, m)
+    }
+
+    /// The value of a block with its state.
+    fn finish(&mut self, mut block: Block, value: Value) -> Term {
+        let ty = self.pair(&value.ty);
+        // `r.0` with the state `r.1` is `r`: tail calls stay tail calls.
+        if let (Kind::Proj(_, 0, a), Kind::Proj(_, 1, b)) = (&value.term.kind, &block.state.kind) {
+            if let (Kind::Var(x), Kind::Var(y)) = (&a.kind, &b.kind) {
+                if x == y && !block.pure {
+                    let all = (**a).clone();
+                    let last = block.last(&all);
+                    return block.close(last.unwrap_or(all));
+                }
+            }
+        }
+        let last = block.last(&value.term);
+        let state = block.state.clone();
+        block.close(term(Kind::Tuple(ty, vec![last.unwrap_or(value.term), state])))
+    }
+
+    /// What `make` makes of the branches: with their states, unless all are pure.
+    fn join(
+        &mut self,
+        block: &mut Block,
+        branches: Vec<(Block, Value)>,
+        make: impl FnOnce(Vec<Term>) -> Term,
+    ) -> Value {
+        let ty = branches.first().map_or(Ty::Unit, |(_, value)| value.ty.clone());
+        if branches.iter().all(|(branch, _)| branch.pure) {
+            let terms = branches.into_iter().map(|(branch, value)| branch.close_with(value));
+            let joined = make(terms.collect());
+            return self.let_(block, "r", ty, joined);
+        }
+        let terms = branches.into_iter().map(|(branch, value)| self.finish(branch, value));
+        let joined = make(terms.collect());
+        self.run(block, "r", &ty, joined)
+    }
+
+    fn branch(&mut self, block: &Block, e: &Term) -> (Block, Value) {
+        let mut branch = Block::new(block.state.clone());
+        let value = self.term(e, &mut branch);
+        (branch, value)
+    }
+
+    /// λx. D{e} with its type.
+    fn function(&mut self, x: &Binder, body: &Term) -> (Term, Ty) {
+        let x = self.binder(x);
+        let s = self.w.binder("s", self.state.clone());
+        let mut block = Block::new(var(&s));
+        let value = self.term(body, &mut block);
+        let result = Ty::fun(self.state.clone(), self.pair(&value.ty));
+        let ty = Ty::fun(x.ty.clone(), result);
+        let body = self.finish(block, value);
+        (lam(x, lam(s, body)), ty)
+    }
+
+    fn values(&mut self, es: &[Term], block: &mut Block) -> Vec<Value> {
+        es.iter().map(|e| self.term(e, block)).collect()
+    }
+
+    fn terms(&mut self, es: &[Term], block: &mut Block) -> Vec<Term> {
+        es.iter().map(|e| self.term(e, block).term).collect()
+    }
+
+    /// D{e}
+    fn term(&mut self, e: &Term, block: &mut Block) -> Value {
+        deep(|| self.kind(e, block))
+    }
+
+    fn kind(&mut self, e: &Term, block: &mut Block) -> Value {
+        match &e.kind {
+            // D{x} = pure x
+            Kind::Var(x) => match self.variables.get(&x.id) {
+                Some((term, ty)) => Value { term: term.clone(), ty: ty.clone() },
+                None => Value { term: e.clone(), ty: Ty::Unit },
+            },
+            // D{λx. e} = pure λx. D{e}
+            Kind::Lam(x, body) => {
+                let (f, ty) = self.function(x, body);
+                self.let_(block, "f", ty, Term::new(f.kind, e.span))
+            }
+            // D{let x = e₁ in e₂} = do { x ← D{e₁}; D{e₂} }
+            Kind::Let(bindings, body) => {
+                for (x, value) in bindings {
+                    let value = self.term(value, block);
+                    let x = self.binder(x);
+                    // What was made last gets the name of the source.
+                    let t = block.last(&value.term).unwrap_or(value.term);
+                    block.steps.push(Step::Source(x, t));
+                }
+                self.term(body, block)
+            }
+            // D{letrec f = λx. e₁ in e₂} = letrec f = λx. D{e₁} in D{e₂} (ours)
+            Kind::LetRec(f, function, body) => {
+                let f = self.binder(f);
+                if let Kind::Lam(x, inner) = &function.kind {
+                    let function = self.function(x, inner).0;
+                    block.steps.push(Step::LetRec(f, function));
+                }
+                self.term(body, block)
+            }
+            // D{e₁ e₂} = do { f ← D{e₁}; x ← D{e₂}; f x }
+            Kind::App(f, x) => {
+                let f = self.term(f, block);
+                let x = self.term(x, block);
+                self.call(block, &f, x.term, e.span)
+            }
+            // D{inl e} = do { x ← D{e}; pure (inl x) }
+            Kind::Con(id, args, tag, es) => {
+                let args = args.iter().map(|a| self.ty(a)).collect();
+                let id = self.w.data(self.system, *id);
+                let ty = Ty::Data(id, args);
+                let xs = self.terms(es, block);
+                let x = con(&ty, *tag, xs);
+                self.let_(block, "x", ty, x)
+            }
+            // D{case e₀ of inl x₁ → e₁, inr x₂ → e₂}
+            //   = do { x ← D{e₀}; case x of inl x₁ → D{e₁}, inr x₂ → D{e₂} }
+            Kind::Case(case) => self.case(case, block, e.span),
+            // D{if e₀ then e₁ else e₂} = do { x ← D{e₀}; if x then D{e₁} else D{e₂} } (a sum without payload)
+            Kind::If(c, yes, no) => {
+                let c = self.term(c, block).term;
+                let branches = vec![self.branch(block, yes), self.branch(block, no)];
+                let span = e.span;
+                self.join(block, branches, |mut terms| {
+                    let no = terms.pop().unwrap_or_else(unit);
+                    let yes = terms.pop().unwrap_or_else(unit);
+                    Term::new(if_(c, yes, no).kind, span)
+                })
+            }
+            // D{(e₁, e₂)} = do { x ← D{e₁}; y ← D{e₂}; pure (x, y) }
+            Kind::Tuple(a, es) => {
+                let ty = self.ty(a);
+                let xs = self.terms(es, block);
+                self.let_(block, "t", ty.clone(), term(Kind::Tuple(ty, xs)))
+            }
+            // D{fst e} = do { x ← D{e}; pure (fst x) }
+            Kind::Proj(_, i, of) => {
+                let x = self.term(of, block);
+                let ty = x.ty.components().map_or(Ty::Unit, |types| types[*i].clone());
+                Value { term: term(Kind::Proj(x.ty, *i, Box::new(x.term))), ty }
+            }
+            // D{k} = pure k
+            Kind::Lit(k @ (Lit::Int(_) | Lit::Bool(_) | Lit::String(_) | Lit::Unit)) => {
+                Value { term: e.clone(), ty: literal_type(k) }
+            }
+            // D{r} = pure (r, Zero)
+            Kind::Lit(Lit::Real(r)) => {
+                let ty = real_type(self.w, self.system);
+                let r = constant(self.w, self.system, real(*r));
+                self.let_(block, "r", ty, r)
+            }
+            // D{f} = f_rev, the translation of its definition (section 7.5)
+            Kind::Global(id) => self.global(*id, block),
+            // D{[e₁, …]} = do { x₁ ← D{e₁}; …; pure [x₁, …] } (ours)
+            Kind::Array(a, es) => {
+                let a = self.ty(a);
+                let xs = self.terms(es, block);
+                self.let_(block, "xs", Ty::array(a.clone()), term(Kind::Array(a, xs)))
+            }
+            Kind::Build(build) => self.build(build, block, e.span),
+            Kind::Loop(l) => self.loop_(l, block, e.span),
+            Kind::Prim(p, es) => {
+                let xs = self.values(es, block);
+                self.prim(p, xs, e, block)
+            }
+            Kind::Diff(d, es) => self.diff(d, es, e, block),
+        }
+    }
+
+    fn global(&mut self, id: GlobalId, block: &mut Block) -> Value {
+        let source = self.w.global(id).ty.clone();
+        let ty = self.ty(&source);
+        if inert(self.w, &source) {
+            return Value { term: global(id), ty };
+        }
+        let f = global(self.w.translated(self.system, id));
+        if matches!(source, Ty::Fun(_)) || is_first_order(self.w, &source) {
+            return Value { term: f, ty };
+        }
+        let m = app(f, block.state.clone());
+        self.run(block, "r", &ty, m)
+    }
+
+    fn case(&mut self, case: &Case, block: &mut Block, span: Span) -> Value {
+        let scrutinee = self.term(&case.scrutinee, block).term;
+        let (id, args) = &case.data;
+        let args = args.iter().map(|a| self.ty(a)).collect();
+        let data = (self.w.data(self.system, *id), args);
+        let mut heads = Vec::new();
+        let mut branches = Vec::new();
+        for arm in &case.arms {
+            let binders: Vec<Binder> = arm.binders.iter().map(|b| self.binder(b)).collect();
+            heads.push((arm.tag, binders));
+            branches.push(self.branch(block, &arm.body));
+        }
+        if let Some(default) = &case.default {
+            branches.push(self.branch(block, default));
+        }
+        self.join(block, branches, |terms| {
+            let mut terms = terms.into_iter();
+            let arms = heads
+                .into_iter()
+                .zip(&mut terms)
+                .map(|((tag, binders), body)| Arm { tag, binders, body })
+                .collect();
+            let default = terms.next();
+            Term::new(Kind::Case(Box::new(Case { scrutinee, data, arms, default })), span)
+        })
+    }
+
+    /// D{build (e₁, λi. e₂)} = do { n ← D{e₁}; sequence_A (build (n, λi. D{e₂})) } (section 10.2)
+    fn build(&mut self, b: &Build, block: &mut Block, span: Span) -> Value {
+        let count = self.term(&b.count, block).term;
+        let index = self.binder(&b.index);
+        let a = self.ty(&b.element);
+        let s = self.w.binder("s", self.state.clone());
+        let mut body = Block::new(var(&s));
+        let value = self.term(&b.body, &mut body);
+        let array = Ty::array(a.clone());
+        let made = |count, index, body, element| {
+            Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span)
+        };
+        if body.pure {
+            let body = body.close_with(value);
+            return self.let_(block, "xs", array, made(count, index, body, a));
+        }
+        let action = lam(s, self.finish(body, value));
+        let m = monad(self.w, self.system, a.clone());
+        let actions = made(count, index, action, m.clone());
+        let sequence = sequence(self.w, self.system, &a);
+        let types = vec![Ty::array(m), self.state.clone()];
+        let m = call(sequence, types, vec![actions, block.state.clone()]);
+        self.run(block, "xs", &array, m)
+    }
+
+    /// D{loop x = e₁ … do e₂} = do { x ← D{e₁}; … }: the state goes from step to step (ours).
+    fn loop_(&mut self, l: &Loop, block: &mut Block, span: Span) -> Value {
+        let init = self.term(&l.init, block).term;
+        let count = match &l.control {
+            Control::Count { count, .. } => Some(self.term(count, block).term),
+            Control::While(_) => None,
+        };
+        let a = self.ty(&l.state.ty);
+        let both = self.pair(&a);
+        let s = self.w.binder("s", both.clone());
+        let control = match (&l.control, count) {
+            (Control::Count { index, .. }, Some(count)) => {
+                Control::Count { index: self.binder(index), count }
+            }
+            // The condition is a Bool, so that no binding made for it is of use: it has a state of its own.
+            (Control::While(condition), _) => {
+                self.binder(&l.state);
+                let start = runtime::function(self.w, self.system, "start");
+                let own = self.w.binder("s", self.state.clone());
+                let mut inner = Block::new(var(&own));
+                let value = self.term(condition, &mut inner);
+                Control::While(match inner.pure {
+                    true => inner.close_with(value),
+                    false => bind(own, app(global(start), int(0)), inner.close_with(value)),
+                })
+            }
+            (Control::Count { .. }, None) => return Value { term: init, ty: a },
+        };
+        let seen = self.variables.get(&l.state.var.id).cloned();
+        let x = self.binder(&l.state);
+        let mut body = Block::new(proj(&both, 1, var(&s)));
+        let value = self.term(&l.body, &mut body);
+        let pure = body.pure;
+        let current = if pure { var(&x) } else { proj(&both, 0, var(&s)) };
+        let control = match (control, seen.map(|(t, _)| t.kind)) {
+            (Control::While(condition), Some(Kind::Var(of))) => {
+                let binder = Binder { var: of, ty: a.clone() };
+                Control::While(bind(binder, current.clone(), condition))
+            }
+            (control, _) => control,
+        };
+        if pure {
+            let body = body.close_with(value);
+            let l = Loop { state: x, init, control, body };
+            return self.let_(block, "x", a, Term::new(Kind::Loop(Box::new(l)), span));
+        }
+        body.steps.insert(0, Step::Source(x, current));
+        let body = self.finish(body, value);
+        let init = term(Kind::Tuple(both, vec![init, block.state.clone()]));
+        let l = Loop { state: s, init, control, body };
+        self.run(block, "r", &a, Term::new(Kind::Loop(Box::new(l)), span))
+    }
+
+    // Operations
+
+    fn prim(&mut self, p: &Prim, xs: Vec<Value>, e: &Term, block: &mut Block) -> Value {
+        match p {
+            Prim::Real(op) => self.operation(*op, &xs, block, e.span),
+            // D{x ↦ xⁿ}, n an integer, by Figure 14 (ours)
+            Prim::PowInt => {
+                let ty = real_type(self.w, self.system);
+                let (x, n) = (proj(&ty, 0, xs[0].term.clone()), xs[1].term.clone());
+                let y = Term::new(prim(Prim::PowInt, vec![x.clone(), n.clone()]).kind, e.span);
+                let y = self.let_(block, "y", Ty::Real, y).term;
+                let df = partial::power(&x, &n, 1);
+                let u = self.scale(df, proj(&ty, 1, xs[0].term.clone()));
+                self.delta_let(y, u, block)
+            }
+            Prim::Add(_)
+            | Prim::Sub(_)
+            | Prim::MulElements(_)
+            | Prim::DivElements(_)
+            | Prim::Neg(_)
+            | Prim::ZeroOf(_)
+            | Prim::Ravel(_)
+            | Prim::Scale(_)
+            | Prim::Unscale(_)
+            | Prim::Inner(_)
+            | Prim::Unravel(_)
+            | Prim::Sum(_) => self.polytypic(p, &xs, e, block),
+            // D{+_ℤ} = pure λ(x, y). pure (x +_ℤ y)
+            // D{index_A} = pure λ(xs, i). pure (index_{D{A}} (xs, i)) (section 10.2)
+            Prim::Int(_)
+            | Prim::Not
+            | Prim::AppendStrings
+            | Prim::Compare(..)
+            | Prim::ArgSort(_)
+            | Prim::Show(_)
+            | Prim::Round(_)
+            | Prim::IsNan
+            | Prim::ToReal
+            | Prim::Trace(_)
+            | Prim::Progress(_)
+            | Prim::Fail(_)
+            | Prim::Length(_)
+            | Prim::Index(_)
+            | Prim::Slice(_)
+            | Prim::Update(_)
+            | Prim::Append(_)
+            | Prim::Flatten(_)
+            | Prim::Sizes(..)
+            | Prim::Lift(_) => {
+                let args = xs.into_iter().map(|x| x.term).collect::<Vec<Term>>();
+                let result = p.signature(args.len()).1;
+                let ty = self.ty(&result);
+                let moved = homomorphism::moving(self.w, self.system, p, args, e);
+                self.let_(block, "x", ty, moved)
+            }
+        }
+    }
+
+    /// D{f} for f : ℝⁿ → ℝ with partial derivatives df_i (Figure 14):
+    ///
+    /// ```text
+    /// pure λ((x₁, u₁), …, (xₙ, uₙ)). do { u ← deltaLet (Add (Scale (df_i x⃗) u_i) …); pure (f x⃗, Var u) }
+    /// ```
+    fn operation(&mut self, op: RealOp, args: &[Value], block: &mut Block, span: Span) -> Value {
+        let ty = real_type(self.w, self.system);
+        let xs: Vec<Term> = args.iter().map(|x| proj(&ty, 0, x.term.clone())).collect();
+        let us: Vec<Term> = args.iter().map(|x| proj(&ty, 1, x.term.clone())).collect();
+        let y = Term::new(super::super::build::op(op, xs.clone()).kind, span);
+        let y = self.let_(block, "y", Ty::Real, y).term;
+        let u = match (row(op).derivative, &us[..]) {
+            // D{+} = pure λ((x, u₁), (y, u₂)). do { u₃ ← deltaLet (Add u₁ u₂); pure (x + y, Var u₃) }
+            // D{×} = pure λ((x, u₁), (y, u₂)).
+            //          do { u₃ ← deltaLet (Add (Scale y u₁) (Scale x u₂)); pure (x × y, Var u₃) }
+            (Derivative::Partials(_), _) => {
+                let dfs = (0..us.len()).map(|i| partial::derivative(op, i, &xs, &y));
+                let scaled: Vec<Term> =
+                    dfs.zip(us).map(|(df, u)| self.scale(df, u)).collect();
+                self.sum(scaled)
+            }
+            // min and max are one of their operands (ours).
+            (Derivative::Select, [first, second]) => {
+                let chosen = partial::derivative(op, 0, &xs, &y);
+                let chosen = compare(Comparison::Eq, Ty::Real, chosen, real(1.0));
+                if_(chosen, first.clone(), second.clone())
+            }
+            // abs is ±x.
+            (Derivative::Select, _) if op == RealOp::Abs => {
+                let df = partial::derivative(op, 0, &xs, &y);
+                self.scale(df, us[0].clone())
+            }
+            // sign is constant.
+            (Derivative::Select, _) => {
+                let y = constant(self.w, self.system, y);
+                return self.let_(block, "z", ty, y);
+            }
+        };
+        self.delta_let(y, u, block)
+    }
+
+    /// `Scale df u`
+    fn scale(&mut self, df: Term, u: Term) -> Term {
+        if literal(&df) == Some(1.0) {
+            return u;
+        }
+        let delta = runtime::delta(self.w, self.system);
+        con(&delta, runtime::SCALE, vec![df, u])
+    }
+
+    /// `Add u₁ (Add u₂ …)`
+    fn sum(&mut self, us: Vec<Term>) -> Term {
+        let delta = runtime::delta(self.w, self.system);
+        let sum = us.into_iter().rev().reduce(|sum, u| con(&delta, runtime::ADD, vec![u, sum]));
+        sum.unwrap_or_else(|| con(&delta, runtime::ZERO, vec![]))
+    }
+
+    /// `do { id ← deltaLet u; pure (y, Var id) }`
+    fn delta_let(&mut self, y: Term, u: Term, block: &mut Block) -> Value {
+        let delta_let = runtime::function(self.w, self.system, "deltaLet");
+        let m = app(app(global(delta_let), u), block.state.clone());
+        let id = self.run(block, "u", &Ty::Int, m).term;
+        let ty = real_type(self.w, self.system);
+        let z = dual(self.w, self.system, y, runtime::VAR, vec![id]);
+        self.let_(block, "z", ty, z)
+    }
+
+    /// D{P} of a polytypic operation: `P` on the primals finds shapes that do not fit, then comes the
+    /// translation of its definition by induction on the type.
+    fn polytypic(&mut self, p: &Prim, xs: &[Value], e: &Term, block: &mut Block) -> Value {
+        let (types, result) = p.signature(xs.len());
+        let f = expansion(self.w, p);
+        let f = global(self.w.translated(self.system, f));
+        let params = xs.iter().map(|x| x.ty.clone()).collect();
+        let arguments = tuple(params, xs.iter().map(|x| x.term.clone()).collect());
+        let m = Term::new(app(app(f, arguments), block.state.clone()).kind, e.span);
+        let ty = self.ty(&result);
+        if types.iter().all(has_one_shape) {
+            return self.run(block, "r", &ty, m);
+        }
+        let primal = |t: &mut Self, (x, a): (&Value, &Ty)| {
+            homomorphism::primal(t.w, t.system, a, x.term.clone())
+        };
+        let primals = xs.iter().zip(&types).map(|x| primal(self, x)).collect();
+        let plain = Term::new(prim(p.clone(), primals).kind, e.span);
+        match p {
+            // The sum of nothing is a zero of the right shape.
+            Prim::Sum(a) => {
+                let element = self.ty(a);
+                let count = length(&element, xs[0].term.clone());
+                let empty = compare(Comparison::Eq, Ty::Int, count, int(0));
+                let zero = self.w.binder("zero", result.clone());
+                let lifted =
+                    homomorphism::lift(self.w, self.system, &result, None, var(&zero));
+                let types = vec![ty.clone(), self.state.clone()];
+                let of_nothing = bind(zero, plain, tuple(types, vec![lifted, block.state.clone()]));
+                self.run(block, "r", &ty, if_(empty, of_nothing, m))
+            }
+            _ => {
+                self.let_(block, "checked", result, plain);
+                self.run(block, "r", &ty, m)
+            }
+        }
+    }
+
+    fn diff(&mut self, d: &Diff, es: &[Term], e: &Term, block: &mut Block) -> Value {
+        let (s, t) = (&d.from, &d.to);
+        match d.op {
+            // The identity whose derivative is zero.
+            DiffOp::StopGradient => {
+                let x = self.term(&es[0], block);
+                let x = homomorphism::primal(self.w, self.system, s, x.term);
+                let x = self.let_(block, "x", s.clone(), x).term;
+                let lifted = homomorphism::lift(self.w, self.system, s, None, x);
+                let ty = self.ty(s);
+                self.let_(block, "x", ty, lifted)
+            }
+            DiffOp::Checkpoint => {
+                let f = self.term(&es[0], block);
+                let x = self.term(&es[1], block);
+                self.call(block, &f, x.term, e.span)
+            }
+            // At a point x with displacement dx, rule(x, dx) = (t, dt), and the value is t ⊕ dt where dt,
+            // linear in dx, is 0 with the displacement that the rule gives.
+            DiffOp::WithDerivative => {
+                let args = self.values(es, block);
+                let varies = self.varies(s, &args[2], &args[1]);
+                let mut general = Block::new(block.state.clone());
+                let by_rule = self.by_rule((s, t), &args, &mut general, e.span);
+                let plain = self.without_rule((s, t), &args);
+                let branches = vec![(general, by_rule), (Block::new(block.state.clone()), plain)];
+                self.join(block, branches, |mut terms| {
+                    let no = terms.pop().unwrap_or_else(unit);
+                    let yes = terms.pop().unwrap_or_else(unit);
+                    if_(varies, yes, no)
+                })
+            }
+            DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
+                let ty = self.ty(&d.signature().1);
+                let fail = homomorphism::refused(self.w, self.system, d, e);
+                self.let_(block, "x", ty, fail)
+            }
+        }
+    }
+
+    /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
+    /// something.
+    fn varies(&mut self, s: &Ty, x: &Value, rule: &Value) -> Term {
+        let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone());
+        if inert(self.w, s) {
+            return captures;
+        }
+        let system = self.system.clone();
+        let family = Traversal {
+            name: "varies",
+            shared: Ty::Unit,
+            state: Ty::Bool,
+            inputs: vec![Some(system.clone())],
+            output: None,
+            step: &|w, _, before, xs| {
+                let ty = real_type(w, &system);
+                let delta = proj(&ty, 1, xs[0].clone());
+                let Ty::Data(id, args) = runtime::delta(w, &system) else { return before.clone() };
+                let yes = || term(Kind::Lit(Lit::Bool(true)));
+                let arm = Arm { tag: runtime::ZERO, binders: Vec::new(), body: before.clone() };
+                let data = (id, args);
+                term(Kind::Case(Box::new(Case {
+                    scrutinee: delta,
+                    data,
+                    arms: vec![arm],
+                    default: Some(yes()),
+                })))
+            },
+        };
+        let no = term(Kind::Lit(Lit::Bool(false)));
+        let varies = family.apply(self.w, s, None, no, vec![x.term.clone()]);
+        if_(captures, term(Kind::Lit(Lit::Bool(true))), varies)
+    }
+
+    /// `with_derivative` where nothing varies: the value of the function as it was before translation.
+    fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value]) -> Value {
+        let f = Ty::fun(s.clone(), t.clone());
+        let f = homomorphism::lower_function(self.w, self.system, &f, args[0].term.clone());
+        let x = homomorphism::primal(self.w, self.system, s, args[2].term.clone());
+        let y = self.w.binder("y", t.clone());
+        let lifted = homomorphism::lift(self.w, self.system, t, None, var(&y));
+        let ty = self.ty(t);
+        Value { term: bind(y, app(f, x), lifted), ty }
+    }
+
+    /// `with_derivative` by its rule; see [`homomorphism`].
+    fn by_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value], block: &mut Block, span: Span) -> Value {
+                let (rule, x) = (&args[1], &args[2]);
+                let point = homomorphism::primal(self.w, self.system, s, x.term.clone());
+                let point = self.let_(block, "point", s.clone(), point).term;
+                let point = homomorphism::lift(self.w, self.system, s, None, point);
+                let system = self.system;
+                let tangent = Pointwise {
+                    name: "tangent",
+                    shared: Ty::Unit,
+                    inputs: vec![Some(system.clone())],
+                    output: Some(system.clone()),
+                    leaf: &|w, _, xs| numbers::tangent(w, system, xs[0].clone()),
+                };
+                let dx = match inert(self.w, s) {
+                    true => x.term.clone(),
+                    false => tangent.apply(self.w, s, None, vec![x.term.clone()]),
+                };
+                let both = tuple(vec![x.ty.clone(), x.ty.clone()], vec![point, dx]);
+                let both = self.call(block, rule, both, span);
+                let sum = expansion(self.w, &Prim::Add(t.clone()));
+                let sum = global(self.w.translated(self.system, sum));
+                let m = app(app(sum, both.term), block.state.clone());
+                let ty = self.ty(t);
+                self.run(block, "r", &ty, m)
+    }
+}
+
+fn codomain(f: &Ty) -> Ty {
+    match f {
+        Ty::Fun(f) => f.1.clone(),
+        other => other.clone(),
+    }
+}
+
+/// `sequence_A : []M A × DeltaState → ([]A, DeltaState)` (section 10.2)
+fn sequence(w: &mut Workspace, system: &System, a: &Ty) -> GlobalId {
+    let state = runtime::state(w, system);
+    let m = monad(w, system, a.clone());
+    let (actions, array) = (Ty::array(m.clone()), Ty::array(a.clone()));
+    let from = Ty::tuple(vec![actions, state.clone()]);
+    let to = Ty::tuple(vec![array, state.clone()]);
+    let key = format!("sequence[{}; {}]", w.type_text(a), system.symbol());
+    w.made(&key, Ty::fun(from.clone(), to.clone()), |w| {
+        let p = w.binder("p", from.clone());
+        let ms = proj(&from, 0, var(&p));
+        let both = w.binder("both", to.clone());
+        let i = w.binder("i", Ty::Int);
+        let step = Ty::tuple(vec![a.clone(), state.clone()]);
+        let r = w.binder("r", step.clone());
+        let ran = app(index(&m, ms.clone(), var(&i)), proj(&to, 1, var(&both)));
+        let one = term(Kind::Array(a.clone(), vec![proj(&step, 0, var(&r))]));
+        let grown = prim(Prim::Append(a.clone()), vec![proj(&to, 0, var(&both)), one]);
+        let next = vec![grown, proj(&step, 1, var(&r))];
+        let body = bind(r, ran, term(Kind::Tuple(to.clone(), next)));
+        let none = term(Kind::Array(a.clone(), vec![]));
+        let init = term(Kind::Tuple(to.clone(), vec![none, proj(&from, 1, var(&p))]));
+        lam(p, count_loop(both, init, i, length(&m, ms), body))
+    })
+}
+
+/// The translation of a function `λx. e` or `letrec f = λx. e in f` as a value; `variables` stand for those from
+/// around it.
+pub(crate) fn function(
+    w: &mut Workspace,
+    system: &System,
+    variables: &[(u32, Binder)],
+    e: &Term,
+) -> Term {
+    let state = runtime::state(w, system);
+    let variables = variables.iter().map(|(x, y)| (*x, (var(y), y.ty.clone()))).collect();
+    let mut t = Translator { w, system, state, variables };
+    match &e.kind {
+        Kind::Lam(x, body) => t.function(x, body).0,
+        Kind::LetRec(f, function, _) => {
+            let f = t.binder(f);
+            let function = match &function.kind {
+                Kind::Lam(x, body) => t.function(x, body).0,
+                _ => (**function).clone(),
+            };
+            let itself = Box::new(var(&f));
+            term(Kind::LetRec(f, Box::new(function), itself))
+        }
+        _ => e.clone(),
+    }
 }

@@ -118,7 +118,8 @@ impl Evaluator {
             | Prim::Show(_)
             | Prim::Fail(_)
             | Prim::Trace(_)
-            | Prim::Progress(_) => true,
+            | Prim::Progress(_)
+            | Prim::Lift(_) => true,
             Prim::Add(ty)
             | Prim::Sub(ty)
             | Prim::Neg(ty)

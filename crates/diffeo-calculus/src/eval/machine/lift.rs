@@ -39,7 +39,6 @@ impl Machine {
         let Some((system, outer)) = lift.systems.split_first() else { return Ok(None) };
         let Some((source, values)) = self.opened(f) else { return Ok(None) };
         let Some(workspace) = &mut self.workspace else { return Ok(None) };
-        let before = workspace.globals.len();
         let made = match lift.what {
             Lifting::Lift => workspace.lifting(system, outer, source, values),
             Lifting::Lower => workspace.lowering(system, outer, source, values),
@@ -48,16 +47,22 @@ impl Machine {
         let Some((made, values)) = made else {
             return Ok(None);
         };
-        if workspace.globals.len() > before || workspace.has_pending() {
-            let program = workspace.program();
-            self.globals.resize_with(program.globals.len(), Default::default);
-            self.compiler.grow(program.clone());
-            self.program = program;
-        }
+        self.grow();
         let made_value = self.eval_global(made)?;
         match values {
             None => Ok(Some(made_value)),
             Some(environment) => self.apply_through(outer, &made_value, environment).map(Some),
+        }
+    }
+
+    /// Takes over what was added to the program.
+    fn grow(&mut self) {
+        let Some(workspace) = &mut self.workspace else { return };
+        if workspace.globals.len() > self.globals.len() || workspace.has_pending() {
+            let program = workspace.program();
+            self.globals.resize_with(program.globals.len(), Default::default);
+            self.compiler.grow(program.clone());
+            self.program = program;
         }
     }
 
@@ -70,10 +75,14 @@ impl Machine {
     ) -> Result<Value, RuntimeError> {
         let Some((system, outer)) = systems.split_first() else { return self.apply(f, x) };
         let value = self.apply_through(outer, f, x)?;
-        match engine::initial_state(system) {
+        let start = self.workspace.as_mut().and_then(|w| engine::start(w, system));
+        match start {
             None => Ok(value),
             // D{A → B} = D{A} → M D{B}: the computation is run, and what it bound is lost.
-            Some(state) => {
+            Some(start) => {
+                self.grow();
+                let start = self.eval_global(start)?;
+                let state = self.apply(&start, Value::Int(0))?;
                 let both = self.apply_through(outer, &value, state)?;
                 Ok(both.fields().first().cloned().unwrap_or(Value::Unit))
             }

@@ -131,10 +131,19 @@ pub(super) fn update_all(
     update(array, &indices, element, operations)
 }
 
-/// Concatenation.
-pub(super) fn append(cx: &mut Context<'_>, a: &Array, b: &Array) -> Result<Value, ErrorKind> {
-    cx.count(size(a) + size(b));
-    Array::append(a, b).map(Value::array)
+/// Concatenation: in place if nothing else refers to the first array.
+pub(super) fn append(cx: &mut Context<'_>, mut args: Values<Value>) -> Result<Value, ErrorKind> {
+    let (Some(Value::Array(b)), Some(Value::Array(mut a))) = (args.pop(), args.pop()) else {
+        return Err(ErrorKind::Internal { message: "an append to what is no array".into() });
+    };
+    cx.count(size(&b));
+    if let Some(elements) = Rc::get_mut(&mut a) {
+        if elements.grow(&b) {
+            return Ok(Value::Array(a));
+        }
+    }
+    cx.count(size(&a));
+    Array::append(&a, &b).map(Value::array)
 }
 
 /// The stable sorting permutation.

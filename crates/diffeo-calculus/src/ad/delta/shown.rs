@@ -1,0 +1,1 @@
+//! The Delta of a run.
