@@ -226,8 +226,8 @@ impl Operator<'_> {
         match self.engine {
             Engine::Taylor => {
                 let translated = self.lift(&system, f);
-                let arg = jet::from_jet(self.w, (k, r), self.s, x.clone());
-                jet::to_jet(self.w, (k, r), self.t, app(translated, arg))
+                let arg = jet::canonical::tuples(self.w, (k, r), self.s, x.clone());
+                jet::canonical::arrays(self.w, (k, r), self.t, app(translated, arg))
             }
             Engine::Dual | Engine::Delta(_) => self.nested_jet((k, r), f, x),
         }
@@ -238,7 +238,7 @@ impl Operator<'_> {
         let indices = crate::eval::derivative::multi_indices(k, r);
         let from = homomorphism::ty(self.w, &system, self.s);
         let taylor = self.w.binder("x", from);
-        let start = jet::from_jet(self.w, (k, r), self.s, x.clone());
+        let start = jet::canonical::tuples(self.w, (k, r), self.s, x.clone());
         let mut bindings = vec![(taylor.clone(), start)];
         // The variables t, and f at the polynomial in them.
         let variables = vec![Ty::Real; k as usize];
@@ -273,7 +273,7 @@ impl Operator<'_> {
             leaf: &|_, _, xs| tuple(vec![Ty::Real; xs.len()], xs.to_vec()),
         };
         let gathered = gather.apply(self.w, self.t, None, derivatives);
-        let value = jet::to_jet(self.w, (k, r), self.t, gathered);
+        let value = jet::canonical::arrays(self.w, (k, r), self.t, gathered);
         bind_all(bindings, value)
     }
 

@@ -209,13 +209,3 @@ fn fixed_exponent(count: usize, a: &Term, b: &Term) -> Term {
         .fold(truth(true), |rest, i| if_(is(Comparison::Eq, b, i), rest, truth(false)));
     if_(is(Comparison::Le, a, 0), varies_not, truth(false))
 }
-
-/// `J(T) → D_(k,R)(T)`
-pub(crate) fn from_jet(_w: &mut Workspace, _: (u32, u32), _ty: &Ty, _x: Term) -> Term {
-    todo!()
-}
-
-/// `D_(k,R)(T) → J(T)`
-pub(crate) fn to_jet(_w: &mut Workspace, _: (u32, u32), _ty: &Ty, _x: Term) -> Term {
-    todo!()
-}

@@ -29,6 +29,113 @@ pub(crate) fn with_derivative(
     t: &Ty,
     xs: &[Term],
 ) -> Term {
+    // Nothing is differentiated.
+    if k == 0 || r == 0 {
+        return app(xs[0].clone(), xs[2].clone());
+    }
+    let rule = Ty::fun(
+        Ty::tuple(vec![s.clone(), s.clone()]),
+        Ty::tuple(vec![t.clone(), t.clone()]),
+    );
+    let general = by_integration(w, (k, r), s, t, xs);
+    let simple = by_lower_order(w, (k, r), (s, t), &rule, xs);
+    let translated = homomorphism::ty(w, &System::Taylor { k, r }, &rule);
+    if_(homomorphism::captures(translated, xs[1].clone()), general, simple)
+}
+
+/// Component α is ∂^(α-eᵢ) of rule₂(x, ∂ᵢx), for which the rule itself, if it captured nothing, goes through
+/// `D_(k,R-1)`: a rule that is defined by its own derivative comes to an end.
+fn by_lower_order(
+    w: &mut Workspace,
+    (k, r): (u32, u32),
+    (s, t): (&Ty, &Ty),
+    rule: &Ty,
+    xs: &[Term],
+) -> Term {
+    let system = System::Taylor { k, r };
+    let lower = (r > 1).then_some(System::Taylor { k, r: r - 1 });
+    let (above, below) = (indices(&system), indices(&System::Taylor { k, r: r - 1 }));
+    let place = |of: &[Vec<u32>], alpha: &[u32]| of.iter().position(|a| a == alpha).unwrap_or(0);
+    let (wide, narrow) = (vec![Ty::Real; above.len()], vec![Ty::Real; below.len()]);
+    // x up to order R-1, differentiated by the variable i if one is given.
+    let shifted = |w: &mut Workspace, name: &str, i: Option<usize>| {
+        let family = Pointwise {
+            name,
+            shared: Ty::Unit,
+            inputs: vec![Some(system.clone())],
+            output: lower.clone(),
+            leaf: &|_, _, xs| {
+                let component = |alpha: &Vec<u32>| {
+                    let mut alpha = alpha.clone();
+                    i.iter().for_each(|i| alpha[*i] += 1);
+                    part(&wide, place(&above, &alpha), xs[0].clone())
+                };
+                tuple(narrow.clone(), below.iter().map(component).collect())
+            },
+        };
+        if homomorphism::inert(w, s) {
+            return xs[2].clone();
+        }
+        family.apply(w, s, None, vec![xs[2].clone()])
+    };
+    let f = homomorphism::lower_function(w, &system, rule, xs[1].clone());
+    let f = match &lower {
+        Some(lower) => homomorphism::lift_function(w, lower, rule, f),
+        None => f,
+    };
+    let at = |w: &mut Workspace, ty: &Ty| match &lower {
+        Some(lower) => homomorphism::ty(w, lower, ty),
+        None => ty.clone(),
+    };
+    let (ds, dt) = (at(w, s), at(w, t));
+    let both = Ty::tuple(vec![dt.clone(), dt.clone()]);
+    let rule = at(w, rule);
+    let function = w.binder("rule", rule);
+    let mut bindings = vec![(function.clone(), f)];
+    let mut slopes = Vec::new();
+    let mut value = unit();
+    for i in 0..k as usize {
+        let x = shifted(w, "truncated", None);
+        let dx = shifted(w, &format!("shifted {i}"), Some(i));
+        let pair = w.binder("p", both.clone());
+        let args = tuple(vec![ds.clone(), ds.clone()], vec![x, dx]);
+        bindings.push((pair.clone(), app(var(&function), args)));
+        value = proj(&both, 0, var(&pair));
+        slopes.push(proj(&both, 1, var(&pair)));
+    }
+    let assemble = Pointwise {
+        name: "assembled",
+        shared: Ty::Unit,
+        inputs: vec![lower.clone(); slopes.len() + 1],
+        output: Some(system.clone()),
+        leaf: &|_, _, xs| {
+            let component = |alpha: &Vec<u32>| match alpha.iter().position(|n| *n > 0) {
+                None => part(&narrow, 0, xs[0].clone()),
+                Some(i) => {
+                    let mut before = alpha.clone();
+                    before[i] -= 1;
+                    part(&narrow, place(&below, &before), xs[i + 1].clone())
+                }
+            };
+            tuple(wide.clone(), above.iter().map(component).collect())
+        },
+    };
+    let whole = if homomorphism::inert(w, t) {
+        value
+    } else {
+        let parts = std::iter::once(value).chain(slopes).collect();
+        assemble.apply(w, t, None, parts)
+    };
+    bind_all(bindings, whole)
+}
+
+fn by_integration(
+    w: &mut Workspace,
+    (k, r): (u32, u32),
+    s: &Ty,
+    t: &Ty,
+    xs: &[Term],
+) -> Term {
     let system = System::Taylor { k, r };
     let x = xs[2].clone();
     let (ds, dt) = (homomorphism::ty(w, &system, s), homomorphism::ty(w, &system, t));
