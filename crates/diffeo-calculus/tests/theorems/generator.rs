@@ -56,7 +56,7 @@ pub const MOST_OPERATIONS: u64 = 20_000;
 const MOST: f64 = 1e6;
 
 /// The largest size of a program: about how many forms it has that are no variables and literals.
-const MOST_FORMS: usize = 70;
+const MOST_FORMS: usize = 100;
 
 /// A program with a function `S → T` and values to differentiate it at.
 pub struct Case {
@@ -186,7 +186,13 @@ impl Generator<'_> {
     /// Makes the definitions, the last of which is the function; its types.
     fn main(&mut self) -> (Ty, Ty) {
         let size = self.choices.below(MOST_FORMS);
-        let (s, t) = (self.first_order_type(2), self.first_order_type(2));
+        // Most points have a Real on top, which every term can use.
+        let mut s = self.first_order_type(2);
+        let direct = s == Ty::Real || s.components().iter().flatten().any(|t| *t == Ty::Real);
+        if !direct && self.choices.below(4) > 0 {
+            s = Ty::tuple(vec![s, Ty::Real]);
+        }
+        let t = self.first_order_type(2);
         let mut rest = size;
         if self.features.globals {
             for _ in 0..self.choices.below(4) {

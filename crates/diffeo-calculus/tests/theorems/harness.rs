@@ -22,7 +22,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use std::cell::Cell;
 
 /// The most choices of a program.
-const MOST_CHOICES: usize = 400;
+const MOST_CHOICES: usize = 700;
 
 /// The operations that taking a derivative of a case may take.
 pub const MOST_OPERATIONS: u64 = 2_000_000;

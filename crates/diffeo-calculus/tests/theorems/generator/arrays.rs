@@ -12,10 +12,10 @@ impl Generator<'_> {
     /// An array of elements of this type.
     pub fn array(&mut self, element: &Ty, size: usize) -> Term {
         let ty = Ty::array(element.clone());
-        let mut kinds = vec!["literal", "literal", "build", "build", "map", "map"];
+        let mut kinds = vec!["literal", "build", "build", "map", "map", "map"];
         kinds.extend(["slice", "append", "update", "flatten"]);
         if self.features.polytypic {
-            kinds.extend(["polytypic", "polytypic"]);
+            kinds.extend(["polytypic"; 3]);
         }
         if *element == Ty::Real && self.features.polytypic {
             kinds.extend(["ravel", "elements"]);
@@ -125,9 +125,9 @@ impl Generator<'_> {
 
     /// `build (length xs) (λi. M(xs[i]))`
     fn map(&mut self, element: &Ty, size: usize) -> Term {
-        let from = match self.choices.flag() {
-            false => Ty::Real,
-            true => self.ty(1),
+        let from = match self.type_in_scope(|ty| matches!(ty, Ty::Array(_))) {
+            Some(Ty::Array(element)) => (*element).clone(),
+            _ => self.bound_type(),
         };
         let all = Ty::array(from.clone());
         let xs = self.term(&all, size / 2);
@@ -143,14 +143,15 @@ impl Generator<'_> {
 
     /// An operation at any first-order or vector type, if there is one.
     pub fn polytypic(&mut self, ty: &Ty, size: usize) -> Option<Term> {
-        let arrays = matches!(ty, Ty::Array(_));
-        if !self.features.polytypic || !first_order(ty) || !(arrays || self.choices.below(3) == 2) {
+        let often = matches!(ty, Ty::Array(_)) || is_vector(ty);
+        let chosen = self.choices.below(4) > if often { 1 } else { 2 };
+        if !self.features.polytypic || !first_order(ty) || !chosen {
             return None;
         }
-        let mut kinds = vec!["scale", "add", "zero"];
+        let mut kinds = vec!["add", "scale", "add", "scale", "add", "scale", "zero"];
         kinds.extend(self.features.arrays.then_some("unravel"));
         if is_vector(ty) {
-            kinds.extend(["sub", "neg", "unscale"]);
+            kinds.extend(["sub", "sub", "neg", "neg", "unscale"]);
             kinds.extend(self.features.arrays.then_some("sum"));
         }
         let kind = self.choices.pick(&kinds);

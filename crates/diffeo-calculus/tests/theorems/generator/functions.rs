@@ -162,7 +162,10 @@ impl Generator<'_> {
 
     /// `letrec go = λl. case l of Nil -> M | Cons(h, t) -> let r = go t in N in go L`: `foldr`.
     pub fn fold(&mut self, ty: &Ty, size: usize) -> Term {
-        let element = self.bound_type();
+        let element = match self.type_in_scope(|ty| matches!(ty, Ty::Data(LIST, _))) {
+            Some(Ty::Data(_, args)) => args[0].clone(),
+            _ => self.bound_type(),
+        };
         let list = list_ty(element.clone());
         let to = ty.clone();
         let (binder, go) = self.binder(&Ty::fun(list.clone(), to.clone()));

@@ -162,7 +162,7 @@ impl Generator<'_> {
     /// An operation that gives an Int, which is small.
     pub fn int(&mut self, size: usize) -> Term {
         let small = |n: Term| int2(IntOp::Rem, n, int(10));
-        let mut kinds = vec!["binary", "binary", "leaf"];
+        let mut kinds = vec!["binary", "binary", "binary"];
         if self.features.leaves {
             kinds.extend(["unary", "round"]);
         }
@@ -223,8 +223,7 @@ impl Generator<'_> {
                 length(element.clone(), self.term(&Ty::array(element), size))
             }
             "sum" => small(sum(Ty::Int, self.term(&Ty::array(Ty::Int), size))),
-            "index" => self.element_of(&Ty::Int, size),
-            _ => self.leaf(&Ty::Int),
+            _ => self.element_of(&Ty::Int, size),
         }
     }
 

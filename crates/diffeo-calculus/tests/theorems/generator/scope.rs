@@ -105,6 +105,20 @@ impl Generator<'_> {
         Some(found.swap_remove(a.min(b)).term)
     }
 
+    /// Usually the type of something in scope for which this holds, if there is one.
+    pub fn type_in_scope(&mut self, holds: impl Fn(&Ty) -> bool) -> Option<Ty> {
+        if self.choices.below(4) == 3 {
+            return None;
+        }
+        let mut found = self.in_scope();
+        found.retain(|entry| holds(&entry.ty));
+        if found.is_empty() {
+            return None;
+        }
+        let chosen = self.choices.below(found.len());
+        Some(found.swap_remove(chosen).ty)
+    }
+
     /// A call of a function in scope that gives this type, with arguments by `argument`.
     pub fn call_in_scope(
         &mut self,

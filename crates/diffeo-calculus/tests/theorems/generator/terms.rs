@@ -43,7 +43,8 @@ impl Generator<'_> {
         let f = self.features;
         let rest = size - 1;
         let mut forms = vec![Form::Leaf];
-        forms.extend([Form::Own; 5]);
+        // Programs are to compute something.
+        forms.extend([Form::Own; 12]);
         forms.extend([Form::Let; 4]);
         let repeat = self.steps < MOST_STEPS;
         let mut add = |condition: bool, new: &[Form]| {
@@ -244,8 +245,15 @@ impl Generator<'_> {
         term(Kind::Let(vec![(binder, value)], Box::new(body)))
     }
 
-    /// A case distinction over one of the variant types.
+    /// A case distinction over a variant type, if possible of something in scope.
     fn case(&mut self, ty: &Ty, size: usize) -> Term {
+        let variant = |ty: &Ty| matches!(ty, Ty::Data(data, _) if *data != LIST);
+        if let Some(scrutinised) = self.type_in_scope(variant) {
+            if let Ty::Data(data, args) = &scrutinised {
+                let scrutinee = self.term(&scrutinised, size / 4);
+                return self.case_of(ty, scrutinee, *data, args.clone(), size - size / 4);
+            }
+        }
         let data = self.choices.pick(&[MAYBE, SHAPE, TREE]);
         let args: Rc<[Ty]> = match data {
             SHAPE => Rc::new([]),
