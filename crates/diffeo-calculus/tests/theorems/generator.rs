@@ -3,8 +3,7 @@
 //! What comes in: the [`Features`] that programs may have, and two lists of numbers, one for the program and
 //! one for the values. What goes out: a [`Case`], or why there is none ([`Rejected`]: numbers or runs become
 //! too large). What always holds: the program lints; every number stands for a choice and 0 for the simplest
-//! one, as does the end of a list, so smaller lists make smaller programs and whoever shrinks the lists shrinks
-//! the program; it terminates; and without [`Features::partial`] it has a value.
+//! one, as does the end of a list, so smaller lists make smaller programs (`shrink.rs`); it terminates; and without [`Features::partial`] it has a value.
 //!
 //! How programs that stop are avoided: Ints stay small by remainders, arrays within arrays have rows of length
 //! `ROW`, indices are brought into range, loops and recursions make at most three steps, and operations
@@ -34,7 +33,7 @@ mod terms;
 mod types;
 mod values;
 
-pub use choices::Choices;
+pub use choices::{Choices, Trace};
 pub use features::Features;
 
 use crate::harness::{apply_main, code, machine, reals};
@@ -78,6 +77,8 @@ pub struct Case {
     pub cotangent: Value,
     /// The code of the error that the program stops with at the point ([`Features::partial`]).
     pub stops: Option<&'static str>,
+    /// The choices that made the program.
+    pub trace: Trace,
 }
 
 /// Why choices make no case.
@@ -105,7 +106,7 @@ impl Case {
             derivatives: 0,
         };
         let (s, t) = generator.main();
-        let globals = generator.globals;
+        let (globals, trace) = (generator.globals, generator.choices.into_trace());
         let main = GlobalId(globals.len() as u32 - 1);
         let program = Rc::new(Program { datas: types::datas(), globals, library: Vec::new() });
         let mut values = values::Values::new(values);
@@ -121,6 +122,7 @@ impl Case {
             value: Value::Unit,
             cotangent: Value::Unit,
             stops: None,
+            trace,
         };
         let mut machine = machine(&case, Kinks::Ignore, MOST_OPERATIONS);
         match apply_main(&mut machine, &case, case.point.clone()) {

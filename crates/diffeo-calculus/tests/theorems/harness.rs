@@ -11,6 +11,8 @@
 //! | `THEOREM_SEED` | other cases |
 
 use crate::generator::{Case, Features};
+use crate::shrink::shrink;
+use diffeo_calculus::eval::derivative::with_derivatives;
 use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError};
 use diffeo_calculus::leaves::{each_leaf, each_leaf_pair, map_leaves};
 use diffeo_calculus::prim::DiffOp;
@@ -20,6 +22,7 @@ use proptest::num::u16;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::Cell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// The most choices of a program.
 const MOST_CHOICES: usize = 700;
@@ -109,6 +112,9 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
+/// A counterexample to a property, made small: the case and what is wrong.
+pub type Counterexample = (Case, String);
+
 /// Checks a property on so many cases, those not counted that it skips.
 ///
 /// # Panics
@@ -119,11 +125,27 @@ pub fn check(
     cases: u32,
     property: impl Fn(&Case) -> Result<(), Failure>,
 ) {
+    if let Some((case, message)) = counterexample(name, features, cases, property) {
+        panic!("{name} does not hold: {message}\n\n{case}");
+    }
+}
+
+/// The smallest case that was found for which a property is wrong.
+///
+/// # Panics
+/// If the property skips most cases; if it panics.
+pub fn counterexample(
+    name: &str,
+    features: Features,
+    cases: u32,
+    property: impl Fn(&Case) -> Result<(), Failure>,
+) -> Option<Counterexample> {
     let cases = variable("THEOREM_CASES").map_or(cases, |n| n as u32);
     let config = Config {
         cases,
         max_global_rejects: cases,
-        max_shrink_iters: 20_000,
+        // Choices are shrunk by what they mean.
+        max_shrink_iters: 0,
         failure_persistence: None,
         ..Config::default()
     };
@@ -138,17 +160,23 @@ pub fn check(
             Err(Failure::Wrong(message)) => Err(TestCaseError::fail(message)),
         }
     });
-    match result {
-        Ok(()) => {}
+    let (why, first) = match result {
+        Ok(()) => return None,
         Err(TestError::Abort(why)) => panic!("{name}: {why}: most cases say nothing"),
-        Err(TestError::Fail(why, (program, values))) => {
-            let case = match Case::new(features, &program, &values) {
-                Ok(case) => case.to_string(),
-                Err(why) => format!("{why:?}"),
-            };
-            panic!("{name} does not hold: {why}\n\n{case}\nchoices {program:?}, {values:?}");
-        }
-    }
+        Err(TestError::Fail(why, first)) => (why, first),
+    };
+    let shrunk = shrink(first.clone(), |program, values| {
+        let tried = catch_unwind(AssertUnwindSafe(|| {
+            let case = Case::new(features, program, values).ok()?;
+            match property(&case) {
+                Err(Failure::Wrong(message)) => Some((case, message)),
+                Err(Failure::Skip(_)) | Ok(()) => None,
+            }
+        }));
+        tried.unwrap_or(None)
+    });
+    // What panics is not shrunk.
+    Some(shrunk.unwrap_or_else(|| panic!("{name} does not hold: {why}\nchoices {first:?}")))
 }
 
 // Runs
@@ -221,6 +249,23 @@ pub fn with_reals(value: &Value, mut f: impl FnMut(f64) -> f64) -> Value {
 pub fn moved(x: &Value, h: f64, v: &Value) -> Value {
     let mut steps = reals(v).into_iter();
     with_reals(x, |x| x + h * steps.next().unwrap_or(0.0))
+}
+
+/// The value of `J(S)` for `jet`: each Real with its derivatives from values of the same shape.
+///
+/// # Errors
+/// None for values of one shape.
+pub fn jets(point: &Value, derivatives: &[&Value]) -> Result<Value, Failure> {
+    let all: Vec<Vec<f64>> =
+        std::iter::once(&point).chain(derivatives).map(|value| reals(value)).collect();
+    // Numbers in place of the Reals tell which ones they are, in whatever order they come.
+    let mut count = 0.0;
+    let numbered = with_reals(point, |_| {
+        count += 1.0;
+        count - 1.0
+    });
+    let of = &mut |number: f64| all.iter().map(|reals| reals[number as usize]).collect();
+    with_derivatives(&numbered, all.len(), of).map_err(|kind| kind.message().into())
 }
 
 /// The sum of the products of the Reals of two values of one shape.

@@ -26,5 +26,6 @@ mod generator;
 mod harness;
 mod modes;
 mod programs;
+mod shrink;
 #[path = "../support/mod.rs"]
 mod support;

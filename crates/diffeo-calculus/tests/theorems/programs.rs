@@ -2,7 +2,9 @@
 
 use crate::generator::{Case, Features};
 use crate::harness::MOST_OPERATIONS;
-use crate::harness::{apply_main, check, close_values, derivative, machine, reals, Failure};
+use crate::harness::{
+    apply_main, check, close_values, counterexample, derivative, machine, reals, Failure,
+};
 use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::{alpha_eq_programs, lint, parse, print};
@@ -131,4 +133,28 @@ fn statistics(case: &Case, all: &mut Statistics) -> Result<(), Failure> {
         *all.forms.entry(form).or_insert(0) += 1;
     }
     Ok(())
+}
+
+#[test]
+fn counterexamples_are_small() {
+    let with = |all: &'static [&'static str]| {
+        let property = move |case: &Case| {
+            let text = print(&case.program);
+            match all.iter().all(|form| text.contains(form)) {
+                true => Err(Failure::Wrong(format!("it has {all:?}"))),
+                false => Ok(()),
+            }
+        };
+        let name = all.join(" ");
+        let (case, _) = counterexample(&name, Features::all(), 5_000, property).expect("one");
+        let (_, size) = forms(&print(&case.program));
+        assert!(size <= 12 + 4 * all.len(), "{name}: {size} forms in\n{case}");
+    };
+    with(&["#vjp"]);
+    with(&["#jet"]);
+    with(&["#real.tanh"]);
+    with(&["letrec", "#index"]);
+    with(&["while", "#jvp"]);
+    with(&["#update", "#checkpoint"]);
+    with(&["Tree", "#rd", "for"]);
 }

@@ -2,7 +2,7 @@
 //! one type are in the other files.
 
 use super::types::{datas, has_rows, LIST, MAYBE, ROW, SHAPE, TREE};
-use super::Generator;
+use super::{Choices, Generator};
 use crate::support::{
     app, array, boolean, cons, fail, if_, int, nil, prim, proj, real, term, text, tuple, unit,
 };
@@ -18,6 +18,9 @@ const MOST_STEPS: usize = 40;
 /// The forms that any type has.
 #[derive(Clone, Copy)]
 enum Form {
+    /// The simplest there is, without further choices.
+    Simplest,
+    /// A variable or literal.
     Leaf,
     /// What belongs to the type.
     Own,
@@ -37,21 +40,27 @@ enum Form {
 impl Generator<'_> {
     /// A term of this type with about so many forms in it.
     pub fn term(&mut self, ty: &Ty, size: usize) -> Term {
+        let start = self.choices.made();
+        let term = self.term_of_form(ty, size);
+        self.choices.term_since(start);
+        term
+    }
+
+    /// The forms that a term of this size may have, beside leaves.
+    fn forms(&self, size: usize) -> Vec<Form> {
         if size == 0 {
-            return self.leaf(ty);
+            return Vec::new();
         }
         let f = self.features;
-        let rest = size - 1;
-        let mut forms = vec![Form::Leaf];
         // Programs are to compute something.
-        forms.extend([Form::Own; 12]);
-        forms.extend([Form::Let; 4]);
+        let mut forms = vec![Form::Own; 12];
         let repeat = self.steps < MOST_STEPS;
         let mut add = |condition: bool, new: &[Form]| {
             if condition {
                 forms.extend(new);
             }
         };
+        add(true, &[Form::Let; 4]);
         add(true, &[Form::Component]);
         add(f.conditionals, &[Form::If]);
         add(f.variants, &[Form::Case]);
@@ -62,7 +71,20 @@ impl Generator<'_> {
         add(f.loops && repeat, &[Form::Loop]);
         add(f.rd || f.derivatives || f.stop_gradient, &[Form::Derivative]);
         add(f.partial, &[Form::Fail]);
-        match self.choices.pick(&forms) {
+        forms
+    }
+
+    fn term_of_form(&mut self, ty: &Ty, size: usize) -> Term {
+        let f = self.features;
+        let rest = size.saturating_sub(1);
+        let forms = self.forms(size);
+        let form = match self.choices.form(forms.len()) {
+            0 => Form::Simplest,
+            1 => Form::Leaf,
+            form => forms[form - 2],
+        };
+        match form {
+            Form::Simplest => self.simplest(ty),
             Form::Leaf => self.leaf(ty),
             Form::Own => self.own(ty, rest),
             Form::Let => self.let_form(ty, rest),
@@ -111,7 +133,15 @@ impl Generator<'_> {
         app(function, self.term(&from, size / 2))
     }
 
-    /// A variable, or else the simplest term there is.
+    /// The leaf of the simplest choices.
+    fn simplest(&mut self, ty: &Ty) -> Term {
+        let choices = std::mem::replace(&mut self.choices, Choices::new(&[]));
+        let term = self.leaf(ty);
+        self.choices = choices;
+        term
+    }
+
+    /// A variable or a literal, or a small term of them.
     pub fn leaf(&mut self, ty: &Ty) -> Term {
         if self.choices.below(8) < 7 {
             if let Some(x) = self.variable(ty, false) {
