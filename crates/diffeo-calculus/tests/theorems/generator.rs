@@ -49,7 +49,7 @@ use std::fmt;
 use std::rc::Rc;
 
 /// The operations that one run of a program may take.
-pub const MOST_OPERATIONS: u64 = 20_000;
+pub const MOST_OPERATIONS: u64 = 10_000;
 
 /// The largest absolute value in a point's result.
 const MOST: f64 = 1e6;
@@ -125,7 +125,11 @@ impl Case {
             trace,
         };
         let mut machine = machine(&case, Kinks::Ignore, MOST_OPERATIONS);
-        match apply_main(&mut machine, &case, case.point.clone()) {
+        let result = apply_main(&mut machine, &case, case.point.clone());
+        if machine.operations() > MOST_OPERATIONS {
+            return Err(Rejected::Long);
+        }
+        match result {
             Ok(value) => {
                 if !reals(&value).iter().all(|x| x.abs() < MOST) {
                     return Err(Rejected::Large);
@@ -194,14 +198,21 @@ impl Generator<'_> {
         if !direct && self.choices.below(4) > 0 {
             s = Ty::tuple(vec![s, Ty::Real]);
         }
-        let t = self.first_order_type(2);
         let mut rest = size;
         if self.features.globals {
-            for _ in 0..self.choices.below(4) {
+            for _ in 0..3 {
+                let start = self.choices.made();
+                if self.choices.below(8) < 3 {
+                    break;
+                }
                 rest -= rest / 4;
                 self.helper(rest / 3);
+                self.choices.helper_since(start);
             }
         }
+        let start = self.choices.made();
+        let t = self.first_order_type(2);
+        self.choices.result_since(start);
         let body = self.lam(&s, |g, _| g.term(&t, rest));
         self.define("main", Ty::fun(s.clone(), t.clone()), body);
         (s, t)

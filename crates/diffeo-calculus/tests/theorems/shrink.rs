@@ -10,6 +10,9 @@ use std::ops::Range;
 /// How many programs are tried.
 const MOST_TRIES: usize = 20_000;
 
+/// How many parts of a term are tried in its place.
+const MOST_PARTS: usize = 20;
+
 /// Tries smaller choices for the program and then for the values, as long as it finds any for which `wrong`
 /// gives something; none if it gives nothing for the first ones.
 pub fn shrink(
@@ -54,55 +57,100 @@ impl<F: Fn(&[u16], &[u16]) -> Option<Counterexample>> Search<F> {
         true
     }
 
-    /// Tries all ways once, the greatest steps first; whether any did.
+    /// Tries all ways once, those that lead furthest first; whether any did.
     fn round(&mut self) -> bool {
         let before = self.list();
-        // The simplest term in place of a term, or a part of it.
+        self.simplest_terms();
+        self.fewer_definitions();
+        self.part_for_program();
+        self.fewer_choices();
+        self.smaller_numbers();
+        self.parts_for_wholes();
+        self.list() != before
+    }
+
+    /// The simplest term in place of each term.
+    fn simplest_terms(&mut self) {
         let mut place = 0;
         while let Some(whole) = self.term(place) {
-            let replaced =
-                |by: &[u16], list: &[u16]| [&list[..whole.start], by, &list[whole.end..]].concat();
-            let list = self.best.0.trace.list.clone();
-            let mut done = self.keep(replaced(&[0], &list));
-            let parts = self.best.0.trace.terms.clone();
-            let inside = |part: &&Range<usize>| {
-                **part != whole && part.start >= whole.start && part.end <= whole.end
-            };
-            let parts: Vec<Range<usize>> = parts.iter().rev().filter(inside).cloned().collect();
-            for part in parts.into_iter().take(40) {
-                done = done || self.keep(replaced(&list[part], &list));
-            }
-            if !done {
+            if !self.replace(&whole, &[0]) {
                 place += 1;
             }
         }
-        // Runs of choices left out.
+    }
+
+    /// Further definitions left out.
+    fn fewer_definitions(&mut self) {
+        let mut place = 0;
+        while let Some(helper) = self.best.0.trace.helpers.get(place).cloned() {
+            if !self.replace(&helper, &[]) {
+                place += 1;
+            }
+        }
+    }
+
+    /// A part as the whole program, which then gives a Real.
+    fn part_for_program(&mut self) {
+        let mut place = 1;
+        while let Some(part) = self.term(place) {
+            let trace = self.best.0.trace.clone();
+            let result = trace.result.start;
+            let first = trace.helpers.first().map_or(result, |helper| helper.start);
+            let mut with = |start: &[u16]| {
+                let list = [start, &[0], &trace.list[part.clone()]].concat();
+                self.keep(list)
+            };
+            // Without further definitions, with them.
+            let none = [&trace.list[..first], &[0]].concat();
+            place = if with(&none) || with(&trace.list[..result]) { 1 } else { place + 1 };
+        }
+    }
+
+    /// Each term replaced by a part of it.
+    fn parts_for_wholes(&mut self) {
+        let mut place = 0;
+        while let Some(whole) = self.term(place) {
+            let inside = |part: &&Range<usize>| {
+                **part != whole && part.start >= whole.start && part.end <= whole.end
+            };
+            let terms = &self.best.0.trace.terms;
+            let parts: Vec<Range<usize>> =
+                terms.iter().rev().filter(inside).take(MOST_PARTS).cloned().collect();
+            let list = self.best.0.trace.list.clone();
+            if !parts.into_iter().any(|part| self.replace(&whole, &list[part])) {
+                place += 1;
+            }
+        }
+    }
+
+    /// Runs of choices left out.
+    fn fewer_choices(&mut self) {
         for length in [8, 4, 2, 1] {
             let mut start = 0;
             while start + length <= self.best.0.trace.list.len() {
-                let mut list = self.best.0.trace.list.clone();
-                list.drain(start..start + length);
-                if !self.keep(list) {
+                if !self.replace(&(start..start + length), &[]) {
                     start += 1;
                 }
             }
         }
-        // Smaller numbers.
+    }
+
+    /// Each number made smaller.
+    fn smaller_numbers(&mut self) {
         let mut at = 0;
-        while at < self.best.0.trace.list.len() {
-            let number = self.best.0.trace.list[at];
+        while let Some(number) = self.best.0.trace.list.get(at).copied() {
             let smaller = [0, number / 2, number - number / 8, number.saturating_sub(1)];
-            let lower = |by: u16, list: &[u16]| {
-                let mut list = list.to_vec();
-                list[at] = by;
-                list
-            };
-            let list = self.best.0.trace.list.clone();
-            if !smaller.into_iter().any(|by| self.keep(lower(by, &list))) {
+            if !smaller.into_iter().any(|by| self.replace(&(at..at + 1), &[by])) {
                 at += 1;
             }
         }
-        self.list() != before
+    }
+
+    /// Puts these choices in place of others, if that is smaller and still wrong.
+    fn replace(&mut self, place: &Range<usize>, by: &[u16]) -> bool {
+        let list = &self.best.0.trace.list;
+        let list = [&list[..place.start], by, &list[place.end..]].concat();
+        self.keep(list)
     }
 
     /// The choices of the term at this place, wholes before parts.

@@ -28,7 +28,10 @@ impl Generator<'_> {
         }
         match self.choices.pick(&kinds) {
             "build" => {
-                let count = self.count(size / 4);
+                let count = match self.features.partial && self.choices.below(8) == 7 {
+                    true => self.term(&Ty::Int, size / 4),
+                    false => self.count(size / 4),
+                };
                 self.build_of(element, count, size - size / 4)
             }
             "map" => self.map(element, size),

@@ -17,6 +17,10 @@ pub struct Trace {
     pub list: Vec<u16>,
     /// Those of each term, parts before wholes.
     pub terms: Vec<Range<usize>>,
+    /// Those of further definitions, which can be left out.
+    pub helpers: Vec<Range<usize>>,
+    /// Those of the type of the whole program; its term comes next and last.
+    pub result: Range<usize>,
 }
 
 impl<'c> Choices<'c> {
@@ -38,6 +42,16 @@ impl<'c> Choices<'c> {
     /// Writes down that the choices from `start` on made a term.
     pub fn term_since(&mut self, start: usize) {
         self.trace.terms.push(start..self.made());
+    }
+
+    /// Writes down that the choices from `start` on made a further definition.
+    pub fn helper_since(&mut self, start: usize) {
+        self.trace.helpers.push(start..self.made());
+    }
+
+    /// Writes down that the choices from `start` on made the type of the whole program.
+    pub fn result_since(&mut self, start: usize) {
+        self.trace.result = start..self.made();
     }
 
     /// The next number, as `f` has it.

@@ -11,7 +11,7 @@ pub struct Features {
     pub variants: bool,
     /// `List[a]`, with recursion over it as in `foldr`.
     pub lists: bool,
-    /// Arrays; they bring the `if`s that keep indices in range.
+    /// Arrays; they bring Ints, and the `if`s that keep indices in range.
     pub arrays: bool,
     /// The operations at every first-order or vector type: `add`, `scale`, `inner`, `ravel`, …
     pub polytypic: bool,
@@ -20,7 +20,7 @@ pub struct Features {
     pub functions: bool,
     /// `letrec` and mutually recursive definitions.
     pub recursion: bool,
-    /// Loops, counted and conditional.
+    /// Loops, counted and conditional; they bring Ints.
     pub loops: bool,
     /// `if`, on comparisons of Reals and all other truth values there are.
     pub conditionals: bool,
@@ -34,9 +34,12 @@ pub struct Features {
     pub kinky: bool,
     /// Operations beyond `+ - * neg sin cos exp` and a few more that every text book has.
     pub special: bool,
+    /// `trace` and `progress`.
+    pub effects: bool,
     /// Further definitions.
     pub globals: bool,
-    /// Programs that may stop: indices out of range, `fail`, sizes that differ, Int division by zero.
+    /// Programs that may stop: indices out of range, `fail`, sizes that differ, negative counts, Int division
+    /// by zero; or that may be without end, and are left out if they are.
     pub partial: bool,
 }
 
@@ -58,6 +61,7 @@ impl Features {
         stop_gradient: false,
         kinky: false,
         special: true,
+        effects: false,
         globals: false,
         partial: false,
     };
@@ -104,6 +108,7 @@ impl Features {
             stop_gradient: false,
             kinky: true,
             special: true,
+            effects: true,
             globals: true,
             partial: false,
         }

@@ -28,11 +28,10 @@ impl Generator<'_> {
                 let first = Ty::fun(from.clone(), middle.clone());
                 let second = Ty::fun(middle.clone(), to.clone());
                 let f = self.term(&first, size / 2);
-                let f = self.bind(&first, f, false, |g, f| {
+                self.bind(&first, f, false, |g, f| {
                     let h = g.term(&second, size / 2);
                     g.bind(&second, h, false, |g, h| g.lam(from, |_, x| app(h, app(f, x))))
-                });
-                f
+                })
             }
             // One that a function gives.
             4 => {

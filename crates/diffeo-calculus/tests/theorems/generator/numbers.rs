@@ -3,8 +3,11 @@
 
 use super::types::MAYBE;
 use super::Generator;
-use crate::support::{add, if_, ilt, index, int, int2, length, mul, prim, real, real1, real2, sum};
-use diffeo_calculus::prim::{IntOp, Prim, RealOp, Rounding};
+use crate::support::{
+    add, if_, ilt, index, int, int2, length, mul, prim, real, real1, real2, sizes, sum,
+};
+use diffeo_base::Name;
+use diffeo_calculus::prim::{IntOp, Prim, RealOp, Rounding, Shape, SizePattern, SizeRef};
 use diffeo_calculus::term::Term;
 use diffeo_calculus::Ty;
 
@@ -58,8 +61,8 @@ impl Generator<'_> {
     /// An operation that gives a Real.
     pub fn real(&mut self, size: usize) -> Term {
         let f = self.features;
-        let mut kinds = vec!["binary", "binary", "binary", "binary", "unary", "unary", "power"];
-        kinds.extend(f.leaves.then_some("int"));
+        let mut kinds = vec!["binary", "binary", "binary", "binary", "unary", "unary"];
+        kinds.extend(f.leaves.then_some(["power", "int"]).into_iter().flatten());
         kinds.extend(f.arrays.then_some(["index", "index", "sum"]).into_iter().flatten());
         kinds.extend(f.polytypic.then_some("inner"));
         kinds.extend(f.kinky.then_some("kinky"));
@@ -167,7 +170,7 @@ impl Generator<'_> {
             kinds.extend(["unary", "round"]);
         }
         if self.features.arrays {
-            kinds.extend(["length", "sum", "index"]);
+            kinds.extend(["length", "sizes", "sum", "index"]);
         }
         match self.choices.pick(&kinds) {
             "binary" => {
@@ -221,6 +224,16 @@ impl Generator<'_> {
             "length" => {
                 let element = self.ty(1);
                 length(element.clone(), self.term(&Ty::array(element), size))
+            }
+            "sizes" => {
+                let pattern = SizePattern {
+                    names: vec![Name::new("n")],
+                    given: 0,
+                    shape: Shape::Array(SizeRef::Name(0), Box::new(Shape::Any)),
+                };
+                let ty = Ty::array(self.ty(1));
+                let value = self.term(&ty, size);
+                sizes(pattern, ty, value, Vec::new())
             }
             "sum" => small(sum(Ty::Int, self.term(&Ty::array(Ty::Int), size))),
             _ => self.element_of(&Ty::Int, size),

@@ -1,7 +1,7 @@
 //! Terms of every type: variables, `let`, `if`, `case`, calls, tuples, variants. The forms that belong to
 //! one type are in the other files.
 
-use super::types::{datas, has_rows, LIST, MAYBE, ROW, SHAPE, TREE};
+use super::types::{datas, first_order, has_rows, LIST, MAYBE, ROW, SHAPE, TREE};
 use super::{Choices, Generator};
 use crate::support::{
     app, array, boolean, cons, fail, if_, int, nil, prim, proj, real, term, text, tuple, unit,
@@ -34,6 +34,7 @@ enum Form {
     Fold,
     Loop,
     Derivative,
+    Effect,
     Fail,
 }
 
@@ -70,6 +71,7 @@ impl Generator<'_> {
         add(f.lists && repeat, &[Form::Fold]);
         add(f.loops && repeat, &[Form::Loop]);
         add(f.rd || f.derivatives || f.stop_gradient, &[Form::Derivative]);
+        add(f.effects, &[Form::Effect]);
         add(f.partial, &[Form::Fail]);
         forms
     }
@@ -119,6 +121,15 @@ impl Generator<'_> {
                 Some(term) => term,
                 None => self.own(ty, rest),
             },
+            Form::Effect => {
+                let label = self.leaf(&Ty::String);
+                if first_order(ty) && !self.choices.flag() {
+                    return prim(Prim::Trace(ty.clone()), vec![label, self.term(ty, rest)]);
+                }
+                let (step, x) = (self.leaf(&Ty::Int), self.term(&Ty::Real, rest / 2));
+                let args = vec![label, step, x, self.term(ty, rest / 2)];
+                prim(Prim::Progress(ty.clone()), args)
+            }
             Form::Fail => {
                 let condition = self.condition(rest / 2);
                 if_(condition, self.term(ty, rest / 2), fail(ty.clone(), "stopped"))
