@@ -7,7 +7,7 @@
 //!
 //! How programs that stop are avoided: Ints stay small by remainders, arrays within arrays have rows of length
 //! `ROW`, indices are brought into range, loops and recursions make at most three steps, and operations
-//! on Reals get operands inside their domains.
+//! on Reals get operands inside their domains. And trees do not grow twofold in what is repeated.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -50,6 +50,9 @@ use std::rc::Rc;
 
 /// The operations that one run of a program may take.
 pub const MOST_OPERATIONS: u64 = 10_000;
+
+/// The most parts of a point's result: data may be shared many times over.
+const MOST_PARTS: usize = 2_000;
 
 /// The largest absolute value in a point's result.
 const MOST: f64 = 1e6;
@@ -103,6 +106,7 @@ impl Case {
             scope: Vec::new(),
             globals: Vec::new(),
             steps: 1,
+            lambdas: 0,
             derivatives: 0,
         };
         let (s, t) = generator.main();
@@ -131,7 +135,8 @@ impl Case {
         }
         match result {
             Ok(value) => {
-                if !reals(&value).iter().all(|x| x.abs() < MOST) {
+                let small = values::is_small(&value, MOST_PARTS);
+                if !small || !reals(&value).iter().all(|x| x.abs() < MOST) {
                     return Err(Rejected::Large);
                 }
                 case.cotangent = values.direction(&value);
@@ -184,6 +189,8 @@ struct Generator<'c> {
     globals: Vec<Global>,
     /// How often the term being made is run at most in one call of the function around it.
     steps: usize,
+    /// How many functions are around the term being made.
+    lambdas: usize,
     /// How many derivative terms are around the term being made.
     derivatives: usize,
 }

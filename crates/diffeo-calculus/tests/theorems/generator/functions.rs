@@ -14,7 +14,9 @@ impl Generator<'_> {
     /// `λx:from. body(x)`, with `x` in scope of the body.
     pub fn lam(&mut self, from: &Ty, body: impl FnOnce(&mut Self, Term) -> Term) -> Term {
         let (binder, x) = self.binder(from);
+        self.lambdas += 1;
         let body = self.with(from, &x, false, |g| body(g, x.clone()));
+        self.lambdas -= 1;
         term(Kind::Lam(binder, Box::new(body)))
     }
 

@@ -244,7 +244,11 @@ impl Generator<'_> {
         let tag = if self.choices.below(5) == 0 { 0 } else { last };
         let fields = decl.fields(tag, args);
         let each = size / fields.len().max(1);
-        let fields = fields.iter().map(|field| self.term(field, each)).collect();
+        let mut fields: Vec<Term> = fields.iter().map(|field| self.term(field, each)).collect();
+        // The body of `main` has one function around it.
+        if data == TREE && tag == last && (self.steps > 1 || self.lambdas > 1) {
+            fields[2] = term(Kind::Con(data, args.clone(), 0, Vec::new()));
+        }
         term(Kind::Con(data, args.clone(), tag, fields))
     }
 

@@ -22,6 +22,23 @@ pub fn real_at(count: u32, choice: u16) -> f64 {
     }
 }
 
+/// Whether a value has at most so many parts.
+pub fn is_small(value: &Value, most: usize) -> bool {
+    let mut pending = vec![value.clone()];
+    let mut seen = 0;
+    while let Some(value) = pending.pop() {
+        seen += 1;
+        if seen + pending.len() > most {
+            return false;
+        }
+        pending.extend_from_slice(value.fields());
+        if let Value::Array(array) = &value {
+            pending.extend(array.iter().take(most));
+        }
+    }
+    true
+}
+
 impl<'c> Values<'c> {
     /// Values by these choices.
     pub fn new(list: &'c [u16]) -> Values<'c> {
