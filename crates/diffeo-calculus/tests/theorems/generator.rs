@@ -112,7 +112,11 @@ impl Case {
         let (s, t) = generator.main();
         let (globals, trace) = (generator.globals, generator.choices.into_trace());
         let main = GlobalId(globals.len() as u32 - 1);
-        let program = Rc::new(Program { datas: types::datas(), globals, library: Vec::new() });
+        let program = Rc::new(Program {
+            datas: types::datas(),
+            globals: globals.into_iter().map(Rc::new).collect(),
+            library: Vec::new(),
+        });
         let mut values = values::Values::new(values);
         let point = values.of(&s);
         let tangent = values.direction(&point);
