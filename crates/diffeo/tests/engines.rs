@@ -51,7 +51,8 @@ fn filled(like: &Value, seed: &mut u64) -> Value {
 }
 
 fn evaluate(session: &Session, entry: &Entry, arg: Option<Value>, engine: Engine) -> Result<Value, String> {
-    let run = session.run_on(entry, arg, Options::default(), engine);
+    let limits = diffeo::Limits::after(std::time::Duration::from_secs(10));
+    let run = session.run_on(entry, arg, Options { limits, ..Options::default() }, engine);
     run.result.map_err(|d| format!("{engine:?}: {}: {}", d.code, d.message))
 }
 

@@ -190,7 +190,7 @@ pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term
     prim(Prim::Lift(Rc::new(lift)), vec![f])
 }
 
-/// Whether a function value, translated or not, has an environment.
+/// Whether there are numbers in the environment of a function value, translated or not.
 pub(crate) fn captures(from: Ty, f: Term) -> Term {
     let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
     prim(Prim::Lift(Rc::new(lift)), vec![f])
@@ -524,7 +524,8 @@ impl Translator<'_> {
             DiffOp::StopGradient => {
                 let x = self.term(&es[0]);
                 let x = self.primal(s, x);
-                self.lift(s, x).kind
+                let stopped = stopped(d, x);
+                self.lift(s, stopped).kind
             }
             DiffOp::Checkpoint => {
                 let f = self.boxed(&es[0]);
@@ -601,6 +602,11 @@ impl Translator<'_> {
         };
         bind(pair, value, app(sum, tuple(vec![dt.clone(), dt], parts)))
     }
+}
+
+/// `stop_gradient` of a primal, for the systems that the term goes through later.
+pub(crate) fn stopped(d: &Diff, primal: Term) -> Term {
+    term(Kind::Diff(d.clone(), vec![primal]))
 }
 
 /// Whether all values of the type have the same shape.

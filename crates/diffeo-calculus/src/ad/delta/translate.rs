@@ -679,6 +679,7 @@ impl Translator<'_> {
             DiffOp::StopGradient => {
                 let x = self.term(&es[0], block);
                 let x = homomorphism::primal(self.w, self.system, s, x.term);
+                let x = homomorphism::stopped(d, x);
                 let x = self.let_(block, "x", s.clone(), x).term;
                 let lifted = homomorphism::lift(self.w, self.system, s, None, x);
                 let ty = self.ty(s);
