@@ -131,6 +131,25 @@ pub(crate) fn primal(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Ter
     family.apply(w, a, None, vec![x])
 }
 
+/// D{A} → D{A}: the same, but that no number varies; function values stay what they are.
+fn stop(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
+    let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
+    let family = Pointwise {
+        name: "stop",
+        shared,
+        inputs: vec![Some(system.clone())],
+        output: Some(system.clone()),
+        leaf: &|w, zero, xs| {
+            let number = numbers::primal(w, system, xs[0].clone());
+            numbers::constant(w, system, Some(zero), number)
+        },
+    };
+    if inert(w, a) {
+        return x;
+    }
+    family.apply(w, a, zero, vec![x])
+}
+
 /// Whether values of the type are their own translations.
 pub(crate) fn inert(w: &Workspace, a: &Ty) -> bool {
     let program = w.declarations();
@@ -328,6 +347,12 @@ impl Translator<'_> {
         let at = |t: Term| Term::new(t.kind, e.span);
         match p {
             // D{op}: in the room of the system
+            Prim::Real(op) if numbers::by_calls(self.system) => {
+                at(numbers::operation(self.w, self.system, *op, args))
+            }
+            Prim::PowInt if numbers::by_calls(self.system) => {
+                at(numbers::power(self.w, self.system, &args))
+            }
             Prim::Real(op) => {
                 let types = vec![Ty::Real; args.len()];
                 self.named(args, &types, |t, xs| at(numbers::operation(t.w, t.system, *op, xs)))
@@ -472,8 +497,7 @@ impl Translator<'_> {
             // The identity whose derivative is zero.
             DiffOp::StopGradient => {
                 let x = self.term(&es[0]);
-                let x = self.primal(s, x);
-                self.lift(s, x).kind
+                stop(self.w, self.system, s, self.zero.clone(), x).kind
             }
             DiffOp::Checkpoint => {
                 let f = self.boxed(&es[0]);

@@ -13,6 +13,8 @@ pub mod canonical;
 pub mod faa_di_bruno;
 mod partials;
 mod rule;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use rule::with_derivative;
 
@@ -61,10 +63,15 @@ fn padded(count: usize, r: Term) -> Term {
     tuple(vec![Ty::Real; count], components)
 }
 
+/// Whether operations stand in their place: as in the paper's examples for (1,1), where they are no longer
+/// than a call.
+pub(crate) fn in_place(k: u32, r: u32) -> bool {
+    (k, r) == (1, 1)
+}
+
 /// `D_(k,R)(op(t₁, …, tₙ)) = case D(t₁) of ⟨x¹_α⟩_α → … → ⟨D^α op⟩_α`
 pub(crate) fn operation(w: &mut Workspace, (k, r): (u32, u32), op: RealOp, xs: &[Term]) -> Term {
-    // As in the paper's examples, (1,1) stands in its place; it is no longer than a call.
-    expanded(w, &System::Taylor { k, r }, op, xs, (k, r) == (1, 1))
+    expanded(w, &System::Taylor { k, r }, op, xs, in_place(k, r))
 }
 
 /// `D_(2,2)′(op(t₁, …, tₙ))`: the same, without the components that it does not have.

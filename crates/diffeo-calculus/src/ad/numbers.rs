@@ -66,7 +66,17 @@ pub(crate) fn tangent(w: &mut Workspace, system: &System, x: Term) -> Term {
     }
 }
 
-/// `D{op}` at arguments that may be mentioned several times.
+/// Whether operations mention each argument once, being calls of definitions.
+pub(crate) fn by_calls(system: &System) -> bool {
+    match system {
+        System::Taylor { k, r } => !jet::in_place(*k, *r),
+        System::Forward | System::Mixed | System::Vector(_) | System::Naive | System::Delta(_) => {
+            false
+        }
+    }
+}
+
+/// `D{op}` at arguments that may be mentioned several times, but see [`by_calls`].
 pub(crate) fn operation(w: &mut Workspace, system: &System, op: RealOp, xs: Vec<Term>) -> Term {
     match system {
         System::Forward => dual::operation(w, op, &xs),

@@ -288,6 +288,19 @@ pub const PROGRAMS: &[(&str, &str)] = &[
          def tangent : Real = 1.5",
     ),
     (
+        "gradients are stopped in data that holds functions",
+        "def f : Real -> Real =
+           fn (x : Real) ->
+             let p : (Real -> Real, [](Real, Int)) =
+               #stop_gradient[(Real -> Real, [](Real, Int)), (Real -> Real, [](Real, Int))](
+                 tuple[(Real -> Real, [](Real, Int))](fn (y : Real) -> #real.mul(y, y),
+                   array[(Real, Int)](tuple[(Real, Int)](x, 3)))) in
+             #real.mul(#trace[Real](\"x\", proj[(Real -> Real, [](Real, Int)), 0](p) x),
+               proj[(Real, Int), 0](#index[(Real, Int)](proj[(Real -> Real, [](Real, Int)), 1](p), 0)))
+         def point : Real = 0.6
+         def tangent : Real = 1.5",
+    ),
+    (
         "a rule that captures what varies",
         "def f : (Real, Real) -> Real =
            fn (p : (Real, Real)) ->
@@ -340,6 +353,26 @@ pub const PROGRAMS: &[(&str, &str)] = &[
          def tangent : (Real, []Real) = tuple[(Real, []Real)](1.5, array[Real](-0.5, 0.3))",
     ),
 ];
+
+/// Rules that are not the derivative of any function.
+pub const FALSE_RULES: &[(&str, &str)] = &[(
+    "a false rule",
+    "def f : (Real, Real) -> Real =
+       fn (p : (Real, Real)) ->
+         let x : Real = proj[(Real, Real), 0](p); y : Real = proj[(Real, Real), 1](p) in
+         #with_derivative[(Real, Real), Real](
+           fn (q : (Real, Real)) -> 1.0,
+           fn (q : ((Real, Real), (Real, Real))) ->
+             let x : Real = proj[(Real, Real), 0](proj[((Real, Real), (Real, Real)), 0](q));
+                 y : Real = proj[(Real, Real), 1](proj[((Real, Real), (Real, Real)), 0](q));
+                 dx : Real = proj[(Real, Real), 0](proj[((Real, Real), (Real, Real)), 1](q));
+                 dy : Real = proj[(Real, Real), 1](proj[((Real, Real), (Real, Real)), 1](q)) in
+             tuple[(Real, Real)](#real.exp(y),
+               #real.add(#real.mul(#real.sin(#real.mul(x, y)), dx), #real.mul(#real.exp(x), dy))),
+           tuple[(Real, Real)](#real.mul(x, y), #real.sin(x)))
+     def point : (Real, Real) = tuple[(Real, Real)](0.6, 0.9)
+     def tangent : (Real, Real) = tuple[(Real, Real)](1.5, -0.5)",
+)];
 
 /// Programs with declared types that have Reals of their own in S and T; these have no jets.
 pub const DECLARED: &[(&str, &str)] = &[(
