@@ -5,7 +5,7 @@ mod support;
 use diffeo_calculus::ad::{dual, System, Workspace};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
-use support::programs::{of_operation, DECLARED, FALSE_RULES, OPERATIONS, PROGRAMS};
+use support::programs::{of_operation, DECLARED, FALSE_RULES, OPERATIONS, OWN_FUNCTION, PROGRAMS};
 use support::translated::{assert_close, call, named, program, value};
 
 fn agrees(name: &str, text: &str) {
@@ -29,7 +29,7 @@ fn agrees(name: &str, text: &str) {
 
 #[test]
 fn every_program() {
-    for (name, text) in PROGRAMS.iter().chain(DECLARED).chain(FALSE_RULES) {
+    for (name, text) in PROGRAMS.iter().chain(DECLARED).chain(FALSE_RULES).chain([&OWN_FUNCTION]) {
         agrees(name, text);
     }
 }
@@ -37,7 +37,7 @@ fn every_program() {
 #[test]
 fn what_is_translated_is_translated_again() {
     // F{F{f}} is the evaluator's jvp of F{f}.
-    for (name, text) in PROGRAMS.iter().chain(DECLARED) {
+    for (name, text) in PROGRAMS.iter().chain(DECLARED).chain([&OWN_FUNCTION]) {
         let program = program(name, text);
         let mut w = Workspace::new(&program);
         let once = dual::wrapper(&mut w, named(&program, "f"));

@@ -12,7 +12,7 @@ use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{Binder, GlobalId, Kind, Term};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{alpha_eq, lint, print_term, print_type, Program};
-use support::programs::{of_operation, DECLARED, FALSE_RULES, OPERATIONS, PROGRAMS};
+use support::programs::{of_operation, DECLARED, FALSE_RULES, OPERATIONS, OWN_FUNCTION, PROGRAMS};
 use support::rewrite;
 use support::translated::{assert_close, call, named, program, value};
 
@@ -52,6 +52,13 @@ fn every_program() {
         for (name, text) in PROGRAMS.iter().chain(FALSE_RULES) {
             agrees(name, text, (k, r), 1e-9);
         }
+    }
+}
+
+#[test]
+fn a_rule_may_use_its_own_function_at_order_one() {
+    for k in 1..=3 {
+        agrees(OWN_FUNCTION.0, OWN_FUNCTION.1, (k, 1), 1e-9);
     }
 }
 

@@ -13,7 +13,7 @@
 //! [`super::derived`].
 
 use super::build::*;
-use super::polytypic::{self, Pointwise};
+use super::polytypic::{self, Pointwise, Traversal};
 use super::workspace::Refusal;
 use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
@@ -480,7 +480,12 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    let zero = t.lift(&result, plain);
+                    // The translated array knows the sizes of the rows that it does not have.
+                    let zero = if is_vector(&element) {
+                        prim(Prim::Sum(element), xs)
+                    } else {
+                        t.lift(&result, plain)
+                    };
                     if_(empty, zero, value)
                 }
                 _ => {
@@ -527,10 +532,41 @@ impl Translator<'_> {
         }
     }
 
+    /// (ours) At a point that does not vary, as a rule calls its own function, the function, with its rule for
+    /// whatever else is still to be translated or differentiated; else what the rule says.
+    fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        let constant = self.is_constant(s, &xs[2]);
+        let kept = Diff { op: DiffOp::WithDerivative, from: self.ty(s), to: self.ty(t) };
+        let kept = Term::new(Kind::Diff(kept, xs.to_vec()), diffeo_base::Span::NONE);
+        match constant {
+            None => self.by_rule(s, t, xs),
+            Some(_) if inert(self.w, s) => kept,
+            Some(constant) => if_(constant, kept, self.by_rule(s, t, xs)),
+        }
+    }
+
+    /// Whether no number in a value varies, for the systems where that is seen.
+    fn is_constant(&mut self, a: &Ty, x: &Term) -> Option<Term> {
+        let system = self.system;
+        let family = Traversal {
+            name: "constant",
+            shared: Ty::Unit,
+            state: Ty::Bool,
+            inputs: vec![Some(system.clone())],
+            output: None,
+            step: &|w, _, before, xs| {
+                let constant = numbers::is_constant(w, system, &xs[0]);
+                if_(before.clone(), constant.unwrap_or_else(|| truth(false)), truth(false))
+            },
+        };
+        numbers::is_constant(self.w, system, x)?;
+        Some(family.apply(self.w, a, None, truth(true), vec![x.clone()]))
+    }
+
     /// (ours) At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,
     /// linear in dx, is 0 with the displacement that the rule gives: the rule is called at the point as a
     /// constant, and at the displacement as a number that is 0.
-    fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+    fn by_rule(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         if let System::Taylor { k, r } = self.system {
             return super::jet::with_derivative(self.w, (*k, *r), s, t, xs);
         }
