@@ -80,6 +80,9 @@ fn suffix(inputs: &[At], output: Option<&At>) -> String {
     format!("{}→{}", ins.join(","), output.map_or(String::new(), name))
 }
 
+/// The result of a constructor, of the tag, the types of its fields, and their variables for each structure.
+type MakeArm<'a> = &'a mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term;
+
 /// A variant case of several structures with the same constructor.
 fn same_constructor(
     w: &mut Workspace,
@@ -87,7 +90,7 @@ fn same_constructor(
     inputs: &[At],
     xs: &[Term],
     result: &Ty,
-    make: &mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term,
+    make: MakeArm<'_>,
 ) -> Term {
     let count = w.datas[id.0 as usize].constructors.len();
     let mut arms = Vec::new();
