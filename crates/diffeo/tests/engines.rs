@@ -65,10 +65,10 @@ fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), Strin
         let module = session.expression(Some(module), text)?;
         session.callable(module, "it")
     };
-    let point = entry(&format!("(({x}), ({f})({x}))"));
+    let point = entry(&format!("(fn (f, x) -> (x, f(x)))(({f}), ({x}))"));
     let all = entry(&format!(
-        "fn (v, w) -> let x = ({x}) in let f = ({f}) in \
-         (rd(f, x, w), fd(f, x, v), fd(fn z -> rd(f, z, w), x, v))"
+        "fn (v, w) -> (fn (f, x) -> (rd(f, x, w), fd(f, x, v), fd(fn z -> rd(f, z, w), x, v)))\
+         (({f}), ({x}))"
     ));
     let Some((point, all)) = point.zip(all) else {
         return Err(format!("{:?}", session.diagnostics()));

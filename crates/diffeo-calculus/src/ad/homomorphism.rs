@@ -216,9 +216,12 @@ pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term
 }
 
 /// Whether there are numbers in the environment of a function value, translated or not.
-pub(crate) fn captures(from: Ty, f: Term) -> Term {
+///
+/// `kept` is mentioned so that what captures the one captures the other: the code may go through systems that want
+/// it.
+pub(crate) fn captures(from: Ty, f: Term, kept: Term) -> Term {
     let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
-    prim(Prim::Lift(Rc::new(lift)), vec![f])
+    prim(Prim::Lift(Rc::new(lift)), vec![kept, f])
 }
 
 struct Translator<'w> {
@@ -644,7 +647,7 @@ impl Translator<'_> {
         let value = super::dual::zip(self.w, self.system, t, y, dy);
         let args = tuple(vec![s.clone(), s.clone()], vec![point, tangent]);
         let simple = bind(pair, app(plain, args), value);
-        if_(captures(translated, xs[1].clone()), general, simple)
+        if_(captures(translated, xs[1].clone(), xs[0].clone()), general, simple)
     }
 
     /// At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,

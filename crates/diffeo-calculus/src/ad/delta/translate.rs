@@ -697,7 +697,7 @@ impl Translator<'_> {
                 if !self.w.dynamic {
                     return self.by_rule((s, t), &args, block, e.span);
                 }
-                let varies = self.varies(s, &args[2], &args[1]);
+                let varies = self.varies(s, &args[2], &args[1], &args[0]);
                 let mut general = Block::new(block.state.clone());
                 let by_rule = self.by_rule((s, t), &args, &mut general, e.span);
                 let plain = self.without_rule((s, t), &args);
@@ -718,8 +718,9 @@ impl Translator<'_> {
 
     /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
     /// something.
-    fn varies(&mut self, s: &Ty, x: &Value, rule: &Value) -> Term {
-        let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone());
+    fn varies(&mut self, s: &Ty, x: &Value, rule: &Value, f: &Value) -> Term {
+        let captures =
+            homomorphism::captures(rule.ty.clone(), rule.term.clone(), f.term.clone());
         if inert(self.w, s) {
             return captures;
         }

@@ -44,7 +44,7 @@ pub(crate) fn with_derivative(
     }
     let simple = by_lower_order(w, (k, r), (s, t), &rule, xs);
     let translated = homomorphism::ty(w, &System::Taylor { k, r }, &rule);
-    if_(homomorphism::captures(translated, xs[1].clone()), general, simple)
+    if_(homomorphism::captures(translated, xs[1].clone(), xs[0].clone()), general, simple)
 }
 
 /// Component α is ∂^(α-eᵢ) of rule₂(x, ∂ᵢx), for which the rule itself, if it captured nothing, goes through
