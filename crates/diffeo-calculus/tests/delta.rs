@@ -3,13 +3,15 @@
 
 mod support;
 
+use diffeo_calculus::ad::delta::shown::{figure_12, Expression};
 use diffeo_calculus::ad::delta::{naive, wrapper};
-use diffeo_calculus::ad::{Delta, Workspace};
+use diffeo_calculus::ad::{Delta, System, Workspace};
+use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Machine, Options, RuntimeError};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
-use diffeo_calculus::{lint, parse, Program};
+use diffeo_calculus::{lint, parse, Program, Ty};
 use std::rc::Rc;
 
 const DEFAULT: Delta = Delta { arrays: false, split: false };
@@ -113,14 +115,267 @@ fn agree(text: &str) {
     }
 }
 
+/// The programs in `tests/delta/`, by name.
+fn corpus_files() -> Vec<(String, String)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/delta");
+    let paths = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "core")).collect();
+    paths.sort();
+    let read = |path: std::path::PathBuf| {
+        (path.display().to_string(), std::fs::read_to_string(&path).unwrap())
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// Every form and every operation.
 #[test]
-fn small() {
-    agree("def e : Real -> Real = fn (x : Real) -> #real.mul(x, x) def s : Real = 3.0 def dt : Real = 2.0");
-    agree(
-        "def e : (Real, Real) -> Real = fn (p : (Real, Real)) ->
-           let x : Real = proj[(Real, Real), 0](p); y : Real = proj[(Real, Real), 1](p) in
-           #real.sub(#real.mul(x, #real.sin(y)), #real.div(y, x))
-         def s : (Real, Real) = tuple[(Real, Real)](1.5, -2.0)
-         def dt : Real = 0.5",
-    );
+fn all_systems_agree() {
+    for (file, text) in corpus_files() {
+        println!("{file}");
+        agree(&text);
+    }
+}
+
+fn corpus(name: &str) -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/delta");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn figure_12_of_the_paper() {
+    let source = program(&corpus("quaternion.core"));
+    let point = machine(&Rc::new(source.clone())).eval_global(find(&source, "s")).unwrap();
+    let shown = figure_12(&source, find(&source, "e"), point).unwrap();
+    assert_eq!(format!("{shown}\n"), corpus("figure_12.txt"));
+    // Without those for the constants, which the paper binds to Zero.
+    assert_eq!(shown.bindings.len(), 38);
+    let names: Vec<&str> = shown.inputs.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["q.w", "q.x", "q.y", "q.z", "v.x", "v.y", "v.z"]);
+    // By hand: the x component of (s² - u·u) v + 2 (u·v) u + 2 s (u × v), q = (u, s).
+    let expected = [38.72, 91.96, 58.08, -77.44, 4.84, -24.2, 26.62];
+    for (x, y) in shown.derivatives.iter().zip(expected) {
+        assert!((x - y).abs() < 1e-9, "{:?}", shown.derivatives);
+    }
+    assert_eq!(shown.derivatives.len(), 7);
+    assert!((shown.results[0].value - 133.1).abs() < 1e-9, "{:?}", shown.results);
+}
+
+/// The Delta of every dual number is Zero or Var, so that there is nothing else within those of the bindings.
+#[test]
+fn deltas_are_names() {
+    fn parts<'d>(u: &'d Expression, found: &mut Vec<&'d Expression>) {
+        match u {
+            Expression::Scale(_, u) => parts(u, found),
+            Expression::Add(a, b) => {
+                parts(a, found);
+                parts(b, found);
+            }
+            Expression::Zero | Expression::Var(_) | Expression::Let(..) => found.push(u),
+        }
+    }
+    let named = |u: &Expression| matches!(u, Expression::Zero | Expression::Var(_));
+    let mut bindings = 0;
+    for (file, text) in corpus_files() {
+        let source = program(&text);
+        let point = machine(&Rc::new(source.clone())).eval_global(find(&source, "s")).unwrap();
+        let shown = figure_12(&source, find(&source, "e"), point).unwrap();
+        assert!(shown.results.iter().all(|n| named(&n.delta)), "{file}");
+        for (_, u) in &shown.bindings {
+            let mut found = Vec::new();
+            parts(u, &mut found);
+            assert!(found.into_iter().all(named), "{file}: {u}");
+        }
+        bindings += shown.bindings.len();
+    }
+    assert!(bindings > 200, "{bindings}");
+}
+
+/// The evaluator's derivatives of derivatives, and those that the translation of translated programs gives.
+#[test]
+fn towers() {
+    let text = "
+        def e : (Real, Real) -> Real = fn (p : (Real, Real)) ->
+          let x : Real = proj[(Real, Real), 0](p); y : Real = proj[(Real, Real), 1](p) in
+          loop z : Real = #real.mul(#real.sin(x), y) for i : Int < 2 do #real.mul(z, #real.add(z, x))
+        def e2 : ((Real, Real), Real) -> (Real, Real) = fn (p : ((Real, Real), Real)) ->
+          #rd[(Real, Real), Real](@e, proj[((Real, Real), Real), 0](p), proj[((Real, Real), Real), 1](p))
+        def e3 : (((Real, Real), Real), (Real, Real)) -> ((Real, Real), Real) =
+          fn (p : (((Real, Real), Real), (Real, Real))) ->
+            #rd[((Real, Real), Real), (Real, Real)](@e2,
+              proj[(((Real, Real), Real), (Real, Real)), 0](p),
+              proj[(((Real, Real), Real), (Real, Real)), 1](p))
+        def s : ((Real, Real), Real) = tuple[((Real, Real), Real)](tuple[(Real, Real)](0.7, 1.3), 0.5)
+        def dt : (Real, Real) = tuple[(Real, Real)](1.0, -2.0)
+        def ddt : ((Real, Real), Real) = tuple[((Real, Real), Real)](tuple[(Real, Real)](0.25, 1.5), 2.0)";
+    let source = program(text);
+    let plain = Rc::new(source.clone());
+    let mut m = machine(&plain);
+    let mut constant = |name: &str| m.eval_global(find(&plain, name)).unwrap();
+    let (s, dt, ddt) = (constant("s"), constant("dt"), constant("ddt"));
+    let (e2, e3) = (constant("e2"), constant("e3"));
+    let pair = Value::tuple([s.clone(), dt.clone()]);
+    let second = m.derivative(DiffOp::Rd, vec![e2, s, dt]).unwrap();
+    let third = m.derivative(DiffOp::Rd, vec![e3, pair.clone(), ddt.clone()]).unwrap();
+    for choices in [[DEFAULT; 3], [ARRAYS; 3], [DEFAULT, ARRAYS, DEFAULT]] {
+        let mut w = Workspace::new(&source);
+        let r = wrapper::r(&mut w, find(&source, "e"), choices[0]);
+        let rr = wrapper::r(&mut w, r, choices[1]);
+        let rrr = wrapper::r(&mut w, rr, choices[2]);
+        let translated = w.program();
+        assert_eq!(lint(&translated), Vec::<String>::new());
+        let mut m = machine(&translated);
+        let f = m.eval_global(rr).unwrap();
+        assert_agree("R{R{e}}", &second, &m.apply(&f, pair.clone()).unwrap());
+        let f = m.eval_global(rrr).unwrap();
+        let arg = Value::tuple([pair.clone(), ddt.clone()]);
+        assert_agree("R{R{R{e}}}", &third, &m.apply(&f, arg).unwrap());
+    }
+}
+
+/// Translated function values: run once for a value and any number of gradients.
+#[test]
+fn function_values() {
+    for (file, text) in corpus_files() {
+        let source = program(&text);
+        let expected = rd(&Rc::new(source.clone())).unwrap();
+        let e = find(&source, "e");
+        let Ty::Fun(f) = source.globals[e.0 as usize].ty.clone() else { panic!() };
+        for choices in [DEFAULT, ARRAYS] {
+            let mut w = Workspace::new(&source);
+            let translated = w.translated(&System::Delta(choices), e);
+            let rd = wrapper::rd(&mut w, choices, &f.0, &f.1);
+            let vjp = wrapper::vjp(&mut w, choices, &f.0, &f.1);
+            let all = w.program();
+            assert_eq!(lint(&all), Vec::<String>::new(), "{file}");
+            let mut m = machine(&all);
+            let mut value = |id| m.eval_global(id).unwrap();
+            let (s, dt) = (value(find(&source, "s")), value(find(&source, "dt")));
+            let (e, f, rd, vjp) = (value(e), value(translated), value(rd), value(vjp));
+            let by_rd = m.apply(&rd, Value::tuple([f.clone(), s.clone(), dt.clone()])).unwrap();
+            assert_agree(&file, &expected, &by_rd);
+            let both = m.apply(&vjp, Value::tuple([f, s.clone()])).unwrap();
+            assert_agree(&file, &m.apply(&e, s).unwrap(), &both.fields()[0]);
+            for _ in 0..2 {
+                let gradient = m.apply(&both.fields()[1], dt.clone()).unwrap();
+                assert_agree(&file, &expected, &gradient);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cotangent_of_another_shape_stops_the_program() {
+    let text = corpus("arrays.core").replace("](array[Real](1.0, 2.0, 3.0), 0.5)", "](array[Real](1.0), 0.5)");
+    let source = program(&text);
+    for (name, make) in SYSTEMS {
+        let mut w = Workspace::new(&source);
+        let f = make(&mut w, find(&source, "e"));
+        let error = applied(&w.program(), f).unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::ShapeMismatch { .. }), "{name}: {:?}", error.kind);
+    }
+}
+
+/// A definition is translated on its own (section 7.5).
+#[test]
+fn a_change_of_one_definition_translates_that_one_again() {
+    let text = "
+        def f : Real -> Real = fn (x : Real) -> #real.sin(x)
+        def g : Real -> Real = fn (x : Real) -> #real.mul(@f x, 2.0)
+        def e : Real -> Real = fn (x : Real) -> #real.add(@f x, @g x)
+        def s : Real = 0.5
+        def dt : Real = 1.0";
+    let source = program(text);
+    let changed = program(&text.replace("#real.sin(x)", "#real.mul(x, #real.exp(x))"));
+    let expected = rd(&Rc::new(changed.clone())).unwrap();
+    let mut w = Workspace::new(&source);
+    let r = wrapper::r(&mut w, find(&source, "e"), DEFAULT);
+    w.program();
+    let before = w.translations();
+    w.update(find(&source, "f"), &changed.globals[find(&source, "f").0 as usize].body);
+    assert_eq!(w.translations(), before + 1);
+    let translated = w.program();
+    assert_eq!(lint(&translated), Vec::<String>::new());
+    assert_agree("after the change", &expected, &applied(&translated, r).unwrap());
+    assert_eq!(w.translations(), before + 1);
+}
+
+/// The operations that a system takes for the derivative of `e` at `s`.
+fn cost(text: &str, make: Wrapper) -> u64 {
+    let source = program(text);
+    let mut w = Workspace::new(&source);
+    let f = make(&mut w, find(&source, "e"));
+    let translated = w.program();
+    let mut m = machine(&translated);
+    let mut value = |name| m.eval_global(find(&translated, name)).unwrap();
+    let argument = Value::tuple([value("s"), value("dt")]);
+    let f = m.eval_global(f).unwrap();
+    let before = m.operations();
+    m.apply(&f, argument).unwrap();
+    m.operations() - before
+}
+
+fn ratio(text: &dyn Fn(u32) -> String, n: u32, factor: u32, make: Wrapper) -> f64 {
+    cost(&text(n * factor), make) as f64 / cost(&text(n), make) as f64
+}
+
+/// Section 6: D¹ works on the whole of δS at every operation.
+#[test]
+fn the_first_system_is_quadratic() {
+    let sum = |n: u32| {
+        format!(
+            "def e : []Real -> Real = fn (xs : []Real) -> #sum[Real](xs)
+             def s : []Real = build[Real] i : Int < {n} do #to_real(i)
+             def dt : Real = 1.0"
+        )
+    };
+    let r1 = ratio(&sum, 50, 4, naive::r1);
+    assert!((14.0..17.0).contains(&r1), "{r1}");
+    let r2 = ratio(&sum, 500, 4, naive::r2);
+    assert!(r2 < 4.2, "{r2}");
+    let lists = ratio(&sum, 500, 4, |w, e| wrapper::r(w, e, DEFAULT));
+    assert!(lists < 5.5, "{lists}");
+    let arrays = ratio(&sum, 500, 4, |w, e| wrapper::r(w, e, ARRAYS));
+    assert!(arrays < 4.2, "{arrays}");
+}
+
+/// Section 7: D² loses the sharing of `let x₁ = x + x in let x₂ = x₁ + x₁ in …`, D keeps it.
+#[test]
+fn the_second_system_is_exponential() {
+    let doubled = |n: u32| {
+        format!(
+            "def e : Real -> Real = fn (x : Real) ->
+               loop y : Real = x for i : Int < {n} do #real.add(y, y)
+             def s : Real = 1.0
+             def dt : Real = 1.0"
+        )
+    };
+    let r2 = cost(&doubled(13), naive::r2) as f64 / cost(&doubled(12), naive::r2) as f64;
+    assert!((1.9..2.1).contains(&r2), "{r2}");
+    let lists = ratio(&doubled, 500, 4, |w, e| wrapper::r(w, e, DEFAULT));
+    assert!(lists < 5.5, "{lists}");
+    let arrays = ratio(&doubled, 500, 4, |w, e| wrapper::r(w, e, ARRAYS));
+    assert!(arrays < 4.2, "{arrays}");
+}
+
+/// Section 7.3, and that `eval` goes a million bindings deep.
+#[test]
+fn a_million_bindings() {
+    let steps = |n: u32| {
+        format!(
+            "def e : []Real -> Real = fn (xs : []Real) ->
+               loop y : Real = 1.0 for i : Int < {n} do
+                 #real.mul(#index[Real](xs, #int.rem(i, 1000)), y)
+             def s : []Real = build[Real] i : Int < 1000 do 1.0
+             def dt : Real = 1.0"
+        )
+    };
+    for choices in [DEFAULT, ARRAYS] {
+        let source = program(&steps(1_000_000));
+        let mut w = Workspace::new(&source);
+        let f = wrapper::r(&mut w, find(&source, "e"), choices);
+        let gradient = applied(&w.program(), f).unwrap();
+        assert!(numbers(&gradient).iter().all(|x| *x == 1000.0));
+    }
+    let arrays = ratio(&steps, 10_000, 10, |w, e| wrapper::r(w, e, ARRAYS));
+    assert!(arrays < 10.5, "{arrays}");
 }
