@@ -11,7 +11,7 @@ use crate::term::{Binder, Control, Global, GlobalId, Kind, Program, Term, Var};
 use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
 use crate::typing::parts;
 use diffeo_base::{FileId, Name, Span};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 /// A program that grows by translations.
@@ -25,8 +25,9 @@ pub struct Workspace {
     translated: HashMap<(System, GlobalId), GlobalId>,
     /// What each translated definition was made from.
     origins: HashMap<GlobalId, (System, GlobalId)>,
-    /// Those still to be made.
-    pending: Vec<(System, GlobalId, GlobalId)>,
+    /// Those still to be made, in the order in which they were first wanted: a definition that is itself a
+    /// translation comes before its own.
+    pending: VecDeque<(System, GlobalId, GlobalId)>,
     /// The translations of variant types.
     datas_translated: HashMap<(System, DataId), DataId>,
     /// Definitions that were made here, by what they are.
@@ -62,7 +63,7 @@ impl Workspace {
             next: next_variable(&program.globals),
             translated: HashMap::new(),
             origins: HashMap::new(),
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             datas_translated: HashMap::new(),
             made: HashMap::new(),
             libraries: HashMap::new(),
@@ -205,13 +206,13 @@ impl Workspace {
         let target = self.declare(&name, ty, source.span);
         self.translated.insert((system.clone(), id), target);
         self.origins.insert(target, (system.clone(), id));
-        self.pending.push((system.clone(), id, target));
+        self.pending.push_back((system.clone(), id, target));
         target
     }
 
     /// Makes what is still to be made.
     pub(crate) fn finish(&mut self) {
-        while let Some((system, source, target)) = self.pending.pop() {
+        while let Some((system, source, target)) = self.pending.pop_front() {
             self.make(&system, source, target);
         }
     }
