@@ -19,7 +19,7 @@ use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Prim, RealOp};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
-use crate::ty::Ty;
+use crate::ty::{DataId, Ty};
 use crate::typing::{is_vector, mentions_real};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -37,11 +37,12 @@ pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
             Ty::Record(fields.iter().map(|(name, t)| (name.clone(), ty(w, system, t))).collect())
         }
         // D{[]A} = []D{A} (ours for Figure 3; Krawiec et al., section 10.2)
+        Ty::Array(element) if system.splits(element) => delta::split::array_type(w, system),
         Ty::Array(element) => Ty::array(ty(w, system, element)),
         // D{A + B} = D{A} + D{B}
         Ty::Data(id, args) => {
-            let args = args.iter().map(|t| ty(w, system, t)).collect();
-            Ty::Data(w.data(system, *id), args)
+            let (id, args) = variant(w, system, *id, args);
+            Ty::Data(id, args)
         }
         // D{A → B} = D{A} → D{B}, or with M (Figure 9)
         Ty::Fun(f) => {
@@ -58,6 +59,20 @@ pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     }
 }
 
+/// `D{A + B} = D{A} + D{B}`: the declaration and its arguments.
+pub(crate) fn variant(
+    w: &mut Workspace,
+    system: &System,
+    id: DataId,
+    args: &[Ty],
+) -> (DataId, Rc<[Ty]>) {
+    // The translation of an array of a parameter depends on the parameter.
+    if system.splits(&Ty::Real) && !args.is_empty() && w.holds_arrays_of_parameters(id) {
+        return (w.instance(system, id, args), [].into());
+    }
+    (w.data(system, id), args.iter().map(|t| ty(w, system, t)).collect())
+}
+
 /// The type of the translation of a definition.
 pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     match system {
@@ -69,7 +84,12 @@ pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty 
 }
 
 /// `D{e}` of a definition.
-pub(crate) fn definition(w: &mut Workspace, system: &System, id: GlobalId, source: &Global) -> Term {
+pub(crate) fn definition(
+    w: &mut Workspace,
+    system: &System,
+    id: GlobalId,
+    source: &Global,
+) -> Term {
     match system {
         System::Delta(_) => delta::translate::definition(w, system, id, source),
         System::Vector(s) => {
@@ -96,7 +116,13 @@ pub(crate) fn term_with(
 
 /// `D{P}(args)` of an operation that moves data, looks at primals or makes constants; the arguments may be
 /// mentioned several times.
-pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Term>, e: &Term) -> Term {
+pub(crate) fn moving(
+    w: &mut Workspace,
+    system: &System,
+    p: &Prim,
+    args: Vec<Term>,
+    e: &Term,
+) -> Term {
     Translator { w, system, variables: HashMap::new(), zero: None }.prim(p, args, e)
 }
 
@@ -104,7 +130,8 @@ pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Ter
 pub(crate) fn refused(w: &mut Workspace, system: &System, d: &Diff, e: &Term) -> Term {
     w.refuse(Refusal {
         what: "a derivative term",
-        reason: "derivatives of derivatives are translated from the inside out, and this one was not \
+        reason:
+            "derivatives of derivatives are translated from the inside out, and this one was not \
                  translated first",
         span: e.span,
     });
@@ -113,7 +140,13 @@ pub(crate) fn refused(w: &mut Workspace, system: &System, d: &Diff, e: &Term) ->
 }
 
 /// The embedding A → D{A} of values that do not vary.
-pub(crate) fn lift(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
+pub(crate) fn lift(
+    w: &mut Workspace,
+    system: &System,
+    a: &Ty,
+    zero: Option<Term>,
+    x: Term,
+) -> Term {
     let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
     let family = Pointwise {
         name: "lift",
@@ -306,7 +339,12 @@ impl Translator<'_> {
     }
 
     /// Names for arguments that are wanted more than once; evaluated from left to right.
-    fn named(&mut self, args: Vec<Term>, types: &[Ty], make: impl FnOnce(&mut Self, Vec<Term>) -> Term) -> Term {
+    fn named(
+        &mut self,
+        args: Vec<Term>,
+        types: &[Ty],
+        make: impl FnOnce(&mut Self, Vec<Term>) -> Term,
+    ) -> Term {
         let mut bindings = Vec::new();
         let mut names = Vec::new();
         for (x, a) in args.into_iter().zip(types) {
@@ -337,13 +375,10 @@ impl Translator<'_> {
             // D{op}: in the room of the system
             Prim::Real(op) => {
                 let types = vec![Ty::Real; args.len()];
-                self.named(args, &types, |t, xs| {
-                    at(numbers::operation(t.w, t.system, *op, xs))
-                })
+                self.named(args, &types, |t, xs| at(numbers::operation(t.w, t.system, *op, xs)))
             }
-            Prim::PowInt => self.named(args, &[Ty::Real, Ty::Int], |t, xs| {
-                at(numbers::power(t.w, t.system, &xs))
-            }),
+            Prim::PowInt => self
+                .named(args, &[Ty::Real, Ty::Int], |t, xs| at(numbers::power(t.w, t.system, &xs))),
             // D{+_ℤ} = +_ℤ
             Prim::Int(_) | Prim::Not | Prim::AppendStrings => at(prim(p.clone(), args)),
             // Predicates look at primals (ours).
@@ -368,7 +403,8 @@ impl Translator<'_> {
             Prim::ToReal => {
                 let number = at(prim(Prim::ToReal, args));
                 let binder = self.w.binder("x", Ty::Real);
-                let value = numbers::constant(self.w, self.system, self.zero.as_ref(), var(&binder));
+                let value =
+                    numbers::constant(self.w, self.system, self.zero.as_ref(), var(&binder));
                 bind(binder, number, value)
             }
             Prim::Trace(a) => self.named(args, &[Ty::String, a.clone()], |t, xs| {
@@ -427,9 +463,7 @@ impl Translator<'_> {
             Prim::Scale(a) => self.polytypic(p, &[Ty::Real, a.clone()], args, e),
             Prim::Unscale(a) => self.polytypic(p, &[a.clone(), Ty::Real], args, e),
             Prim::Inner(a) => self.polytypic(p, &[a.clone(), a.clone()], args, e),
-            Prim::Unravel(a) => {
-                self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e)
-            }
+            Prim::Unravel(a) => self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e),
             Prim::Sum(a) => self.polytypic(p, &[Ty::array(a.clone())], args, e),
             // The code goes through one system more.
             Prim::Lift(l) => {
@@ -464,12 +498,8 @@ impl Translator<'_> {
                 // The sum of nothing is a zero of the right shape.
                 Prim::Sum(a) => {
                     let element = t.ty(a);
-                    let empty = compare(
-                        Comparison::Eq,
-                        Ty::Int,
-                        length(&element, xs[0].clone()),
-                        int(0),
-                    );
+                    let empty =
+                        compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
                     let zero = t.lift(&result, plain);
                     if_(empty, zero, value)
                 }
@@ -575,8 +605,8 @@ pub(crate) fn expansion(w: &mut Workspace, p: &Prim) -> crate::term::GlobalId {
 }
 
 fn expanded(w: &mut Workspace, p: &Prim, x: Term, y: Term) -> Term {
-    let both = |operation| move |w: &mut Workspace, name, a: &Ty, x, y| {
-        polytypic::binary(w, name, operation, a, x, y)
+    let both = |operation| {
+        move |w: &mut Workspace, name, a: &Ty, x, y| polytypic::binary(w, name, operation, a, x, y)
     };
     match p {
         Prim::Add(a) => polytypic::add(w, a, x, y),

@@ -31,12 +31,7 @@ pub(crate) fn displacement(system: &System) -> Ty {
 }
 
 /// `D{r}`: a number that does not vary. `zero` is that of δS for D¹.
-pub(crate) fn constant(
-    w: &mut Workspace,
-    system: &System,
-    zero: Option<&Term>,
-    r: Term,
-) -> Term {
+pub(crate) fn constant(w: &mut Workspace, system: &System, zero: Option<&Term>, r: Term) -> Term {
     match system {
         System::Forward => dual::pair(r, super::build::real(0.0)),
         System::Taylor { k, r: order } => jet::constant(*k, *order, r),
@@ -72,12 +67,7 @@ pub(crate) fn tangent(w: &mut Workspace, system: &System, x: Term) -> Term {
 }
 
 /// `D{op}` at arguments that may be mentioned several times.
-pub(crate) fn operation(
-    w: &mut Workspace,
-    system: &System,
-    op: RealOp,
-    xs: Vec<Term>,
-) -> Term {
+pub(crate) fn operation(w: &mut Workspace, system: &System, op: RealOp, xs: Vec<Term>) -> Term {
     match system {
         System::Forward => dual::operation(w, op, &xs),
         System::Taylor { k, r } => jet::operation(w, (*k, *r), op, &xs),

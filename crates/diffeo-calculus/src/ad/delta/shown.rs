@@ -64,7 +64,12 @@ pub enum Expression {
 pub fn figure_12(program: &Program, e: GlobalId, point: Value) -> Result<Shown, RuntimeError> {
     let source = program.globals[e.0 as usize].clone();
     let Ty::Fun(f) = &source.ty else {
-        return Ok(Shown { inputs: vec![], bindings: vec![], results: vec![], derivatives: vec![] });
+        return Ok(Shown {
+            inputs: vec![],
+            bindings: vec![],
+            results: vec![],
+            derivatives: vec![],
+        });
     };
     let mut w = Workspace::new(program);
     let deltas = wrapper::deltas(&mut w, e, Delta::default());
@@ -82,8 +87,7 @@ pub fn figure_12(program: &Program, e: GlobalId, point: Value) -> Result<Shown, 
         rest = next;
     }
     let bindings = made.iter().rev().enumerate();
-    let bindings =
-        bindings.map(|(i, u)| (format!("x{}", i + 1), reader.expression(u))).collect();
+    let bindings = bindings.map(|(i, u)| (format!("x{}", i + 1), reader.expression(u))).collect();
     let mut results = Vec::new();
     reader.result(&f.1, &ran.fields()[0], String::new(), &mut results);
     let mut derivatives = Vec::new();

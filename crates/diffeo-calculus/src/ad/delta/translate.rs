@@ -11,7 +11,7 @@
 //! `pure e` is nothing, and the code is as long as the source, up to a constant. Values are *atoms*
 //! (variables, projections, literals) and may stand several times.
 
-use super::runtime;
+use super::{runtime, split};
 use crate::ad::build::*;
 use crate::ad::homomorphism::{self, expansion, has_one_shape, inert};
 use crate::ad::polytypic::Pointwise;
@@ -36,7 +36,13 @@ pub(crate) fn constant(w: &mut Workspace, system: &System, r: Term) -> Term {
 }
 
 /// `(r, u)` with a Delta that is a constructor with these fields.
-pub(crate) fn dual(w: &mut Workspace, system: &System, r: Term, tag: u32, fields: Vec<Term>) -> Term {
+pub(crate) fn dual(
+    w: &mut Workspace,
+    system: &System,
+    r: Term,
+    tag: u32,
+    fields: Vec<Term>,
+) -> Term {
     let delta = runtime::delta(w, system);
     let u = con(&delta, tag, fields);
     tuple(vec![Ty::Real, delta], vec![r, u])
@@ -329,9 +335,7 @@ impl Translator<'_> {
             }
             // D{inl e} = do { x ← D{e}; pure (inl x) }
             Kind::Con(id, args, tag, es) => {
-                let args = args.iter().map(|a| self.ty(a)).collect();
-                let id = self.w.data(self.system, *id);
-                let ty = Ty::Data(id, args);
+                let ty = self.ty(&Ty::Data(*id, args.clone()));
                 let xs = self.terms(es, block);
                 let x = con(&ty, *tag, xs);
                 self.let_(block, "x", ty, x)
@@ -376,9 +380,13 @@ impl Translator<'_> {
             Kind::Global(id) => self.global(*id, block),
             // D{[e₁, …]} = do { x₁ ← D{e₁}; …; pure [x₁, …] } (ours)
             Kind::Array(a, es) => {
-                let a = self.ty(a);
+                let ty = self.ty(&Ty::array(a.clone()));
                 let xs = self.terms(es, block);
-                self.let_(block, "xs", Ty::array(a.clone()), term(Kind::Array(a, xs)))
+                let array = match self.system.splits(a) {
+                    true => split::array(self.w, self.system, &xs),
+                    false => term(Kind::Array(self.ty(a), xs)),
+                };
+                self.let_(block, "xs", ty, array)
             }
             Kind::Build(build) => self.build(build, block, e.span),
             Kind::Loop(l) => self.loop_(l, block, e.span),
@@ -407,8 +415,7 @@ impl Translator<'_> {
     fn case(&mut self, case: &Case, block: &mut Block, span: Span) -> Value {
         let scrutinee = self.term(&case.scrutinee, block).term;
         let (id, args) = &case.data;
-        let args = args.iter().map(|a| self.ty(a)).collect();
-        let data = (self.w.data(self.system, *id), args);
+        let data = homomorphism::variant(self.w, self.system, *id, args);
         let mut heads = Vec::new();
         let mut branches = Vec::new();
         for arm in &case.arms {
@@ -439,13 +446,18 @@ impl Translator<'_> {
         let s = self.w.binder("s", self.state.clone());
         let mut body = Block::new(var(&s));
         let value = self.term(&b.body, &mut body);
-        let array = Ty::array(a.clone());
+        let array = self.ty(&Ty::array(b.element.clone()));
+        let split = self.system.splits(&b.element);
         let made = |count, index, body, element| {
             Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span)
         };
         if body.pure {
             let body = body.close_with(value);
-            return self.let_(block, "xs", array, made(count, index, body, a));
+            let mut built = made(count, index, body, a);
+            if split {
+                built = split::unzipped(self.w, self.system, built);
+            }
+            return self.let_(block, "xs", array, built);
         }
         let action = lam(s, self.finish(body, value));
         let m = monad(self.w, self.system, a.clone());
@@ -453,7 +465,12 @@ impl Translator<'_> {
         let sequence = sequence(self.w, self.system, &a);
         let types = vec![Ty::array(m), self.state.clone()];
         let m = call(sequence, types, vec![actions, block.state.clone()]);
-        self.run(block, "xs", &array, m)
+        let built = self.run(block, "xs", &Ty::array(a), m);
+        if split {
+            let halves = split::unzipped(self.w, self.system, built.term);
+            return self.let_(block, "xs", array, halves);
+        }
+        built
     }
 
     /// D{loop x = e₁ … do e₂} = do { x ← D{e₁}; … }: the state goes from step to step (ours).
@@ -561,6 +578,13 @@ impl Translator<'_> {
                 let args = xs.into_iter().map(|x| x.term).collect::<Vec<Term>>();
                 let result = p.signature(args.len()).1;
                 let ty = self.ty(&result);
+                let special = match self.system.splits(&Ty::Real) {
+                    true => split::moving(self.w, self.system, p, &args),
+                    false => None,
+                };
+                if let Some(moved) = special {
+                    return self.let_(block, "x", ty, Term::new(moved.kind, e.span));
+                }
                 let moved = homomorphism::moving(self.w, self.system, p, args, e);
                 self.let_(block, "x", ty, moved)
             }
@@ -584,8 +608,7 @@ impl Translator<'_> {
             //          do { u₃ ← deltaLet (Add (Scale y u₁) (Scale x u₂)); pure (x × y, Var u₃) }
             (Derivative::Partials(_), _) => {
                 let dfs = (0..us.len()).map(|i| partial::derivative(op, i, &xs, &y));
-                let scaled: Vec<Term> =
-                    dfs.zip(us).map(|(df, u)| self.scale(df, u)).collect();
+                let scaled: Vec<Term> = dfs.zip(us).map(|(df, u)| self.scale(df, u)).collect();
                 self.sum(scaled)
             }
             // min and max are one of their operands (ours).
@@ -655,12 +678,13 @@ impl Translator<'_> {
         match p {
             // The sum of nothing is a zero of the right shape.
             Prim::Sum(a) => {
-                let element = self.ty(a);
-                let count = length(&element, xs[0].term.clone());
+                let count = match self.system.splits(a) {
+                    true => split::length(self.w, self.system, &xs[0].term),
+                    false => length(&self.ty(a), xs[0].term.clone()),
+                };
                 let empty = compare(Comparison::Eq, Ty::Int, count, int(0));
                 let zero = self.w.binder("zero", result.clone());
-                let lifted =
-                    homomorphism::lift(self.w, self.system, &result, None, var(&zero));
+                let lifted = homomorphism::lift(self.w, self.system, &result, None, var(&zero));
                 let types = vec![ty.clone(), self.state.clone()];
                 let of_nothing = bind(zero, plain, tuple(types, vec![lifted, block.state.clone()]));
                 self.run(block, "r", &ty, if_(empty, of_nothing, m))
