@@ -102,6 +102,9 @@ fn suffix(w: &Workspace, inputs: &[At], output: Option<&At>) -> String {
     format!("{}→{}", ins.join(","), output.map_or(String::new(), name))
 }
 
+/// What is made of a constructor: its tag, the types of its fields, and the variables for those of each structure.
+type Make<'a> = &'a mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term;
+
 /// A variant case of several structures with the same constructor.
 fn same_constructor(
     w: &mut Workspace,
@@ -109,7 +112,7 @@ fn same_constructor(
     inputs: &[At],
     xs: &[Term],
     result: &Ty,
-    make: &mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term,
+    make: Make<'_>,
 ) -> Term {
     let count = w.datas[id.0 as usize].constructors.len();
     let mut arms = Vec::new();

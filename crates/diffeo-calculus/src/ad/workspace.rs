@@ -118,12 +118,12 @@ impl Workspace {
     }
 
     /// What a translated variable was made from.
-    pub(crate) fn source(&self, var: u32) -> Option<&(System, u32)> {
+    pub fn source(&self, var: u32) -> Option<&(System, u32)> {
         self.sources.get(&var)
     }
 
     /// What a translated definition was made from.
-    pub(crate) fn origin(&self, id: GlobalId) -> Option<&(System, GlobalId)> {
+    pub fn origin(&self, id: GlobalId) -> Option<&(System, GlobalId)> {
         self.origins.get(&id)
     }
 
