@@ -335,8 +335,28 @@ pub enum Kinks {
 /// What evaluates.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
-    /// The evaluator of the calculus.
+    /// The evaluator of the calculus
     Interp,
+    /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin)
+    Trace,
+    /// The evaluator, with derivatives by dual numbers (Krawiec et al., section 4)
+    Dual,
+    /// The evaluator, with derivatives by the monadic translation (Krawiec et al., section 7)
+    Delta,
+    /// The evaluator, with derivatives by the Taylor macro (Huot et al.)
+    Taylor,
+}
+
+impl From<Engine> for diffeo::Engine {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Interp => diffeo::Engine::Evaluator,
+            Engine::Trace => diffeo::Engine::Trace,
+            Engine::Dual => diffeo::Engine::Dual,
+            Engine::Delta => diffeo::Engine::Delta,
+            Engine::Taylor => diffeo::Engine::Taylor,
+        }
+    }
 }
 
 /// A form of a program.

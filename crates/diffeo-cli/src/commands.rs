@@ -113,7 +113,7 @@ impl Shell {
     ) -> Result<Value, Stop> {
         self.phase("evaluate", format!("evaluating `{}`", entry.name));
         let (options, line) = self.options(how.kinks);
-        let run = self.session.run_with(entry, arg, options);
+        let run = self.session.run_on(entry, arg, options, how.engine.into());
         line.clear();
         self.took(run.operations, run.warnings, how.kinks);
         if let Err(error) = &run.result {

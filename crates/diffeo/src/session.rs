@@ -4,6 +4,7 @@
 //! debug builds) → evaluate.
 
 mod differentiable;
+mod engine;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use differentiable::Differentiable;
+pub use engine::Engine;
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.
@@ -635,15 +637,26 @@ impl Session {
 
     /// As [`Session::run`], with all options.
     pub fn run_with(&self, entry: &Entry, arg: Option<Value>, options: Options) -> Run {
-        let mut machine = Machine::new(entry.program.clone(), options);
-        let result = machine.eval_global(entry.global).and_then(|value| match &entry.ty {
-            Ty::Fun(_) => machine.apply(&value, arg.unwrap_or(Value::Unit)),
-            _ => Ok(value),
-        });
+        self.run_on(entry, arg, options, Engine::Evaluator)
+    }
+
+    /// As [`Session::run_with`], with the derivatives of this engine.
+    pub fn run_on(
+        &self,
+        entry: &Entry,
+        arg: Option<Value>,
+        options: Options,
+        engine: Engine,
+    ) -> Run {
+        let arg = match &entry.ty {
+            Ty::Fun(_) => Some(arg.unwrap_or(Value::Unit)),
+            _ => None,
+        };
+        let ran = engine.run(&entry.program, entry.global, arg, options);
         Run {
-            result: result.map_err(|e| self.explain(entry, &e)),
-            warnings: self.warnings(&mut machine),
-            operations: machine.operations(),
+            result: ran.result.map_err(|e| self.explain(entry, &e)),
+            warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
+            operations: ran.operations,
         }
     }
 

@@ -3,7 +3,7 @@
 //! Everything made here has no place in a source text unless it is given one.
 
 use crate::prim::{Comparison, Prim, RealOp};
-use crate::term::{Binder, Build, Control, GlobalId, Kind, Lit, Loop, Term};
+use crate::term::{Arm, Binder, Build, Case, Control, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::Ty;
 use diffeo_base::{Name, Span};
 
@@ -22,6 +22,65 @@ pub(crate) fn global(id: GlobalId) -> Term {
     term(Kind::Global(id))
 }
 
+/// The term with other terms in it, made in the order of evaluation.
+pub(crate) fn map_children(e: &Term, f: &mut dyn FnMut(&Term) -> Term) -> Term {
+    let all = |es: &[Term], f: &mut dyn FnMut(&Term) -> Term| es.iter().map(f).collect();
+    let kind = match &e.kind {
+        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => e.kind.clone(),
+        Kind::Lam(x, body) => Kind::Lam(x.clone(), Box::new(f(body))),
+        Kind::App(g, x) => {
+            let g = Box::new(f(g));
+            Kind::App(g, Box::new(f(x)))
+        }
+        Kind::Let(bindings, body) => {
+            let bindings = bindings.iter().map(|(x, value)| (x.clone(), f(value))).collect();
+            Kind::Let(bindings, Box::new(f(body)))
+        }
+        Kind::LetRec(g, function, body) => {
+            let function = Box::new(f(function));
+            Kind::LetRec(g.clone(), function, Box::new(f(body)))
+        }
+        Kind::Tuple(ty, es) => Kind::Tuple(ty.clone(), all(es, f)),
+        Kind::Proj(ty, i, of) => Kind::Proj(ty.clone(), *i, Box::new(f(of))),
+        Kind::Con(id, args, tag, es) => Kind::Con(*id, args.clone(), *tag, all(es, f)),
+        Kind::Case(case) => {
+            let scrutinee = f(&case.scrutinee);
+            let arm = |arm: &Arm, f: &mut dyn FnMut(&Term) -> Term| Arm {
+                tag: arm.tag,
+                binders: arm.binders.clone(),
+                body: f(&arm.body),
+            };
+            let arms = case.arms.iter().map(|a| arm(a, f)).collect();
+            let default = case.default.as_ref().map(f);
+            Kind::Case(Box::new(Case { scrutinee, data: case.data.clone(), arms, default }))
+        }
+        Kind::If(a, b, c) => {
+            let (a, b) = (Box::new(f(a)), Box::new(f(b)));
+            Kind::If(a, b, Box::new(f(c)))
+        }
+        Kind::Array(ty, es) => Kind::Array(ty.clone(), all(es, f)),
+        Kind::Build(b) => {
+            let count = f(&b.count);
+            let (index, element) = (b.index.clone(), b.element.clone());
+            Kind::Build(Box::new(Build { count, index, body: f(&b.body), element }))
+        }
+        Kind::Loop(l) => {
+            let init = f(&l.init);
+            let control = match &l.control {
+                Control::Count { index, count } => {
+                    Control::Count { index: index.clone(), count: f(count) }
+                }
+                Control::While(condition) => Control::While(f(condition)),
+            };
+            let state = l.state.clone();
+            Kind::Loop(Box::new(Loop { state, init, control, body: f(&l.body) }))
+        }
+        Kind::Prim(p, es) => Kind::Prim(p.clone(), all(es, f)),
+        Kind::Diff(d, es) => Kind::Diff(d.clone(), all(es, f)),
+    };
+    Term::new(kind, e.span)
+}
+
 /// A real number.
 pub(crate) fn real(x: f64) -> Term {
     term(Kind::Lit(Lit::Real(x)))
@@ -35,6 +94,11 @@ pub(crate) fn int(n: i64) -> Term {
 /// `()`
 pub(crate) fn unit() -> Term {
     term(Kind::Lit(Lit::Unit))
+}
+
+/// A truth value.
+pub(crate) fn truth(b: bool) -> Term {
+    term(Kind::Lit(Lit::Bool(b)))
 }
 
 /// A text.

@@ -10,7 +10,7 @@ use super::build::*;
 use super::partial;
 use super::polytypic::Pointwise;
 use super::{homomorphism, System, Workspace};
-use crate::prim::RealOp;
+use crate::prim::{Comparison, RealOp};
 use crate::term::{GlobalId, Term};
 use crate::ty::Ty;
 
@@ -37,18 +37,26 @@ pub(crate) fn operation(w: &mut Workspace, op: RealOp, args: &[Term]) -> Term {
     let dy = match (op, &dxs[..]) {
         // D⃗{+} = λ((x, dx), (y, dy)). (x + y, dx + dy)
         (RealOp::Add, [a, b]) => super::build::op(RealOp::Add, vec![a.clone(), b.clone()]),
-        // D⃗{×} = λ((x, dx), (y, dy)). (x × y, y × dx + x × dy)
-        _ => {
-            let mut sum = real(0.0);
-            for (i, dx) in dxs.iter().enumerate() {
-                let df = partial::derivative(op, i, &xs, &var(&y));
-                sum = plus(sum, partial::product(df, dx.clone()));
-            }
-            sum
+        // A constant exponent has no part in it: where x is not positive, the derivative by it is nan (ours).
+        (RealOp::Pow, [_, db]) => {
+            let not_positive = compare(Comparison::Le, Ty::Real, xs[0].clone(), real(0.0));
+            let constant = compare(Comparison::Eq, Ty::Real, db.clone(), real(0.0));
+            let of_base = sum_of(op, &xs, &dxs[..1], &var(&y));
+            let of_both = sum_of(op, &xs, &dxs, &var(&y));
+            if_(if_(not_positive, constant, truth(false)), of_base, of_both)
         }
+        // D⃗{×} = λ((x, dx), (y, dy)). (x × y, y × dx + x × dy)
+        _ => sum_of(op, &xs, &dxs, &var(&y)),
     };
     let value = super::build::op(op, xs);
     bind(y.clone(), value, pair(var(&y), dy))
+}
+
+/// `Σᵢ df_i x⃗ × dxᵢ` over the given `dxᵢ`.
+fn sum_of(op: RealOp, xs: &[Term], dxs: &[Term], y: &Term) -> Term {
+    dxs.iter().enumerate().fold(real(0.0), |sum, (i, dx)| {
+        plus(sum, partial::product(partial::derivative(op, i, xs, y), dx.clone()))
+    })
 }
 
 /// `D⃗{x ↦ xⁿ}`, n an integer: `(xⁿ, n × xⁿ⁻¹ × dx)` (ours, by Figure 14).

@@ -17,7 +17,7 @@ use super::polytypic::{self, Pointwise};
 use super::workspace::Refusal;
 use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
-use crate::prim::{Comparison, Diff, DiffOp, Lift, Prim, RealOp};
+use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, RealOp};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::{DataId, Ty};
 use crate::typing::{is_vector, mentions_real};
@@ -114,6 +114,24 @@ pub(crate) fn term_with(
     Translator { w, system, variables, zero }.term(e)
 }
 
+/// The translation of a function `λx. e` or `letrec f = λx. e in f`, whose free variables are replaced as told.
+pub(crate) fn function(
+    w: &mut Workspace,
+    system: &System,
+    variables: &[(u32, Binder)],
+    e: &Term,
+) -> Term {
+    let terms = || variables.iter().map(|(x, y)| (*x, var(y))).collect();
+    match system {
+        System::Delta(_) => delta::translate::function(w, system, variables, e),
+        System::Forward
+        | System::Taylor { .. }
+        | System::Mixed
+        | System::Vector(_)
+        | System::Naive => term_with(w, system, terms(), None, e),
+    }
+}
+
 /// `D{P}(args)` of an operation that moves data, looks at primals or makes constants; the arguments may be
 /// mentioned several times.
 pub(crate) fn moving(
@@ -186,7 +204,22 @@ pub(crate) fn inert(w: &Workspace, a: &Ty) -> bool {
 /// runs (ours).
 pub(crate) fn lift_function(w: &mut Workspace, system: &System, a: &Ty, f: Term) -> Term {
     let to = ty(w, system, a);
-    let lift = Lift { systems: vec![system.clone()], from: a.clone(), to };
+    let systems = vec![system.clone()];
+    let lift = Lift { what: Lifting::Lift, systems, from: a.clone(), to };
+    prim(Prim::Lift(Rc::new(lift)), vec![f])
+}
+
+/// The function that a function value was translated from: the primal of a function (ours).
+pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term) -> Term {
+    let from = ty(w, system, a);
+    let systems = vec![system.clone()];
+    let lift = Lift { what: Lifting::Lower, systems, from, to: a.clone() };
+    prim(Prim::Lift(Rc::new(lift)), vec![f])
+}
+
+/// Whether there are numbers in the environment of a function value, translated or not.
+pub(crate) fn captures(from: Ty, f: Term) -> Term {
+    let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
     prim(Prim::Lift(Rc::new(lift)), vec![f])
 }
 
@@ -470,7 +503,7 @@ impl Translator<'_> {
                 let mut systems = l.systems.clone();
                 systems.push(self.system.clone());
                 let (from, to) = (self.ty(&l.from), self.ty(&l.to));
-                at(prim(Prim::Lift(Rc::new(Lift { systems, from, to })), args))
+                at(prim(Prim::Lift(Rc::new(Lift { what: l.what, systems, from, to })), args))
             }
         }
     }
@@ -518,7 +551,8 @@ impl Translator<'_> {
             DiffOp::StopGradient => {
                 let x = self.term(&es[0]);
                 let x = self.primal(s, x);
-                self.lift(s, x).kind
+                let stopped = stopped(d, x);
+                self.lift(s, stopped).kind
             }
             DiffOp::Checkpoint => {
                 let f = self.boxed(&es[0]);
@@ -540,10 +574,31 @@ impl Translator<'_> {
         }
     }
 
-    /// (ours) At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,
-    /// linear in dx, is 0 with the displacement that the rule gives: the rule is called at the point as a
-    /// constant, and at the displacement as a number that is 0.
+    /// (ours) At a point x with displacement dx, the rule gives `(t, dt)`, which are the value and its
+    /// displacement; a rule that captured variables gives them a part in the displacement, too.
     fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        let general = self.by_translated_rule(s, t, xs);
+        if *self.system != System::Forward {
+            return general;
+        }
+        let rule =
+            Ty::fun(Ty::tuple(vec![s.clone(), s.clone()]), Ty::tuple(vec![t.clone(), t.clone()]));
+        let translated = self.ty(&rule);
+        let plain = lower_function(self.w, self.system, &rule, xs[1].clone());
+        let point = self.primal(s, xs[2].clone());
+        let tangent = super::dual::delta(self.w, self.system, s, xs[2].clone());
+        let pair = self.w.binder("p", Ty::tuple(vec![t.clone(), t.clone()]));
+        let both = Ty::tuple(vec![t.clone(), t.clone()]);
+        let (y, dy) = (proj(&both, 0, var(&pair)), proj(&both, 1, var(&pair)));
+        let value = super::dual::zip(self.w, self.system, t, y, dy);
+        let args = tuple(vec![s.clone(), s.clone()], vec![point, tangent]);
+        let simple = bind(pair, app(plain, args), value);
+        if_(captures(translated, xs[1].clone()), general, simple)
+    }
+
+    /// The value is t ⊕ dt, where dt, linear in dx, is 0 with the displacement that the rule gives: the rule is
+    /// called at the point as a constant, and at the displacement as a number that is 0.
+    fn by_translated_rule(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         if let System::Taylor { k, r } = self.system {
             return super::jet::with_derivative(self.w, (*k, *r), s, t, xs);
         }
@@ -572,6 +627,11 @@ impl Translator<'_> {
         };
         bind(pair, value, app(sum, tuple(vec![dt.clone(), dt], parts)))
     }
+}
+
+/// `stop_gradient` of a primal, for the systems that the term goes through later.
+pub(crate) fn stopped(d: &Diff, primal: Term) -> Term {
+    term(Kind::Diff(d.clone(), vec![primal]))
 }
 
 /// Whether all values of the type have the same shape.

@@ -11,7 +11,9 @@
 
 pub mod build;
 pub mod delta;
+mod derived;
 pub mod dual;
+pub mod engine;
 pub mod homomorphism;
 pub mod jet;
 mod numbers;

@@ -63,19 +63,21 @@ fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term) -> Term {
 fn select(f: RealOp, i: usize, xs: &[Term]) -> Term {
     match f {
         RealOp::Abs => op(RealOp::Sign, vec![xs[0].clone()]),
-        RealOp::Min | RealOp::Max => {
-            let (a, b) = (xs[0].clone(), xs[1].clone());
-            debug_assert!(chooses_first(f, 1.0, 1.0));
-            // The second is chosen if it is less (more), or if it alone is nan.
-            let order = if f == RealOp::Min { Comparison::Lt } else { Comparison::Gt };
-            let other = compare(order, Ty::Real, b.clone(), a.clone());
-            let [first, second] = if i == 0 { [1.0, 0.0] } else { [0.0, 1.0] };
-            let of_nan = if_(prim(Prim::IsNan, vec![b]), real(second), real(first));
-            let chosen = if_(other, real(second), of_nan);
-            if_(prim(Prim::IsNan, vec![a]), real(first), chosen)
-        }
+        RealOp::Min | RealOp::Max => chosen(f, i, xs[0].clone(), xs[1].clone()),
         _ => real(0.0),
     }
+}
+
+/// 1 if `min` or `max` of these operands is the operand with this number, else 0.
+pub(crate) fn chosen(f: RealOp, i: usize, a: Term, b: Term) -> Term {
+    debug_assert!(chooses_first(f, 1.0, 1.0));
+    // The second is chosen if it is less (more), or if it alone is nan.
+    let order = if f == RealOp::Min { Comparison::Lt } else { Comparison::Gt };
+    let other = compare(order, Ty::Real, b.clone(), a.clone());
+    let [first, second] = if i == 0 { [1.0, 0.0] } else { [0.0, 1.0] };
+    let of_nan = if_(prim(Prim::IsNan, vec![b]), real(second), real(first));
+    let chosen = if_(other, real(second), of_nan);
+    if_(prim(Prim::IsNan, vec![a]), real(first), chosen)
 }
 
 /// The derivative of this order of x ↦ xⁿ, n an integer: `n (n-1) … (n-order+1) x^(n-order)`, and 0 where a

@@ -268,6 +268,10 @@ impl Pointwise<'_> {
             Ty::Fun(_) => match (&self.inputs[..], &self.output) {
                 // The embedding of a plain function: its code is translated.
                 ([None], Some(system)) => homomorphism::lift_function(w, system, ty, xs[0].clone()),
+                // And the way back.
+                ([Some(system)], None) if self.name == "primal" => {
+                    homomorphism::lower_function(w, system, ty, xs[0].clone())
+                }
                 _ => {
                     let result = at(w, &self.output, ty);
                     prim(Prim::Fail(result), vec![text("a function has no such operation")])

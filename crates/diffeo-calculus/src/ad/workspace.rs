@@ -3,13 +3,17 @@
 //! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
 //! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
 
+use super::build::{bind_all, lam, map_children, part, var};
 use super::homomorphism;
 use super::splice::{self, Library};
 use super::System;
+use crate::deep::deep;
+use crate::eval::environment;
 use crate::print::print_type;
 use crate::term::{Binder, Control, Global, GlobalId, Kind, Program, Term, Var};
 use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
-use crate::typing::parts;
+use crate::typing::{parts, type_of};
+use crate::value::Value;
 use diffeo_base::{FileId, Name, Span};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -42,6 +46,18 @@ pub struct Workspace {
     refusals: Vec<Refusal>,
     /// How many definitions were translated.
     pub(crate) translations: usize,
+    /// The definition that each variable is in, for some definitions.
+    parameters: HashMap<u32, GlobalId>,
+    indexed: HashSet<GlobalId>,
+}
+
+/// What a function value was compiled from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// A definition.
+    Definition(GlobalId),
+    /// The function with this parameter within a definition.
+    Local(u32),
 }
 
 /// A term that a system does not translate.
@@ -73,6 +89,8 @@ impl Workspace {
             sources: HashMap::new(),
             refusals: Vec::new(),
             translations: 0,
+            parameters: HashMap::new(),
+            indexed: HashSet::new(),
         }
     }
 
@@ -118,18 +136,26 @@ impl Workspace {
     }
 
     /// What a translated variable was made from.
-    pub fn source(&self, var: u32) -> Option<&(System, u32)> {
+    pub(crate) fn source(&self, var: u32) -> Option<&(System, u32)> {
         self.sources.get(&var)
     }
 
     /// What a translated definition was made from.
-    pub fn origin(&self, id: GlobalId) -> Option<&(System, GlobalId)> {
+    pub(crate) fn origin(&self, id: GlobalId) -> Option<&(System, GlobalId)> {
         self.origins.get(&id)
     }
 
     /// A definition.
     pub(crate) fn global(&self, id: GlobalId) -> &Rc<Global> {
         &self.globals[id.0 as usize]
+    }
+
+    /// The types of the arguments of a definition that is a function of a tuple.
+    pub(crate) fn parameters_of(&self, id: GlobalId) -> Vec<Ty> {
+        match &self.global(id).ty {
+            Ty::Fun(f) => f.0.components().unwrap_or_else(|| vec![f.0.clone()]),
+            ty => vec![ty.clone()],
+        }
     }
 
     /// A new definition, to be filled in by [`Workspace::define`].
@@ -191,6 +217,13 @@ impl Workspace {
         Program { datas: self.datas.clone(), globals: Vec::new(), library: Vec::new() }
     }
 
+    /// The program as it is now.
+    fn shared(&self) -> Program {
+        let mut program = self.declarations();
+        program.globals = self.globals.clone();
+        program
+    }
+
     /// The text of a type, for names.
     pub(crate) fn type_text(&self, ty: &Ty) -> String {
         print_type(ty, &self.declarations())
@@ -213,6 +246,202 @@ impl Workspace {
         target
     }
 
+    /// Whether something is still to be made.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    // Function values
+
+    /// What makes the translation by `system` of a function value whose code was made from `source` by the
+    /// `outer` systems, the innermost first: a definition that is the translation, or one that is a function
+    /// of the environment, with the environment.
+    pub(crate) fn lifting(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
+        let (made, values) = match self.before(outer, source, captured)? {
+            (Source::Definition(id), _) => (self.translated(system, id), None),
+            (Source::Local(parameter), captured) => {
+                let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
+                let made = self.closure_maker(system, parameter, &variables)?;
+                (made, Some(environment(values)))
+            }
+        };
+        Some((self.through(outer, made), values))
+    }
+
+    /// The same for the function that a function value was made from by `system` before the `outer` ones.
+    pub(crate) fn lowering(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)> {
+        let (source, captured) = self.before(outer, source, captured)?;
+        let (made, values) = match self.before(std::slice::from_ref(system), source, captured)? {
+            (Source::Definition(id), _) => (id, None),
+            (Source::Local(parameter), captured) => {
+                let (variables, values): (Vec<u32>, Vec<Value>) = captured.into_iter().unzip();
+                let made = self.closure_unmaker(system, parameter, &variables)?;
+                (made, Some(environment(values)))
+            }
+        };
+        Some((self.through(outer, made), values))
+    }
+
+    /// What a function value was before it went through these systems.
+    fn before(
+        &self,
+        systems: &[System],
+        source: Source,
+        mut captured: Vec<(u32, Value)>,
+    ) -> Option<(Source, Vec<(u32, Value)>)> {
+        let mut source = source;
+        for system in systems.iter().rev() {
+            source = match source {
+                Source::Definition(id) => {
+                    let (known, origin) = self.origin(id)?;
+                    (known == system).then_some(Source::Definition(*origin))?
+                }
+                Source::Local(mut parameter) => {
+                    let variables = captured.iter_mut().map(|(var, _)| var);
+                    for var in variables.chain([&mut parameter]) {
+                        let (known, origin) = self.source(*var)?;
+                        if known != system {
+                            return None;
+                        }
+                        *var = *origin;
+                    }
+                    Source::Local(parameter)
+                }
+            };
+        }
+        Some((source, captured))
+    }
+
+    /// A definition translated by one system after the other.
+    fn through(&mut self, systems: &[System], id: GlobalId) -> GlobalId {
+        systems.iter().fold(id, |id, system| self.translated(system, id))
+    }
+
+    /// The function from the values of these variables after translation to the function with this parameter:
+    ///
+    /// ```text
+    /// λ(y₁, …, yₙ). let y₁ = primal(y₁) … yₙ = primal(yₙ) in λx. e
+    /// ```
+    fn closure_unmaker(
+        &mut self,
+        system: &System,
+        parameter: u32,
+        variables: &[u32],
+    ) -> Option<GlobalId> {
+        let key = format!("fn {parameter} before{}", system.suffix());
+        if let Some(known) = self.made.get(&key) {
+            return Some(*known);
+        }
+        let definition = self.definition_of(parameter)?;
+        let definition = self.global(definition).clone();
+        let (function, types) = find_function(&self.shared(), &definition.body, parameter)?;
+        let sources: Option<Vec<Binder>> =
+            variables.iter().map(|var| types.get(var).map(|b| (*b).clone())).collect();
+        let sources = sources?;
+        let params: Vec<Ty> =
+            sources.iter().map(|b| homomorphism::ty(self, system, &b.ty)).collect();
+        let from = Ty::tuple(params.clone());
+        let ty = Ty::fun(from.clone(), function.ty.clone());
+        let id = self.declare(&key, ty, definition.span);
+        self.made.insert(key, id);
+        let p = self.binder("environment", from);
+        let mut bindings = Vec::new();
+        let mut replaced = HashMap::new();
+        for (i, source) in sources.iter().enumerate() {
+            let value = part(&params, i, var(&p));
+            let value = homomorphism::primal(self, system, &source.ty, value);
+            let binder = self.binder(&source.var.name, source.ty.clone());
+            replaced.insert(source.var.id, binder.var.clone());
+            bindings.push((binder, value));
+        }
+        let body = self.copied(&mut replaced, &function.term);
+        self.define(id, lam(p, bind_all(bindings, body)));
+        Some(id)
+    }
+
+    /// The term with other variables: those that it binds are new.
+    fn copied(&mut self, variables: &mut HashMap<u32, Var>, e: &Term) -> Term {
+        each_binder(e, &mut |binder| {
+            let var = Var { name: binder.var.name.clone(), id: self.next };
+            self.next += 1;
+            variables.insert(binder.var.id, var);
+        });
+        rename(variables, e)
+    }
+
+    /// The function from the values of these variables to the translation of the function with this parameter:
+    ///
+    /// ```text
+    /// λ(y₁, …, yₙ). let y₁ = lift(y₁) … yₙ = lift(yₙ) in D{λx. e}
+    /// ```
+    fn closure_maker(
+        &mut self,
+        system: &System,
+        parameter: u32,
+        variables: &[u32],
+    ) -> Option<GlobalId> {
+        let key = format!("fn {parameter}{}", system.suffix());
+        if let Some(known) = self.made.get(&key) {
+            return Some(*known);
+        }
+        let definition = self.definition_of(parameter)?;
+        let definition = self.global(definition).clone();
+        let (function, types) = find_function(&self.shared(), &definition.body, parameter)?;
+        let sources: Option<Vec<Binder>> =
+            variables.iter().map(|var| types.get(var).map(|b| (*b).clone())).collect();
+        let sources = sources?;
+        let params: Vec<Ty> = sources.iter().map(|b| b.ty.clone()).collect();
+        let from = Ty::tuple(params.clone());
+        let to = homomorphism::ty(self, system, &function.ty);
+        let ty = Ty::fun(from.clone(), to);
+        let (name, span) = (key.clone(), definition.span);
+        let id = self.declare(&name, ty, span);
+        self.made.insert(key, id);
+        let p = self.binder("environment", from);
+        let mut bindings = Vec::new();
+        let mut replaced = Vec::new();
+        for (i, source) in sources.iter().enumerate() {
+            let value = part(&params, i, var(&p));
+            let value = homomorphism::lift(self, system, &source.ty, None, value);
+            let ty = homomorphism::ty(self, system, &source.ty);
+            let binder = self.renamed(system, source, ty);
+            replaced.push((source.var.id, binder.clone()));
+            bindings.push((binder, value));
+        }
+        let body = homomorphism::function(self, system, &replaced, &function.term);
+        self.define(id, lam(p, bind_all(bindings, body)));
+        Some(id)
+    }
+
+    /// The definition that has the function with this parameter in it.
+    fn definition_of(&mut self, parameter: u32) -> Option<GlobalId> {
+        if !self.parameters.contains_key(&parameter) {
+            for (i, global) in self.globals.iter().enumerate() {
+                let id = GlobalId(i as u32);
+                // One that is declared and not yet defined has no functions in it.
+                let defined = !matches!(global.body.kind, Kind::Lit(_));
+                if defined && self.indexed.insert(id) {
+                    each_binder(&global.body, &mut |binder| {
+                        self.parameters.insert(binder.var.id, id);
+                    });
+                }
+            }
+        }
+        self.parameters.get(&parameter).copied()
+    }
+
     /// Makes what is still to be made.
     pub(crate) fn finish(&mut self) {
         while let Some((system, source, target)) = self.pending.pop_front() {
@@ -224,6 +453,7 @@ impl Workspace {
         let global = self.global(source).clone();
         let body = homomorphism::definition(self, system, source, &global);
         self.translations += 1;
+        self.indexed.remove(&target);
         self.define(target, body);
     }
 
@@ -232,6 +462,7 @@ impl Workspace {
     pub fn update(&mut self, id: GlobalId, body: &Term) {
         self.finish();
         let body = splice::fresh(self, body);
+        self.indexed.remove(&id);
         self.define(id, body);
         self.renew(id);
         self.finish();
@@ -339,6 +570,43 @@ pub(super) fn next_variable(globals: &[Rc<Global>]) -> u32 {
     next
 }
 
+/// A function within a definition.
+struct Found {
+    /// It; a recursive one as `letrec f = … in f`.
+    term: Term,
+    ty: Ty,
+}
+
+/// The function with this parameter, and the binders of the definition.
+fn find_function<'t>(
+    program: &Program,
+    body: &'t Term,
+    parameter: u32,
+) -> Option<(Found, HashMap<u32, &'t Binder>)> {
+    let mut binders = HashMap::new();
+    each_binder(body, &mut |binder| {
+        binders.insert(binder.var.id, binder);
+    });
+    let types = binders.iter().map(|(var, binder)| (*var, binder.ty.clone())).collect();
+    let mut pending = vec![body];
+    while let Some(term) = pending.pop() {
+        if let Kind::LetRec(f, function, _) = &term.kind {
+            if matches!(&function.kind, Kind::Lam(x, _) if x.var.id == parameter) {
+                let rest = Box::new(var(f));
+                let kind = Kind::LetRec(f.clone(), function.clone(), rest);
+                let term = Term::new(kind, term.span);
+                return Some((Found { term, ty: f.ty.clone() }, binders));
+            }
+        }
+        if matches!(&term.kind, Kind::Lam(x, _) if x.var.id == parameter) {
+            let ty = type_of(term, program, &types)?;
+            return Some((Found { term: term.clone(), ty }, binders));
+        }
+        each_child(term, &mut |child| pending.push(child));
+    }
+    None
+}
+
 /// Shows the binders of a term, outermost first.
 pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
     let mut pending = vec![term];
@@ -368,6 +636,60 @@ pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
         }
         each_child(term, &mut |child| pending.push(child));
     }
+}
+
+/// The variables that a function takes from around it, in the order of their first use.
+pub(crate) fn free_variables(parameter: &Binder, body: &Term) -> Vec<Var> {
+    let mut seen = HashSet::from([parameter.var.id]);
+    each_binder(body, &mut |binder| {
+        seen.insert(binder.var.id);
+    });
+    let mut free = Vec::new();
+    let mut pending = vec![body];
+    while let Some(term) = pending.pop() {
+        if let Kind::Var(var) = &term.kind {
+            if seen.insert(var.id) {
+                free.push(var.clone());
+            }
+        }
+        let first = pending.len();
+        each_child(term, &mut |child| pending.push(child));
+        pending[first..].reverse();
+    }
+    free
+}
+
+/// The term with other variables, also where they are bound.
+fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
+    let other = |var: &Var| variables.get(&var.id).unwrap_or(var).clone();
+    let bound = |b: &Binder| Binder { var: other(&b.var), ty: b.ty.clone() };
+    let mut copy = map_children(e, &mut |child| deep(|| rename(variables, child)));
+    match &mut copy.kind {
+        Kind::Var(var) => *var = other(var),
+        Kind::Lam(binder, _) | Kind::LetRec(binder, ..) => *binder = bound(binder),
+        Kind::Let(bindings, _) => bindings.iter_mut().for_each(|(b, _)| *b = bound(b)),
+        Kind::Case(case) => {
+            case.arms.iter_mut().flat_map(|a| &mut a.binders).for_each(|b| *b = bound(b));
+        }
+        Kind::Build(build) => build.index = bound(&build.index),
+        Kind::Loop(l) => {
+            l.state = bound(&l.state);
+            if let Control::Count { index, .. } = &mut l.control {
+                *index = bound(index);
+            }
+        }
+        Kind::Global(_)
+        | Kind::Lit(_)
+        | Kind::App(..)
+        | Kind::Tuple(..)
+        | Kind::Proj(..)
+        | Kind::Con(..)
+        | Kind::If(..)
+        | Kind::Array(..)
+        | Kind::Prim(..)
+        | Kind::Diff(..) => {}
+    }
+    copy
 }
 
 /// Shows the terms directly within a term, in the order of evaluation.

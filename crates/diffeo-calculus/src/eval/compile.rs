@@ -40,27 +40,59 @@ pub(crate) struct Compiler {
     /// Of the definitions whose shape was needed: the analysis until they are compiled, and the shape.
     analyses: HashMap<GlobalId, Analysis>,
     shapes: HashMap<GlobalId, Rc<Shape>>,
+    /// Where the functions were compiled from, if that is to be known.
+    pub sources: Option<Sources>,
+}
+
+/// By the number of its code, what each function was compiled from.
+pub(crate) type Sources = HashMap<u32, FunctionSource>;
+
+/// What a function was compiled from.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum FunctionSource {
+    /// A definition.
+    Definition(GlobalId),
+    /// A function within a definition.
+    Local {
+        /// The variable of its parameter.
+        parameter: u32,
+        /// The variables from around it, with the places of their values among what it captured.
+        captured: Vec<(u32, u32)>,
+    },
 }
 
 impl Compiler {
     /// Nothing is compiled yet.
     pub fn new(program: Rc<Program>) -> Compiler {
         let (analyses, shapes) = (HashMap::new(), HashMap::new());
-        Compiler { program, codes: Vec::new(), analyses, shapes }
+        Compiler { program, codes: Vec::new(), analyses, shapes, sources: None }
+    }
+
+    /// The program has grown.
+    pub fn grow(&mut self, program: Rc<Program>) {
+        self.program = program;
     }
 
     /// Compiles a definition: the number of the function that it is, or that computes the constant.
     pub fn global(&mut self, id: GlobalId) -> u32 {
         let program = self.program.clone();
         let global = &program.globals[id.0 as usize];
-        let analysis = self.analyses.remove(&id).unwrap_or_else(|| analyse(&global.body));
-        let mut unit = Unit { compiler: self, analysis: &analysis, inside: HashSet::new() };
+        let analysis = self.analyses.remove(&id);
+        let whole = self.sources.is_some();
+        let analysis = analysis.unwrap_or_else(|| analyse(&global.body, whole));
+        let mut unit =
+            Unit { compiler: self, analysis: &analysis, definition: id, inside: HashSet::new() };
         let (parameter, body, is_function) = match &global.body.kind {
             Kind::Lam(binder, body) => (Some(binder), &**body, true),
             _ => (None, &global.body, false),
         };
         let me = is_function.then_some(id);
-        function(&mut unit, Head { name: global.name.clone(), parameter, me, itself: None }, body)
+        let head = Head { name: global.name.clone(), parameter, me, itself: None };
+        let code = function(&mut unit, head, body);
+        if let Some(sources) = &mut self.sources {
+            sources.insert(code, FunctionSource::Definition(id));
+        }
+        code
     }
 
     /// The shape of the parameter of a definition that is a function.
@@ -70,7 +102,7 @@ impl Compiler {
         }
         let program = self.program.clone();
         let body = &program.globals[id.0 as usize].body;
-        let analysis = analyse(body);
+        let analysis = analyse(body, self.sources.is_some());
         let shape = match &body.kind {
             Kind::Lam(binder, _) => analysis.shape(analysis.places[&binder.var.id]),
             _ => Shape::One,
@@ -91,6 +123,7 @@ impl Compiler {
 struct Unit<'a> {
     compiler: &'a mut Compiler,
     analysis: &'a Analysis,
+    definition: GlobalId,
     /// The recursive functions around the present place.
     inside: HashSet<u32>,
 }

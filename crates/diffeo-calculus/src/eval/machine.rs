@@ -6,7 +6,11 @@
 //! stack, which grows as needed. After an error the machine is as before the call and can be used again.
 
 mod access;
+mod lift;
 mod run;
+
+pub(crate) use access::MOST_ELEMENTS;
+pub(crate) use lift::environment;
 
 use super::code::{Code, Shape};
 use super::compile::Compiler;
@@ -15,12 +19,14 @@ use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use super::limits::Limits;
 use super::ops::Progress;
 use super::reals::{Kinks, Reals};
+use crate::ad::Workspace;
 use crate::array::ArrayBuilder;
 use crate::deep::deep;
 use crate::prim::DiffOp;
 use crate::term::{GlobalId, Kind, Program};
 use crate::value::{Function, Value};
 use diffeo_base::{Name, Span};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How many open calls the trace of an error names.
@@ -133,6 +139,8 @@ pub struct Machine {
     /// At how many operations the limits are checked next.
     next_check: u64,
     warnings: Vec<RuntimeWarning>,
+    /// The translations of functions, if the derivatives of the program are those of one of the papers' systems.
+    workspace: Option<Box<Workspace>>,
 }
 
 impl Machine {
@@ -153,7 +161,16 @@ impl Machine {
             operations: 0,
             next_check: 0,
             warnings: Vec::new(),
+            workspace: None,
         }
+    }
+
+    /// A machine for a program in which function values are translated while it runs ([`crate::Prim::Lift`]).
+    pub fn translating(mut workspace: Workspace, options: Options) -> Machine {
+        let mut machine = Machine::new(workspace.program(), options);
+        machine.compiler.sources = Some(HashMap::new());
+        machine.workspace = Some(Box::new(workspace));
+        machine
     }
 
     /// The value of a definition: a function, or a constant, which is evaluated when it is first needed.
@@ -422,7 +439,9 @@ impl Machine {
         let entered = &self.compiler.codes[origin.function as usize];
         // Without the type arguments of an instance.
         let name = || Name::new(entered.name.split('[').next().unwrap_or_default());
-        code.library.then(name)
+        let written =
+            self.compiler.sources.is_none() || entered.spans.iter().any(|s| *s != Span::NONE);
+        (code.library && written).then(name)
     }
 
     /// The same for the innermost function on the frames.

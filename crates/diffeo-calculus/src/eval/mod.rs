@@ -21,13 +21,16 @@ pub mod error;
 pub mod limits;
 mod liveness;
 mod machine;
-mod ops;
+pub(crate) mod ops;
 pub mod reals;
 mod scope;
 mod usage;
 
+pub(crate) use code::{SizesCall, SizesTree};
 pub use error::{RuntimeError, RuntimeWarning};
 pub use limits::{Exceeded, Limits, MemoryLimit};
+pub(crate) use machine::environment;
+pub(crate) use machine::MOST_ELEMENTS;
 pub use machine::{Machine, Options};
 pub use ops::Progress;
 pub use reals::Kinks;

@@ -40,9 +40,9 @@ impl Analysis {
     }
 }
 
-/// Looks at a definition.
-pub(crate) fn analyse(body: &Term) -> Analysis {
-    let (nodes, variables) = usage(body);
+/// Looks at a definition; see [`usage`].
+pub(crate) fn analyse(body: &Term, whole: bool) -> Analysis {
+    let (nodes, variables) = usage(body, whole);
     let mut scopes = Scopes {
         analysis: Analysis {
             nodes,

@@ -171,10 +171,13 @@ pub(crate) fn path_of(term: &Term) -> Option<(u32, Vec<usize>)> {
     }
 }
 
-/// Looks at a definition.
-pub(crate) fn usage(body: &Term) -> (Nodes, HashMap<u32, u32>) {
+/// Looks at a definition. If variables are to be kept `whole`, none is split.
+pub(crate) fn usage(body: &Term, whole: bool) -> (Nodes, HashMap<u32, u32>) {
     let mut usage = Usage { nodes: Nodes::default(), places: HashMap::new() };
     usage.walk(body, None);
+    if whole {
+        usage.nodes.0.iter_mut().for_each(|node| node.whole = true);
+    }
     (usage.nodes, usage.places)
 }
 

@@ -234,13 +234,26 @@ pub enum Prim {
     Trace(Ty),
     /// `(String, Int, Real, T) -> T`: tells how far a long computation is; the last argument.
     Progress(Ty),
-    /// A function value with its code translated by one more of the papers' systems.
+    /// A function value with its code translated by one more of the papers' systems, or one less.
     Lift(Rc<Lift>),
+}
+
+/// What [`Prim::Lift`] does with a function value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lifting {
+    /// Its code is translated by one more system, its environment embedded.
+    Lift,
+    /// The function that its code was translated from, with the primals of its environment.
+    Lower,
+    /// Whether there are numbers in its environment: a Bool.
+    Captures,
 }
 
 /// How [`Prim::Lift`] translates a function value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lift {
+    /// What it does.
+    pub what: Lifting,
     /// The system to translate by, then those that the function's code went through, from the inside out.
     pub systems: Vec<System>,
     /// The type of the function value.

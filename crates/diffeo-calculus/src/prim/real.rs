@@ -34,7 +34,7 @@ pub enum Partial {
 }
 
 /// When a [`Partial::ZeroWhere`] is zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Condition {
     /// The exponent b is a constant 0, or both operands are 0.
     ZeroExponent,

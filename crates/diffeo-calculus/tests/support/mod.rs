@@ -1,6 +1,9 @@
 //! Small functions that make terms, and runs of programs made of them, for the tests of the evaluator.
 #![allow(dead_code, missing_docs)]
 
+pub mod programs;
+pub mod translated;
+
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError};
 use diffeo_calculus::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, SizePattern};

@@ -14,7 +14,7 @@
 //! #d1 f at X                   the same, first derivatives only
 //! ```
 
-use diffeo::{Diagnostic, Kinks, ModuleId, Options, Session};
+use diffeo::{Diagnostic, Engine, Kinks, ModuleId, Options, Session};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -148,6 +148,11 @@ pub struct Outcome {
 
 /// Loads a program and runs its `main`, if it has one.
 pub fn run(text: &str, kinks: Kinks) -> (Session, ModuleId, Outcome) {
+    run_on(text, kinks, Engine::Evaluator)
+}
+
+/// As [`run`], with the derivatives of an engine.
+pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, Outcome) {
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
     session.check();
@@ -162,7 +167,7 @@ pub fn run(text: &str, kinks: Kinks) -> (Session, ModuleId, Outcome) {
                 trace: Box::new(move |line| sink.borrow_mut().push(line.to_string())),
                 ..Options::default()
             };
-            let run = session.run_with(&entry, None, options);
+            let run = session.run_on(&entry, None, options, engine);
             outcome.diagnostics.extend(run.warnings);
             match run.result {
                 Ok(value) => {

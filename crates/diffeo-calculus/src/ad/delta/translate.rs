@@ -559,3 +559,29 @@ fn sequence(w: &mut Workspace, system: &System, a: &Ty) -> GlobalId {
         lam(p, count_loop(both, init, i, length(&m, ms), body))
     })
 }
+
+/// The translation of a function `λx. e` or `letrec f = λx. e in f` as a value; `variables` stand for those from
+/// around it.
+pub(crate) fn function(
+    w: &mut Workspace,
+    system: &System,
+    variables: &[(u32, Binder)],
+    e: &Term,
+) -> Term {
+    let state = runtime::state(w, system);
+    let variables = variables.iter().map(|(x, y)| (*x, (var(y), y.ty.clone()))).collect();
+    let mut t = Translator { w, system, state, variables };
+    match &e.kind {
+        Kind::Lam(x, body) => t.function(x, body).0,
+        Kind::LetRec(f, function, _) => {
+            let f = t.binder(f);
+            let function = match &function.kind {
+                Kind::Lam(x, body) => t.function(x, body).0,
+                _ => (**function).clone(),
+            };
+            let itself = Box::new(var(&f));
+            term(Kind::LetRec(f, Box::new(function), itself))
+        }
+        _ => e.clone(),
+    }
+}

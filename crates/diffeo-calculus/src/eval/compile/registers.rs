@@ -8,7 +8,7 @@
 use super::{Dst, Function, Step};
 use crate::eval::code::{Code, Instr, Operand, Source};
 use crate::eval::usage::NONE;
-use diffeo_base::Name;
+use diffeo_base::{Name, Span};
 use std::collections::BTreeSet;
 
 struct Registers {
@@ -141,8 +141,14 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
     }
     debug_assert_eq!(f.parameter.slots().len(), f.shape.registers());
     debug_assert!(!matches!(f.parameter, Dst::Ignore));
-    let library = &f.unit.compiler.program.library;
-    let library = spans.first().is_some_and(|span| library.contains(&span.file));
+    let program = &f.unit.compiler.program;
+    let mut library = spans.first().is_some_and(|span| program.library.contains(&span.file));
+    if f.unit.compiler.sources.is_some() {
+        // Code that has no text of its own counts as library code.
+        let at = program.globals[f.unit.definition.0 as usize].span;
+        library = at == Span::NONE || program.library.contains(&at.file);
+        fill_places(&mut spans);
+    }
     Code {
         name,
         number: 0,
@@ -160,6 +166,17 @@ pub(super) fn assign(mut f: Function<'_, '_>, name: Name, parameters: &[u32]) ->
         prims: f.prims,
         diffs: f.diffs,
         sizes: f.sizes,
+    }
+}
+
+/// Instructions that translations added are where the next one of the text is, or the last one.
+fn fill_places(spans: &mut [Span]) {
+    let mut known = spans.iter().rev().copied().find(|span| *span != Span::NONE);
+    for span in spans.iter_mut().rev() {
+        match known {
+            Some(place) if *span == Span::NONE => *span = place,
+            _ => known = Some(*span),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The forms that make, move and take apart values.
 
-use super::{function, Dest, Dst, Function, Head, Item, Place};
+use super::{function, Dest, Dst, Function, FunctionSource, Head, Item, Place};
+use crate::ad::workspace::free_variables;
 use crate::array::Array;
 use crate::deep::deep;
 use crate::eval::code::Instr;
@@ -337,6 +338,9 @@ impl Function<'_, '_> {
         let head = Head { name, parameter: Some(parameter), me: None, itself };
         let code = function(self.unit, head, body);
         let free = &analysis.free[&parameter.var.id];
+        if self.unit.compiler.sources.is_some() {
+            self.note_source(code, parameter, body, id);
+        }
         if free.is_empty() {
             let captured = Box::new([]);
             let closure = FunctionValue::Closure { code, captured };
@@ -349,6 +353,26 @@ impl Function<'_, '_> {
             code,
             captured: f.list(operands),
         });
+    }
+}
+
+impl Function<'_, '_> {
+    /// Notes what a function value was compiled from.
+    fn note_source(&mut self, code: u32, parameter: &Binder, body: &Term, itself: Option<u32>) {
+        let free = &self.unit.analysis.free[&parameter.var.id];
+        let mut captured = Vec::new();
+        for var in free_variables(parameter, body) {
+            let variable = Term::new(Kind::Var(var.clone()), body.span);
+            let node = self.resolve(&variable).filter(|_| itself != Some(var.id));
+            let place = node.and_then(|node| free.iter().position(|n| *n == node));
+            if let Some(place) = place {
+                captured.push((var.id, place as u32));
+            }
+        }
+        let parameter = parameter.var.id;
+        if let Some(sources) = &mut self.unit.compiler.sources {
+            sources.insert(code, FunctionSource::Local { parameter, captured });
+        }
     }
 }
 

@@ -24,8 +24,10 @@ pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use jet::Shape as JetShape;
 pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub use operators::derivative;
+pub(crate) use shapes::{from_derivatives, to_derivatives};
 
 use super::error::{ErrorKind, RuntimeError};
 use super::reals::Reals;

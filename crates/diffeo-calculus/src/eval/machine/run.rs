@@ -14,7 +14,7 @@ use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
-use crate::prim::{int, real, DiffOp, IntOp, RealOp};
+use crate::prim::{int, real, DiffOp, IntOp, Prim, RealOp};
 use crate::value::{Data, Fields, Function, Value};
 use std::rc::Rc;
 
@@ -282,7 +282,14 @@ impl Machine {
                     real!(to, n as f64);
                 }
                 Instr::Prim { prim, to, args } => {
-                    let args = args!(args);
+                    let mut args: ops::Values<Value> = args!(args);
+                    if let Prim::Lift(lift) = &code.prims[prim as usize] {
+                        let site = Machine::place(&code, pc, origin);
+                        let function = args.pop().unwrap_or(Value::Unit);
+                        let value = outside!(to, self.lift(lift, &function, site));
+                        set!(to, value);
+                        continue;
+                    }
                     let mut context = Context {
                         reals: &mut self.reals,
                         operations: &mut self.operations,

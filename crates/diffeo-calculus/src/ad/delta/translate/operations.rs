@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ad::homomorphism::{expansion, has_one_shape};
-use crate::ad::polytypic::Pointwise;
+use crate::ad::polytypic::{Pointwise, Traversal};
 use crate::ad::{numbers, partial};
 use crate::prim::real::{row, Derivative};
 use crate::prim::{Comparison, Diff, DiffOp, RealOp};
@@ -183,6 +183,7 @@ impl Translator<'_> {
             DiffOp::StopGradient => {
                 let x = self.term(&es[0], block);
                 let x = homomorphism::primal(self.w, self.system, s, x.term);
+                let x = homomorphism::stopped(d, x);
                 let x = self.let_(block, "x", s.clone(), x).term;
                 let lifted = homomorphism::lift(self.w, self.system, s, None, x);
                 let ty = self.ty(s);
@@ -197,29 +198,16 @@ impl Translator<'_> {
             // linear in dx, is 0 with the displacement that the rule gives.
             DiffOp::WithDerivative => {
                 let args = self.values(es, block);
-                let (rule, x) = (&args[1], &args[2]);
-                let point = homomorphism::primal(self.w, self.system, s, x.term.clone());
-                let point = self.let_(block, "point", s.clone(), point).term;
-                let point = homomorphism::lift(self.w, self.system, s, None, point);
-                let system = self.system;
-                let tangent = Pointwise {
-                    name: "tangent",
-                    shared: Ty::Unit,
-                    inputs: vec![Some(system.clone())],
-                    output: Some(system.clone()),
-                    leaf: &|w, _, xs| numbers::tangent(w, system, xs[0].clone()),
-                };
-                let dx = match inert(self.w, s) {
-                    true => x.term.clone(),
-                    false => tangent.apply(self.w, s, None, vec![x.term.clone()]),
-                };
-                let both = tuple(vec![x.ty.clone(), x.ty.clone()], vec![point, dx]);
-                let both = self.call(block, rule, both, e.span);
-                let sum = expansion(self.w, &Prim::Add(t.clone()));
-                let sum = global(self.w.translated(self.system, sum));
-                let m = app(app(sum, both.term), block.state.clone());
-                let ty = self.ty(t);
-                self.run(block, "r", &ty, m)
+                let varies = self.varies(s, &args[2], &args[1]);
+                let mut general = Block::new(block.state.clone());
+                let by_rule = self.by_rule((s, t), &args, &mut general, e.span);
+                let plain = self.without_rule((s, t), &args);
+                let branches = vec![(general, by_rule), (Block::new(block.state.clone()), plain)];
+                self.join(block, branches, |mut terms| {
+                    let no = terms.pop().unwrap_or_else(unit);
+                    let yes = terms.pop().unwrap_or_else(unit);
+                    if_(varies, yes, no)
+                })
             }
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let ty = self.ty(&d.signature().1);
@@ -227,5 +215,83 @@ impl Translator<'_> {
                 self.let_(block, "x", ty, fail)
             }
         }
+    }
+
+    /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
+    /// something.
+    fn varies(&mut self, s: &Ty, x: &Value, rule: &Value) -> Term {
+        let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone());
+        if inert(self.w, s) {
+            return captures;
+        }
+        let system = self.system.clone();
+        let family = Traversal {
+            name: "varies",
+            shared: Ty::Unit,
+            state: Ty::Bool,
+            inputs: vec![Some(system.clone())],
+            output: None,
+            step: &|w, _, before, xs| {
+                let ty = real_type(w, &system);
+                let delta = proj(&ty, 1, xs[0].clone());
+                let Ty::Data(id, args) = runtime::delta(w, &system) else { return before.clone() };
+                let yes = || term(Kind::Lit(Lit::Bool(true)));
+                let arm = Arm { tag: runtime::ZERO, binders: Vec::new(), body: before.clone() };
+                let data = (id, args);
+                term(Kind::Case(Box::new(Case {
+                    scrutinee: delta,
+                    data,
+                    arms: vec![arm],
+                    default: Some(yes()),
+                })))
+            },
+        };
+        let no = term(Kind::Lit(Lit::Bool(false)));
+        let varies = family.apply(self.w, s, None, no, vec![x.term.clone()]);
+        if_(captures, term(Kind::Lit(Lit::Bool(true))), varies)
+    }
+
+    /// `with_derivative` where nothing varies: the value of the function as it was before translation.
+    fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value]) -> Value {
+        let f = Ty::fun(s.clone(), t.clone());
+        let f = homomorphism::lower_function(self.w, self.system, &f, args[0].term.clone());
+        let x = homomorphism::primal(self.w, self.system, s, args[2].term.clone());
+        let y = self.w.binder("y", t.clone());
+        let lifted = homomorphism::lift(self.w, self.system, t, None, var(&y));
+        let ty = self.ty(t);
+        Value { term: bind(y, app(f, x), lifted), ty }
+    }
+
+    /// `with_derivative` by its rule; see [`homomorphism`].
+    fn by_rule(
+        &mut self,
+        (s, t): (&Ty, &Ty),
+        args: &[Value],
+        block: &mut Block,
+        span: Span,
+    ) -> Value {
+        let (rule, x) = (&args[1], &args[2]);
+        let point = homomorphism::primal(self.w, self.system, s, x.term.clone());
+        let point = self.let_(block, "point", s.clone(), point).term;
+        let point = homomorphism::lift(self.w, self.system, s, None, point);
+        let system = self.system;
+        let tangent = Pointwise {
+            name: "tangent",
+            shared: Ty::Unit,
+            inputs: vec![Some(system.clone())],
+            output: Some(system.clone()),
+            leaf: &|w, _, xs| numbers::tangent(w, system, xs[0].clone()),
+        };
+        let dx = match inert(self.w, s) {
+            true => x.term.clone(),
+            false => tangent.apply(self.w, s, None, vec![x.term.clone()]),
+        };
+        let both = tuple(vec![x.ty.clone(), x.ty.clone()], vec![point, dx]);
+        let both = self.call(block, rule, both, span);
+        let sum = expansion(self.w, &Prim::Add(t.clone()));
+        let sum = global(self.w.translated(self.system, sum));
+        let m = app(app(sum, both.term), block.state.clone());
+        let ty = self.ty(t);
+        self.run(block, "r", &ty, m)
     }
 }

@@ -1,0 +1,141 @@
+//! Function values whose code goes through one more of the papers' systems.
+//!
+//! A closure's code was made from a function of the program by the systems s₁, …, sₙ, one after the other. Its
+//! translation by s is made from that function again: by s first, on an environment whose values are embedded
+//! by s, and then by s₁, …, sₙ. So the code of `D{e}` is what it would have been, had the function been there
+//! when the program was translated.
+
+use super::access::captured;
+use super::Machine;
+use crate::ad::workspace::Source;
+use crate::ad::{engine, System};
+use crate::eval::compile::FunctionSource;
+use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::leaves::each_leaf;
+use crate::prim::{Lift, Lifting};
+use crate::value::{Function, Value};
+use diffeo_base::Span;
+
+impl Machine {
+    /// The translation of a function value.
+    pub(super) fn lift(
+        &mut self,
+        lift: &Lift,
+        f: &Value,
+        site: Span,
+    ) -> Result<Value, RuntimeError> {
+        if lift.what == Lifting::Captures {
+            return Ok(Value::Bool(has_numbers(captured(f))));
+        }
+        match self.lifted(lift, f)? {
+            Some(value) => Ok(value),
+            None => {
+                let message = "the code of a function is not known".into();
+                Err(super::Caller::error(self, ErrorKind::Internal { message }, site))
+            }
+        }
+    }
+
+    fn lifted(&mut self, lift: &Lift, f: &Value) -> Result<Option<Value>, RuntimeError> {
+        let Some((system, outer)) = lift.systems.split_first() else { return Ok(None) };
+        let Some((source, values)) = self.opened(f) else { return Ok(None) };
+        let Some(workspace) = &mut self.workspace else { return Ok(None) };
+        let made = match lift.what {
+            Lifting::Lift => workspace.lifting(system, outer, source, values),
+            Lifting::Lower => workspace.lowering(system, outer, source, values),
+            Lifting::Captures => None,
+        };
+        let Some((made, values)) = made else {
+            return Ok(None);
+        };
+        self.grow();
+        let made_value = self.eval_global(made)?;
+        match values {
+            None => Ok(Some(made_value)),
+            Some(environment) => self.apply_through(outer, &made_value, environment).map(Some),
+        }
+    }
+
+    /// Takes over what was added to the program.
+    fn grow(&mut self) {
+        let Some(workspace) = &mut self.workspace else { return };
+        if workspace.globals.len() > self.globals.len() || workspace.has_pending() {
+            let program = workspace.program();
+            self.globals.resize_with(program.globals.len(), Default::default);
+            self.compiler.grow(program.clone());
+            self.program = program;
+        }
+    }
+
+    /// The application of a function of the plain program to values after it went through these systems.
+    fn apply_through(
+        &mut self,
+        systems: &[System],
+        f: &Value,
+        x: Value,
+    ) -> Result<Value, RuntimeError> {
+        let Some((system, outer)) = systems.split_first() else { return self.apply(f, x) };
+        let value = self.apply_through(outer, f, x)?;
+        let start = self.workspace.as_mut().and_then(|w| engine::start(w, system));
+        match start {
+            None => Ok(value),
+            // D{A → B} = D{A} → M D{B}: the computation is run, and what it bound is lost.
+            Some(start) => {
+                self.grow();
+                let start = self.eval_global(start)?;
+                let state = self.apply(&start, Value::Int(0))?;
+                let both = self.apply_through(outer, &value, state)?;
+                Ok(both.fields().first().cloned().unwrap_or(Value::Unit))
+            }
+        }
+    }
+
+    /// What a function value was compiled from, and what it captured.
+    fn opened(&self, f: &Value) -> Option<(Source, Vec<(u32, Value)>)> {
+        let Value::Function(function) = f else { return None };
+        let Function::Closure { code, captured } = &**function else { return None };
+        match self.compiler.sources.as_ref()?.get(code)? {
+            FunctionSource::Definition(id) => Some((Source::Definition(*id), Vec::new())),
+            FunctionSource::Local { parameter, captured: places } => {
+                let value = |(var, place): &(u32, u32)| {
+                    Some((*var, captured.get(*place as usize)?.clone()))
+                };
+                let values: Option<Vec<(u32, Value)>> = places.iter().map(value).collect();
+                Some((Source::Local(*parameter), values?))
+            }
+        }
+    }
+}
+
+/// Whether there are numbers in these values, or in what functions in them captured.
+fn has_numbers(values: &[Value]) -> bool {
+    let mut pending: Vec<&Value> = values.iter().collect();
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Real(_) | Value::Dual { .. } | Value::Active(_) | Value::Zero => return true,
+            Value::Tuple(_) | Value::Data(_) => pending.extend(value.fields()),
+            Value::Function(_) => pending.extend(captured(value)),
+            // Those of functions count as if they captured numbers.
+            Value::Array(array) => {
+                let functions =
+                    (0..array.len().min(1)).any(|i| matches!(array.get(i), Value::Function(_)));
+                let found = each_leaf(value, &mut |_| Err(()));
+                if functions || found.is_err() {
+                    return true;
+                }
+            }
+            Value::Unit | Value::Int(_) | Value::Bool(_) | Value::String(_) => {}
+        }
+    }
+    false
+}
+
+/// A tuple of values, as Core makes it.
+pub(crate) fn environment(values: Vec<Value>) -> Value {
+    let mut values = values;
+    match values.len() {
+        0 => Value::Unit,
+        1 => values.swap_remove(0),
+        _ => Value::tuple(values),
+    }
+}

@@ -1,0 +1,161 @@
+//! Every case of `tests/lang` on the papers' systems: the same values and messages, and derivatives of first
+//! and second order that are the evaluator's.
+
+mod support;
+
+use diffeo::differentiate::numbers;
+use diffeo::{Engine, Entry, Kinks, Options, Session};
+use diffeo_calculus::leaves::map_leaves;
+use diffeo_calculus::value::Value;
+use support::{corpus, judge, run_on, Case};
+
+/// What a system does not do, or not at a bearable cost as it is printed, with the reason.
+const REFUSED: &[(Engine, &str, &str)] = &[];
+
+fn refused(engine: Engine, name: &str) -> bool {
+    REFUSED.iter().any(|(e, case, _)| *e == engine && *case == name)
+}
+
+/// The value of `main`, and messages, of every case.
+fn values(engine: Engine) {
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for case in corpus() {
+        if refused(engine, &case.name) || case.kinks.is_some() {
+            continue;
+        }
+        count += 1;
+        let Ok((session, _, mut outcome)) =
+            std::panic::catch_unwind(|| run_on(&case.text, Kinks::Ignore, engine))
+        else {
+            failures.push(format!("{}:{} {}: panic", case.file.display(), case.line, case.name));
+            continue;
+        };
+        // The systems say nothing of derivatives that are nan.
+        let mut case = case.clone();
+        case.warnings.retain(|w| w.code != "nan-derivative");
+        outcome.diagnostics.retain(|d| d.code != "nan-derivative");
+        for wrong in judge(&case, &session, &outcome) {
+            failures.push(format!("{}:{} {}: {wrong}", case.file.display(), case.line, case.name));
+        }
+    }
+    println!("{engine:?}: {count} cases");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Some numbers in the place of those of a value.
+fn filled(like: &Value, seed: &mut u64) -> Value {
+    let mapped: Result<Value, std::convert::Infallible> = map_leaves(like, &mut |_| {
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Ok(Value::Real((*seed >> 40) as f64 / (1 << 23) as f64 - 1.0))
+    });
+    mapped.unwrap_or_else(|never| match never {})
+}
+
+fn evaluate(
+    session: &Session,
+    entry: &Entry,
+    arg: Option<Value>,
+    engine: Engine,
+) -> Result<Value, String> {
+    let limits = diffeo::Limits::after(std::time::Duration::from_secs(10));
+    let run = session.run_on(entry, arg, Options { limits, ..Options::default() }, engine);
+    run.result.map_err(|d| format!("{engine:?}: {}: {}", d.code, d.message))
+}
+
+/// The derivatives of a function at a point, by a system and by the evaluator.
+fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), String> {
+    let mut session = Session::new();
+    let module = session.load_text("case.deo", &case.text);
+    session.check();
+    let mut entry = |text: &str| {
+        let module = session.expression(Some(module), text)?;
+        session.callable(module, "it")
+    };
+    let point = entry(&format!("(({x}), ({f})({x}))"));
+    let all = entry(&format!(
+        "fn (v, w) -> let x = ({x}) in let f = ({f}) in \
+         (rd(f, x, w), fd(f, x, v), fd(fn z -> rd(f, z, w), x, v))"
+    ));
+    let Some((point, all)) = point.zip(all) else {
+        return Err(format!("{:?}", session.diagnostics()));
+    };
+    let point = evaluate(&session, &point, None, Engine::Evaluator)?;
+    let mut seed = 1;
+    let (v, w) = (filled(&point.fields()[0], &mut seed), filled(&point.fields()[1], &mut seed));
+    let arg = Value::tuple([v, w]);
+    let expected = evaluate(&session, &all, Some(arg.clone()), Engine::Evaluator)?;
+    let found = evaluate(&session, &all, Some(arg), engine)?;
+    for (i, name) in ["rd", "fd", "fd of rd"].iter().enumerate() {
+        let (a, b) = (numbers(&expected.fields()[i]), numbers(&found.fields()[i]));
+        let size = numbers(&expected).iter().chain(&numbers(&point)).fold(1.0, |m: f64, x| {
+            if x.is_finite() {
+                m.max(x.abs())
+            } else {
+                m
+            }
+        });
+        let close =
+            |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * size || a.is_nan() && b.is_nan();
+        if a.len() != b.len() || !a.iter().zip(&b).all(|(a, b)| close(*a, *b)) {
+            return Err(format!("{name}: {a:?} by the evaluator, {b:?} by {engine:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn derivatives(engine: Engine) {
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for case in corpus() {
+        for (f, x, _) in &case.derivatives {
+            if refused(engine, &case.name) {
+                continue;
+            }
+            count += 1;
+            let start = std::time::Instant::now();
+            let outcome = std::panic::catch_unwind(|| derivative(&case, f, x, engine));
+            if let Err(wrong) = outcome.unwrap_or(Err("panic".to_string())) {
+                let place = format!("{}:{} {}", case.file.display(), case.line, case.name);
+                failures.push(format!("{place}: {f} at {x}: {wrong}"));
+            }
+            if start.elapsed().as_secs() > 5 {
+                eprintln!(
+                    "{engine:?} {}:{} {}: {f}: {:?}",
+                    case.file.display(),
+                    case.line,
+                    case.name,
+                    start.elapsed()
+                );
+            }
+        }
+    }
+    println!("{engine:?}: {count} functions");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+macro_rules! engines {
+    ($($name:ident: $engine:expr,)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn the_corpus_gives_what_it_says() {
+                values($engine);
+            }
+
+            #[test]
+            fn derivatives_are_the_evaluators() {
+                derivatives($engine);
+            }
+        }
+    )*};
+}
+
+engines! {
+    trace: Engine::Trace,
+    dual: Engine::Dual,
+    delta: Engine::Delta,
+    taylor: Engine::Taylor,
+}
