@@ -13,7 +13,7 @@
 //! [`super::derived`].
 
 use super::build::*;
-use super::polytypic::{self, Pointwise};
+use super::polytypic::{self, Pointwise, Traversal};
 use super::workspace::Refusal;
 use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
@@ -192,6 +192,31 @@ pub(crate) fn primal(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Ter
         return x;
     }
     family.apply(w, a, None, vec![x])
+}
+
+/// D{A} → D{A}: the same, but that no number varies; function values stay what they are.
+fn stop(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
+    let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
+    let family = Pointwise {
+        name: "stop",
+        shared,
+        inputs: vec![Some(system.clone())],
+        output: Some(system.clone()),
+        leaf: &|w, zero, xs| {
+            // What the term goes through later stops there, too.
+            let number = numbers::primal(w, system, xs[0].clone());
+            let op = DiffOp::StopGradient;
+            let diff = Diff { op, from: Ty::Real, to: Ty::Real };
+            let number = stopped(&diff, number);
+            let binder = w.binder("x", Ty::Real);
+            let constant = numbers::constant(w, system, Some(zero), var(&binder));
+            bind(binder, number, constant)
+        },
+    };
+    if inert(w, a) {
+        return x;
+    }
+    family.apply(w, a, zero, vec![x])
 }
 
 /// Whether values of the type are their own translations.
@@ -406,6 +431,12 @@ impl Translator<'_> {
         let at = |t: Term| Term::new(t.kind, e.span);
         match p {
             // D{op}: in the room of the system
+            Prim::Real(op) if numbers::by_calls(self.system) => {
+                at(numbers::operation(self.w, self.system, *op, args))
+            }
+            Prim::PowInt if numbers::by_calls(self.system) => {
+                at(numbers::power(self.w, self.system, &args))
+            }
             Prim::Real(op) => {
                 let types = vec![Ty::Real; args.len()];
                 self.named(args, &types, |t, xs| at(numbers::operation(t.w, t.system, *op, xs)))
@@ -533,7 +564,12 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    let zero = t.lift(&result, plain);
+                    // The translated array knows the sizes of the rows that it does not have.
+                    let zero = if is_vector(&element) {
+                        prim(Prim::Sum(element), xs)
+                    } else {
+                        t.lift(&result, plain)
+                    };
                     if_(empty, zero, value)
                 }
                 _ => {
@@ -550,9 +586,7 @@ impl Translator<'_> {
             // The identity whose derivative is zero.
             DiffOp::StopGradient => {
                 let x = self.term(&es[0]);
-                let x = self.primal(s, x);
-                let stopped = stopped(d, x);
-                self.lift(s, stopped).kind
+                stop(self.w, self.system, s, self.zero.clone(), x).kind
             }
             DiffOp::Checkpoint => {
                 let f = self.boxed(&es[0]);
@@ -574,10 +608,52 @@ impl Translator<'_> {
         }
     }
 
-    /// (ours) At a point x with displacement dx, the rule gives `(t, dt)`, which are the value and its
-    /// displacement; a rule that captured variables gives them a part in the displacement, too.
+    /// (ours) See [`Translator::by_constant_point`] and [`Translator::by_environment`].
     fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
-        let general = self.by_translated_rule(s, t, xs);
+        match self.system {
+            System::Forward | System::Taylor { .. } if self.w.dynamic => {
+                self.by_environment(s, t, xs)
+            }
+            _ => self.by_constant_point(s, t, xs),
+        }
+    }
+
+    /// At a point that does not vary, as a rule calls its own function, the function, with its rule for whatever
+    /// else is still to be translated or differentiated; else what the rule says.
+    fn by_constant_point(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        let constant = self.is_constant(s, &xs[2]);
+        let kept = Diff { op: DiffOp::WithDerivative, from: self.ty(s), to: self.ty(t) };
+        let kept = Term::new(Kind::Diff(kept, xs.to_vec()), diffeo_base::Span::NONE);
+        match constant {
+            None => self.by_rule(s, t, xs),
+            Some(_) if inert(self.w, s) => kept,
+            Some(constant) => if_(constant, kept, self.by_rule(s, t, xs)),
+        }
+    }
+
+    /// Whether no number in a value varies, for the systems where that is seen.
+    fn is_constant(&mut self, a: &Ty, x: &Term) -> Option<Term> {
+        let system = self.system;
+        let family = Traversal {
+            name: "constant",
+            shared: Ty::Unit,
+            state: Ty::Bool,
+            inputs: vec![Some(system.clone())],
+            output: None,
+            step: &|w, _, before, xs| {
+                let constant = numbers::is_constant(w, system, &xs[0]);
+                if_(before.clone(), constant.unwrap_or_else(|| truth(false)), truth(false))
+            },
+        };
+        numbers::is_constant(self.w, system, x)?;
+        Some(family.apply(self.w, a, None, truth(true), vec![x.clone()]))
+    }
+
+    /// At a point x with displacement dx, the rule gives `(t, dt)`, which are the value and its displacement; a rule
+    /// that captured numbers gives them a part in the displacement, too. One that did not is called as it was
+    /// before translation, so that it may be defined by its own derivative.
+    fn by_environment(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        let general = self.by_rule(s, t, xs);
         if *self.system != System::Forward {
             return general;
         }
@@ -596,9 +672,10 @@ impl Translator<'_> {
         if_(captures(translated, xs[1].clone()), general, simple)
     }
 
-    /// The value is t ⊕ dt, where dt, linear in dx, is 0 with the displacement that the rule gives: the rule is
-    /// called at the point as a constant, and at the displacement as a number that is 0.
-    fn by_translated_rule(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+    /// At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,
+    /// linear in dx, is 0 with the displacement that the rule gives: the rule is called at the point as a
+    /// constant, and at the displacement as a number that is 0.
+    fn by_rule(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         if let System::Taylor { k, r } = self.system {
             return super::jet::with_derivative(self.w, (*k, *r), s, t, xs);
         }

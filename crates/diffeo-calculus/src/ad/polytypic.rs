@@ -102,8 +102,8 @@ fn suffix(w: &Workspace, inputs: &[At], output: Option<&At>) -> String {
     format!("{}→{}", ins.join(","), output.map_or(String::new(), name))
 }
 
-/// What is made of a constructor: its tag, the types of its fields, and the variables for those of each structure.
-type Make<'a> = &'a mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term;
+/// The result of a constructor, of the tag, the types of its fields, and their variables for each structure.
+type MakeArm<'a> = &'a mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term;
 
 /// A variant case of several structures with the same constructor.
 fn same_constructor(
@@ -112,7 +112,7 @@ fn same_constructor(
     inputs: &[At],
     xs: &[Term],
     result: &Ty,
-    make: Make<'_>,
+    make: MakeArm<'_>,
 ) -> Term {
     let count = w.datas[id.0 as usize].constructors.len();
     let mut arms = Vec::new();
@@ -272,6 +272,8 @@ impl Pointwise<'_> {
                 ([Some(system)], None) if self.name == "primal" => {
                     homomorphism::lower_function(w, system, ty, xs[0].clone())
                 }
+                // Nothing is done to it.
+                ([from], to) if from == to => xs[0].clone(),
                 _ => {
                     let result = at(w, &self.output, ty);
                     prim(Prim::Fail(result), vec![text("a function has no such operation")])

@@ -46,6 +46,9 @@ pub struct Workspace {
     refusals: Vec<Refusal>,
     /// How many definitions were translated.
     pub(crate) translations: usize,
+    /// Whether function values can be translated, and asked what they captured, because the program is to run on
+    /// a machine that knows their code.
+    pub(crate) dynamic: bool,
     /// The definition that each variable is in, for some definitions.
     parameters: HashMap<u32, GlobalId>,
     indexed: HashSet<GlobalId>,
@@ -89,6 +92,7 @@ impl Workspace {
             sources: HashMap::new(),
             refusals: Vec::new(),
             translations: 0,
+            dynamic: false,
             parameters: HashMap::new(),
             indexed: HashSet::new(),
         }

@@ -198,6 +198,9 @@ impl Translator<'_> {
             // linear in dx, is 0 with the displacement that the rule gives.
             DiffOp::WithDerivative => {
                 let args = self.values(es, block);
+                if !self.w.dynamic {
+                    return self.by_rule((s, t), &args, block, e.span);
+                }
                 let varies = self.varies(s, &args[2], &args[1]);
                 let mut general = Block::new(block.state.clone());
                 let by_rule = self.by_rule((s, t), &args, &mut general, e.span);
