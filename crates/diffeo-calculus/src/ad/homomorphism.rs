@@ -19,7 +19,7 @@ use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, RealOp};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
-use crate::ty::Ty;
+use crate::ty::{DataId, Ty};
 use crate::typing::{is_vector, mentions_real};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -37,11 +37,12 @@ pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
             Ty::Record(fields.iter().map(|(name, t)| (name.clone(), ty(w, system, t))).collect())
         }
         // D{[]A} = []D{A} (ours for Figure 3; Krawiec et al., section 10.2)
+        Ty::Array(element) if system.splits(element) => delta::split::array_type(w, system),
         Ty::Array(element) => Ty::array(ty(w, system, element)),
         // D{A + B} = D{A} + D{B}
         Ty::Data(id, args) => {
-            let args = args.iter().map(|t| ty(w, system, t)).collect();
-            Ty::Data(w.data(system, *id), args)
+            let (id, args) = variant(w, system, *id, args);
+            Ty::Data(id, args)
         }
         // D{A → B} = D{A} → D{B}, or with M (Figure 9)
         Ty::Fun(f) => {
@@ -58,6 +59,20 @@ pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     }
 }
 
+/// `D{A + B} = D{A} + D{B}`: the declaration and its arguments.
+pub(crate) fn variant(
+    w: &mut Workspace,
+    system: &System,
+    id: DataId,
+    args: &[Ty],
+) -> (DataId, Rc<[Ty]>) {
+    // The translation of an array of a parameter depends on the parameter.
+    if system.splits(&Ty::Real) && !args.is_empty() && w.holds_arrays_of_parameters(id) {
+        return (w.instance(system, id, args), [].into());
+    }
+    (w.data(system, id), args.iter().map(|t| ty(w, system, t)).collect())
+}
+
 /// The type of the translation of a definition.
 pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     match system {
@@ -69,7 +84,12 @@ pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty 
 }
 
 /// `D{e}` of a definition.
-pub(crate) fn definition(w: &mut Workspace, system: &System, id: GlobalId, source: &Global) -> Term {
+pub(crate) fn definition(
+    w: &mut Workspace,
+    system: &System,
+    id: GlobalId,
+    source: &Global,
+) -> Term {
     match system {
         System::Delta(_) => delta::translate::definition(w, system, id, source),
         System::Vector(s) => {
@@ -114,7 +134,13 @@ pub(crate) fn function(
 
 /// `D{P}(args)` of an operation that moves data, looks at primals or makes constants; the arguments may be
 /// mentioned several times.
-pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Term>, e: &Term) -> Term {
+pub(crate) fn moving(
+    w: &mut Workspace,
+    system: &System,
+    p: &Prim,
+    args: Vec<Term>,
+    e: &Term,
+) -> Term {
     Translator { w, system, variables: HashMap::new(), zero: None }.prim(p, args, e)
 }
 
@@ -122,7 +148,8 @@ pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Ter
 pub(crate) fn refused(w: &mut Workspace, system: &System, d: &Diff, e: &Term) -> Term {
     w.refuse(Refusal {
         what: "a derivative term",
-        reason: "derivatives of derivatives are translated from the inside out, and this one was not \
+        reason:
+            "derivatives of derivatives are translated from the inside out, and this one was not \
                  translated first",
         span: e.span,
     });
@@ -633,10 +660,8 @@ impl Translator<'_> {
         if *self.system != System::Forward {
             return general;
         }
-        let rule = Ty::fun(
-            Ty::tuple(vec![s.clone(), s.clone()]),
-            Ty::tuple(vec![t.clone(), t.clone()]),
-        );
+        let rule =
+            Ty::fun(Ty::tuple(vec![s.clone(), s.clone()]), Ty::tuple(vec![t.clone(), t.clone()]));
         let translated = self.ty(&rule);
         let plain = lower_function(self.w, self.system, &rule, xs[1].clone());
         let point = self.primal(s, xs[2].clone());

@@ -29,10 +29,13 @@ pub struct Workspace {
     translated: HashMap<(System, GlobalId), GlobalId>,
     /// What each translated definition was made from.
     origins: HashMap<GlobalId, (System, GlobalId)>,
-    /// Those still to be made, each after its source.
+    /// Those still to be made, in the order in which they were first wanted: a definition that is itself a
+    /// translation comes before its own.
     pending: VecDeque<(System, GlobalId, GlobalId)>,
     /// The translations of variant types.
     datas_translated: HashMap<(System, DataId), DataId>,
+    /// The translations of variant types at arguments.
+    instances: HashMap<(System, DataId, Rc<[Ty]>), DataId>,
     /// Definitions that were made here, by what they are.
     made: HashMap<String, GlobalId>,
     /// Texts that were added.
@@ -83,6 +86,7 @@ impl Workspace {
             origins: HashMap::new(),
             pending: VecDeque::new(),
             datas_translated: HashMap::new(),
+            instances: HashMap::new(),
             made: HashMap::new(),
             libraries: HashMap::new(),
             sources: HashMap::new(),
@@ -463,6 +467,7 @@ impl Workspace {
         let global = self.global(source).clone();
         let body = homomorphism::definition(self, system, source, &global);
         self.translations += 1;
+        self.indexed.remove(&target);
         self.define(target, body);
     }
 
@@ -471,6 +476,7 @@ impl Workspace {
     pub fn update(&mut self, id: GlobalId, body: &Term) {
         self.finish();
         let body = splice::fresh(self, body);
+        self.indexed.remove(&id);
         self.define(id, body);
         self.renew(id);
         self.finish();
@@ -515,28 +521,53 @@ impl Workspace {
         new
     }
 
+    /// The same for a variant type at these arguments, as a declaration without parameters.
+    pub(crate) fn instance(&mut self, system: &System, id: DataId, args: &[Ty]) -> DataId {
+        let key = (system.clone(), id, Rc::from(args));
+        if let Some(known) = self.instances.get(&key) {
+            return *known;
+        }
+        let source = self.type_text(&Ty::Data(id, args.into()));
+        let decl = self.datas[id.0 as usize].clone();
+        let new = DataId(self.datas.len() as u32);
+        self.instances.insert(key, new);
+        let name = Name::new(&format!("{source}{}", system.suffix()));
+        self.datas.push(DataDecl { name, params: 0, constructors: Vec::new() });
+        let mut constructors = Vec::new();
+        for c in &decl.constructors {
+            let fields = c.fields.iter().map(|t| t.instantiate(args));
+            let fields = fields.map(|t| homomorphism::ty(self, system, &t)).collect();
+            constructors.push(ConstructorDecl { name: c.name.clone(), fields });
+        }
+        self.datas[new.0 as usize].constructors = constructors;
+        new
+    }
+
     /// Whether a declaration, or one that it refers to, mentions Reals or functions.
     fn changes(&self, id: DataId) -> bool {
+        self.mentions(id, &|part| matches!(part, Ty::Real | Ty::Fun(_)))
+    }
+
+    /// Whether a declaration, or one that it refers to, mentions an array of a parameter.
+    pub(crate) fn holds_arrays_of_parameters(&self, id: DataId) -> bool {
+        let of_parameter = |element: &Ty| matches!(element, Ty::Param(_));
+        self.mentions(id, &|part| matches!(part, Ty::Array(element) if of_parameter(element)))
+    }
+
+    /// Whether a declaration, or one that it refers to, mentions such a type.
+    fn mentions(&self, id: DataId, such: &dyn Fn(&Ty) -> bool) -> bool {
         let mut seen = HashSet::from([id]);
         let mut pending = vec![id];
         let mut found = false;
         while let Some(id) = pending.pop() {
             for field in self.datas[id.0 as usize].constructors.iter().flat_map(|c| &c.fields) {
-                parts(field, &mut |part| match part {
-                    Ty::Real | Ty::Fun(_) => found = true,
-                    Ty::Data(data, _) => {
+                parts(field, &mut |part| {
+                    found |= such(part);
+                    if let Ty::Data(data, _) = part {
                         if seen.insert(*data) {
                             pending.push(*data);
                         }
                     }
-                    Ty::Int
-                    | Ty::Bool
-                    | Ty::String
-                    | Ty::Unit
-                    | Ty::Tuple(_)
-                    | Ty::Record(_)
-                    | Ty::Array(_)
-                    | Ty::Param(_) => {}
                 });
             }
         }

@@ -34,10 +34,8 @@ pub(crate) fn with_derivative(
     if k == 0 || r == 0 {
         return app(xs[0].clone(), xs[2].clone());
     }
-    let rule = Ty::fun(
-        Ty::tuple(vec![s.clone(), s.clone()]),
-        Ty::tuple(vec![t.clone(), t.clone()]),
-    );
+    let rule =
+        Ty::fun(Ty::tuple(vec![s.clone(), s.clone()]), Ty::tuple(vec![t.clone(), t.clone()]));
     let general = by_integration(w, (k, r), s, t, xs);
     if !w.dynamic {
         return general;
@@ -133,13 +131,7 @@ fn by_lower_order(
     bind_all(bindings, whole)
 }
 
-fn by_integration(
-    w: &mut Workspace,
-    (k, r): (u32, u32),
-    s: &Ty,
-    t: &Ty,
-    xs: &[Term],
-) -> Term {
+fn by_integration(w: &mut Workspace, (k, r): (u32, u32), s: &Ty, t: &Ty, xs: &[Term]) -> Term {
     let system = System::Taylor { k, r };
     let x = xs[2].clone();
     let (ds, dt) = (homomorphism::ty(w, &system, s), homomorphism::ty(w, &system, t));

@@ -117,8 +117,8 @@ fn has_numbers(values: &[Value]) -> bool {
             Value::Function(_) => pending.extend(captured(value)),
             // Those of functions count as if they captured numbers.
             Value::Array(array) => {
-                let functions = (0..array.len().min(1))
-                    .any(|i| matches!(array.get(i), Value::Function(_)));
+                let functions =
+                    (0..array.len().min(1)).any(|i| matches!(array.get(i), Value::Function(_)));
                 let found = each_leaf(value, &mut |_| Err(()));
                 if functions || found.is_err() {
                     return true;
