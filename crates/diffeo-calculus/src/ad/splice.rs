@@ -29,9 +29,10 @@ impl Library {
     }
 }
 
-/// Adds a text, in which `synonyms` stand for types, to a workspace.
+/// Adds a text, in which `synonyms` stand for types and lines that start with `--` for nothing, to a workspace.
 pub(crate) fn splice(w: &mut Workspace, text: &str, synonyms: &[(&str, &str)]) -> Library {
-    let mut text = text.to_string();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("--")).collect();
+    let mut text = lines.join("\n");
     for (name, meaning) in synonyms {
         text = text.replace(name, meaning);
     }

@@ -29,7 +29,8 @@ pub struct Workspace {
     translated: HashMap<(System, GlobalId), GlobalId>,
     /// What each translated definition was made from.
     origins: HashMap<GlobalId, (System, GlobalId)>,
-    /// Those still to be made, each after its source.
+    /// Those still to be made, in the order in which they were first wanted: a definition that is itself a
+    /// translation comes before its own.
     pending: VecDeque<(System, GlobalId, GlobalId)>,
     /// The translations of variant types.
     datas_translated: HashMap<(System, DataId), DataId>,
