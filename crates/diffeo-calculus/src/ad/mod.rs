@@ -19,6 +19,7 @@ pub mod jet;
 mod numbers;
 mod partial;
 mod polytypic;
+pub mod shown;
 mod splice;
 pub mod trace;
 pub mod workspace;

@@ -38,6 +38,10 @@ pub struct Workspace {
     instances: HashMap<(System, DataId, Rc<[Ty]>), DataId>,
     /// Definitions that were made here, by what they are.
     made: HashMap<String, GlobalId>,
+    /// The same, to be asked for.
+    auxiliary: HashSet<GlobalId>,
+    /// The first number of a variable that is not of the program.
+    first: u32,
     /// Texts that were added.
     libraries: HashMap<&'static str, Rc<Library>>,
     /// What each translated variable was made from.
@@ -88,6 +92,8 @@ impl Workspace {
             datas_translated: HashMap::new(),
             instances: HashMap::new(),
             made: HashMap::new(),
+            auxiliary: HashSet::new(),
+            first: next_variable(&program.globals),
             libraries: HashMap::new(),
             sources: HashMap::new(),
             refusals: Vec::new(),
@@ -149,6 +155,20 @@ impl Workspace {
         self.origins.get(&id)
     }
 
+    /// Whether a variable was made from one of the program.
+    pub(crate) fn is_of_source(&self, var: u32) -> bool {
+        var < self.first || self.sources.contains_key(&var)
+    }
+
+    /// Whether a definition stands for an operation or a type, not for one of the program or of a library.
+    pub(crate) fn is_auxiliary(&self, id: GlobalId) -> bool {
+        let mut id = id;
+        while let Some((_, origin)) = self.origins.get(&id) {
+            id = *origin;
+        }
+        self.auxiliary.contains(&id)
+    }
+
     /// A definition.
     pub(crate) fn global(&self, id: GlobalId) -> &Rc<Global> {
         &self.globals[id.0 as usize]
@@ -187,6 +207,7 @@ impl Workspace {
         }
         let id = self.declare(key, ty, Span::NONE);
         self.made.insert(key.to_string(), id);
+        self.auxiliary.insert(id);
         let body = make(self);
         self.define(id, body);
         id
@@ -682,7 +703,7 @@ pub(crate) fn free_variables(parameter: Option<&Binder>, body: &Term) -> Vec<Var
 }
 
 /// The term with other variables, also where they are bound.
-fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
+pub(crate) fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
     let other = |var: &Var| variables.get(&var.id).unwrap_or(var).clone();
     let bound = |b: &Binder| Binder { var: other(&b.var), ty: b.ty.clone() };
     let mut copy = map_children(e, &mut |child| deep(|| rename(variables, child)));

@@ -9,9 +9,13 @@
 //! The numbers of the argument are named after the source: by parameters, fields and positions. The bindings
 //! are x1, x2, … in the order in which they were made.
 
-use super::{runtime, wrapper};
-use crate::ad::{Delta, Workspace};
+use super::{naive, runtime, wrapper};
+use crate::ad::engine::Engine;
+use crate::ad::{derived, Delta, Workspace};
+use crate::deep::deep;
+use crate::eval::reals::primal;
 use crate::eval::{Machine, Options, RuntimeError};
+use crate::leaves;
 use crate::print::print_real;
 use crate::term::{Global, GlobalId, Kind, Program, Term};
 use crate::ty::{DataDecl, Ty};
@@ -27,8 +31,8 @@ pub struct Shown {
     pub bindings: Vec<(String, Expression)>,
     /// The numbers of the result, from left to right.
     pub results: Vec<Number>,
-    /// For a result that is one Real: its derivatives by the inputs.
-    pub derivatives: Vec<f64>,
+    /// The derivatives of each number of the result by the inputs.
+    pub derivatives: Vec<Vec<f64>>,
 }
 
 /// A dual number of the result.
@@ -53,31 +57,32 @@ pub enum Expression {
     Add(Box<Expression>, Box<Expression>),
     /// An input or a binding.
     Var(String),
+    /// An input of the translation without bindings.
+    OneHot(String),
     /// A binding, the Delta that it stands for, and what it stands in.
     Let(String, Box<Expression>, Box<Expression>),
 }
 
-/// Runs a definition `e : S → T` between first-order types at a point.
+/// Runs a definition `e : S → T` between first-order types at a point, by the monadic translation.
 ///
 /// # Errors
 /// What stops the program.
-pub fn figure_12(program: &Program, e: GlobalId, point: Value) -> Result<Shown, RuntimeError> {
+pub fn figure_12(
+    program: &Program,
+    e: GlobalId,
+    point: Value,
+    options: Options,
+) -> Result<Shown, RuntimeError> {
     let source = program.globals[e.0 as usize].clone();
-    let Ty::Fun(f) = &source.ty else {
-        return Ok(Shown {
-            inputs: vec![],
-            bindings: vec![],
-            results: vec![],
-            derivatives: vec![],
-        });
-    };
     let mut w = Workspace::new(program);
+    derived::prepare(&mut w, Engine::Delta(Delta::default()));
     let deltas = wrapper::deltas(&mut w, e, Delta::default());
     let r = wrapper::r(&mut w, e, Delta::default());
-    let mut machine = Machine::new(w.program(), Options::default());
+    let mut machine = Machine::translating(w, options);
     let deltas = machine.eval_global(deltas)?;
     let ran = machine.apply(&deltas, point.clone())?;
-    let mut reader = Reader { datas: &program.datas, names: Vec::new(), inputs: Vec::new() };
+    let mut reader = Reader::new(&program.datas, false);
+    let Ty::Fun(f) = &source.ty else { return Ok(reader.shown(Vec::new(), Vec::new())) };
     reader.input(&f.0, &point, &parameter(&source));
     // (t, (id, bindings)), the bindings a list with the last in front.
     let mut made = Vec::new();
@@ -87,18 +92,91 @@ pub fn figure_12(program: &Program, e: GlobalId, point: Value) -> Result<Shown, 
         rest = next;
     }
     let bindings = made.iter().rev().enumerate();
-    let bindings = bindings.map(|(i, u)| (format!("x{}", i + 1), reader.expression(u))).collect();
-    let mut results = Vec::new();
-    reader.result(&f.1, &ran.fields()[0], String::new(), &mut results);
-    let mut derivatives = Vec::new();
-    if f.1 == Ty::Real {
-        let r = machine.eval_global(r)?;
-        let gradient = machine.apply(&r, Value::tuple([point, Value::Real(1.0)]))?;
-        let mut reader = Reader { datas: &program.datas, names: Vec::new(), inputs: Vec::new() };
-        reader.input(&f.0, &gradient, &Named::new(""));
-        derivatives = reader.inputs.iter().map(|(_, x)| *x).collect();
+    let bindings =
+        bindings.map(|(i, u)| (format!("x{}", i + 1), reader.expression(u))).collect();
+    reader.result(&f.1, &ran.fields()[0], String::new());
+    let derivatives = gradients(&mut machine, (e, r), &point)?;
+    Ok(reader.shown(bindings, derivatives))
+}
+
+/// The same by the translation without sharing, D² (Figures 7 and 8): there are no bindings. None for one of
+/// more than [`MOST`] nodes.
+///
+/// # Errors
+/// What stops the program.
+pub fn naive(
+    program: &Program,
+    e: GlobalId,
+    point: Value,
+    options: Options,
+) -> Result<Option<Shown>, RuntimeError> {
+    let source = program.globals[e.0 as usize].clone();
+    let mut w = Workspace::new(program);
+    derived::prepare(&mut w, Engine::Dual);
+    let deltas = naive::deltas(&mut w, e);
+    let r = naive::r2(&mut w, e);
+    let mut machine = Machine::translating(w, options);
+    let deltas = machine.eval_global(deltas)?;
+    let ran = machine.apply(&deltas, point.clone())?;
+    if !at_most(&ran, MOST) {
+        return Ok(None);
     }
-    Ok(Shown { inputs: reader.inputs, bindings, results, derivatives })
+    let mut reader = Reader::new(&program.datas, true);
+    let Ty::Fun(f) = &source.ty else { return Ok(None) };
+    reader.input(&f.0, &point, &parameter(&source));
+    reader.result(&f.1, &ran, String::new());
+    let derivatives = gradients(&mut machine, (e, r), &point)?;
+    Ok(Some(reader.shown(Vec::new(), derivatives)))
+}
+
+/// The largest Delta without sharing that is shown.
+pub const MOST: usize = 5_000;
+
+/// Whether a value, written out, has at most so many nodes.
+fn at_most(value: &Value, most: usize) -> bool {
+    let (mut count, mut pending) = (0, vec![value.clone()]);
+    while let Some(value) = pending.pop() {
+        count += 1;
+        match &value {
+            Value::Array(array) => pending.extend(array.iter()),
+            value => pending.extend(value.fields().iter().cloned()),
+        }
+        if count + pending.len() > most {
+            return false;
+        }
+    }
+    true
+}
+
+/// For each number of the value of a definition at a point the derivatives of it, by its wrapper R.
+fn gradients(
+    machine: &mut Machine,
+    (e, r): (GlobalId, GlobalId),
+    point: &Value,
+) -> Result<Vec<Vec<f64>>, RuntimeError> {
+    let (e, r) = (machine.eval_global(e)?, machine.eval_global(r)?);
+    let value = machine.apply(&e, point.clone())?;
+    let mut rows = Vec::new();
+    for row in 0..numbers(&value).len() {
+        let mut i = 0;
+        let unit = leaves::map_leaves(&value, &mut |_| {
+            i += 1;
+            Ok(Value::Real(if i - 1 == row { 1.0 } else { 0.0 }))
+        });
+        let unit = unit.unwrap_or_else(|never: std::convert::Infallible| match never {});
+        let gradient = machine.apply(&r, Value::tuple([point.clone(), unit]))?;
+        rows.push(numbers(&gradient));
+    }
+    Ok(rows)
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let mut out = Vec::new();
+    let _: Result<(), std::convert::Infallible> = leaves::each_leaf(value, &mut |leaf| {
+        out.push(primal(leaf));
+        Ok(())
+    });
+    out
 }
 
 /// What the components of an argument are called in the source.
@@ -140,6 +218,9 @@ struct Reader<'p> {
     /// The names of the inputs.
     names: Vec<String>,
     inputs: Vec<(String, f64)>,
+    results: Vec<Number>,
+    /// Whether the Deltas are those of Figure 7.
+    naive: bool,
 }
 
 /// The parts of a structure with what they are called in it.
@@ -168,7 +249,15 @@ fn parts(datas: &[DataDecl], ty: &Ty, value: &Value) -> Vec<(String, Ty, Value)>
     }
 }
 
-impl Reader<'_> {
+impl<'p> Reader<'p> {
+    fn new(datas: &'p [DataDecl], naive: bool) -> Reader<'p> {
+        Reader { datas, names: Vec::new(), inputs: Vec::new(), results: Vec::new(), naive }
+    }
+
+    fn shown(self, bindings: Vec<(String, Expression)>, derivatives: Vec<Vec<f64>>) -> Shown {
+        Shown { inputs: self.inputs, bindings, results: self.results, derivatives }
+    }
+
     fn input(&mut self, ty: &Ty, value: &Value, named: &Named) {
         if let Value::Real(x) = value {
             self.names.push(named.name.clone());
@@ -185,14 +274,15 @@ impl Reader<'_> {
         }
     }
 
-    fn result(&self, ty: &Ty, value: &Value, name: String, found: &mut Vec<Number>) {
+    fn result(&mut self, ty: &Ty, value: &Value, name: String) {
         if let (Ty::Real, [Value::Real(x), u]) = (ty, value.fields()) {
-            found.push(Number { name, value: *x, delta: self.expression(u) });
+            let delta = self.expression(u);
+            self.results.push(Number { name, value: *x, delta });
             return;
         }
         for (part, ty, value) in parts(self.datas, ty, value) {
             let name = format!("{name}{part}");
-            self.result(&ty, &value, name.trim_start_matches('.').to_string(), found);
+            self.result(&ty, &value, name.trim_start_matches('.').to_string());
         }
     }
 
@@ -207,7 +297,15 @@ impl Reader<'_> {
 
     fn expression(&self, u: &Value) -> Expression {
         let Value::Data(data) = u else { return Expression::Zero };
-        let boxed = |u: &Value| Box::new(self.expression(u));
+        let boxed = |u: &Value| Box::new(deep(|| self.expression(u)));
+        if self.naive {
+            return match (data.tag, &data.fields[..]) {
+                (naive::ONE_HOT, [Value::Int(i)]) => Expression::OneHot(self.name(*i + 1)),
+                (naive::SCALE, [Value::Real(x), u]) => Expression::Scale(*x, boxed(u)),
+                (naive::ADD, [a, b]) => Expression::Add(boxed(a), boxed(b)),
+                (naive::ZERO, _) | (_, _) => Expression::Zero,
+            };
+        }
         match (data.tag, &data.fields[..]) {
             (runtime::SCALE, [Value::Real(x), u]) => Expression::Scale(*x, boxed(u)),
             (runtime::ADD, [a, b]) => Expression::Add(boxed(a), boxed(b)),
@@ -225,6 +323,7 @@ impl fmt::Display for Expression {
             Expression::Scale(..)
             | Expression::Add(..)
             | Expression::Var(_)
+            | Expression::OneHot(_)
             | Expression::Let(..) => format!("({u})"),
         };
         match self {
@@ -235,6 +334,7 @@ impl fmt::Display for Expression {
             Expression::Scale(x, u) => write!(f, "Scale {} {}", print_real(*x), atom(u)),
             Expression::Add(a, b) => write!(f, "Add {} {}", atom(a), atom(b)),
             Expression::Var(name) => write!(f, "Var {name}"),
+            Expression::OneHot(name) => write!(f, "OneHot {name}"),
             Expression::Let(name, u, body) => write!(f, "Let {name} = {u} in\n{body}"),
         }
     }
