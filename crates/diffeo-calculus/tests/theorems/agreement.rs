@@ -23,6 +23,9 @@ const DELTAS: [Delta; 4] = [
     Delta { arrays: true, split: true },
 ];
 
+/// Programs between types that have jets: variants have no Reals of their own.
+const JETS: Features = Features { variants: false, ..Features::no_derivatives() };
+
 /// The machine of a program with a definition that a system makes of that of the case, and the definition.
 fn translated(
     case: &Case,
@@ -91,7 +94,8 @@ macro_rules! systems_agree {
 systems_agree! {
     forward_of_paper_004, Features::paper_004(), |case| forward(case);
     forward_without_derivatives, Features::no_derivatives(), |case| forward(case);
-    taylor_of_paper_004, Features::paper_004(), |case| taylor(case);
+    taylor_of_first_order_jets, JETS, |case| taylor(case);
+    taylor_of_paper_004, Features::paper_004(), |case| whole_program(case, Engine::Taylor);
     reverse_with_lists_of_paper_004, Features::paper_004(), |case| {
         reverse(case, |w, e| wrapper::r(w, e, DELTAS[0]))
     };
