@@ -524,6 +524,8 @@ impl Translator<'_> {
             DiffOp::StopGradient => {
                 let x = self.term(&es[0]);
                 let x = self.primal(s, x);
+                // Derivatives around this one stop here, too.
+                let x = Term::new(Kind::Diff(d.clone(), vec![x]), e.span);
                 self.lift(s, x).kind
             }
             DiffOp::Checkpoint => {

@@ -679,6 +679,8 @@ impl Translator<'_> {
             DiffOp::StopGradient => {
                 let x = self.term(&es[0], block);
                 let x = homomorphism::primal(self.w, self.system, s, x.term);
+                // Derivatives around this one stop here, too.
+                let x = Term::new(Kind::Diff(d.clone(), vec![x]), e.span);
                 let x = self.let_(block, "x", s.clone(), x).term;
                 let lifted = homomorphism::lift(self.w, self.system, s, None, x);
                 let ty = self.ty(s);
