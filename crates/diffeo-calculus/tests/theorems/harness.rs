@@ -18,6 +18,7 @@ use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, Runtim
 use diffeo_calculus::leaves::{each_leaf, each_leaf_pair, map_leaves};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
+use diffeo_calculus::Program;
 use proptest::collection::vec;
 use proptest::num::u16;
 use proptest::strategy::Strategy;
@@ -25,6 +26,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::rc::Rc;
 
 /// The most choices of a program.
 const MOST_CHOICES: usize = 700;
@@ -205,6 +207,11 @@ thread_local! {
 /// the same place: the limits are asked for every thousand operations, so a count of that takes the place of
 /// the memory in use. Machines made earlier in the same thread get the same bound.
 pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
+    machine_for(case.program.clone(), kinks, operations)
+}
+
+/// The same for any program.
+pub fn machine_for(program: Rc<Program>, kinks: Kinks, operations: u64) -> Machine {
     LEFT.set((operations / 1024) as usize + 2);
     let in_use = || {
         let left = LEFT.get();
@@ -214,7 +221,7 @@ pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
     let memory = Some(MemoryLimit { bytes: 0, in_use });
     let limits = Limits { memory, ..Limits::default() };
     let options = Options { kinks, limits, max_stack: 1 << 22, ..Options::default() };
-    Machine::new(case.program.clone(), options)
+    Machine::new(program, options)
 }
 
 /// The stable name of an error.
