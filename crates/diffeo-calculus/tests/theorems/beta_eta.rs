@@ -318,7 +318,7 @@ theorem! {
         let (Some(mut left), Some(mut right)) = (sides.next(), sides.next()) else { return Ok(()) };
         for side in [&mut left, &mut right] {
             let mut budget = 50_000;
-            if replace_names(side, &mut budget).is_none() {
+            if replace_names(side, &program, &mut budget).is_none() {
                 return Err(Failure::Skip("the term is too large"));
             }
         }
@@ -337,10 +337,24 @@ fn marked(name: &str) -> Name {
     Name::new(&format!("{MARK}{name}"))
 }
 
-/// Replaces variables without the mark by the values of their `let`s, innermost last, and components of tuples
-/// that are there by the components; none if the term becomes too large.
-fn replace_names(term: &mut Term, budget: &mut usize) -> Option<()> {
+/// Replaces variables without the mark by the values of their `let`s, calls of the functions that stand for what
+/// is done to one number by what they do, and components of tuples that are there by the components; none if the
+/// term becomes too large.
+fn replace_names(term: &mut Term, program: &Program, budget: &mut usize) -> Option<()> {
     *budget = budget.checked_sub(1)?;
+    if let Kind::App(f, x) = &term.kind {
+        if let Kind::Global(f) = f.kind {
+            let f = &program.globals[f.0 as usize];
+            match &f.body.kind {
+                Kind::Lam(y, body) if f.name.contains("[Real;") => {
+                    let mut body = (**body).clone();
+                    substitute(&mut body, y.var.id, x);
+                    *term = body;
+                }
+                _ => {}
+            }
+        }
+    }
     if let Kind::Let(bindings, body) = &mut term.kind {
         let mut kept = Vec::new();
         let mut all = std::mem::take(bindings);
@@ -358,12 +372,12 @@ fn replace_names(term: &mut Term, budget: &mut usize) -> Option<()> {
         }
         if kept.is_empty() {
             *term = (**body).clone();
-            return replace_names(term, budget);
+            return replace_names(term, program, budget);
         }
         *bindings = kept;
     }
     for child in children(term) {
-        replace_names(child, budget)?;
+        replace_names(child, program, budget)?;
     }
     if let Kind::Proj(_, i, of) = &term.kind {
         if let Kind::Tuple(_, components) = &of.kind {

@@ -246,9 +246,7 @@ theorem! {
         let parts = curve(case, 2);
         let dual = taylor(case, &System::Forward, &parts)?;
         let jet = taylor(case, &System::Taylor { k: 1, r: 1 }, &parts)?;
-        exactly(&component(&dual, 0, 2), &component(&jet, 0, 2))?;
-        let largest = magnitude(&reals(&dual));
-        close_all(&reals(&dual), &reals(&jet), largest)
+        exactly(&reals(&dual), &reals(&jet))
     }
 }
 
@@ -282,8 +280,8 @@ theorem! {
     /// ½ (h(x₁, 1, 0; x₂, 1, 0) − h(x₁, 1, 0; x₂, 0, 0) − h(x₁, 0, 0; x₂, 1, 0)).
     mixed_derivatives_by_1_2, section_5(), |case| {
         let count = reals(&case.point).len();
-        if count < 2 {
-            return Err(Failure::Skip("there is one variable"));
+        if count == 0 {
+            return Err(Failure::Skip("there is no variable"));
         }
         let mut numbers = Numbers::of(case);
         let (i, j) = (numbers.below(count), numbers.below(count));

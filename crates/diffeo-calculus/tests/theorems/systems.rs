@@ -57,12 +57,14 @@ pub fn with(case: &Case, definitions: Vec<(&str, Ty, Term)>) -> (Program, Vec<Gl
     (program, ids)
 }
 
-/// The body `M` of the function `λx. M` of a case, with the `λ` around it.
+/// The function of a case, as it is defined, with variables that no other term made here has.
 pub fn main_body(case: &Case) -> Term {
-    case.program.globals[case.main.0 as usize].body.clone()
+    let mut body = case.program.globals[case.main.0 as usize].body.clone();
+    fresh(&mut body, &mut (1 << 31));
+    body
 }
 
-/// A definition.
+/// The function of a case.
 pub fn main_term(case: &Case) -> Term {
     Term::new(Kind::Global(case.main), Span::NONE)
 }
@@ -105,6 +107,14 @@ pub fn at_reals(plain: &Value, translated: &Value) -> Option<Vec<Value>> {
             (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
                 pending.extend(x.iter().zip(y.iter()));
             }
+            // A vector of numbers as a pair of vectors (Krawiec et al., section 10.2).
+            (Value::Array(x), Value::Tuple(_)) => match b.fields() {
+                [Value::Array(y), Value::Array(u)] if x.len() == y.len() && x.len() == u.len() => {
+                    let duals = y.iter().zip(u.iter()).map(|(y, u)| Value::tuple([y, u]));
+                    pending.extend(x.iter().zip(duals));
+                }
+                _ => return None,
+            },
             (Value::Tuple(_), Value::Tuple(_)) | (Value::Data(_), Value::Data(_)) => {
                 if a.fields().len() != b.fields().len() || tag(&a) != tag(&b) {
                     return None;
