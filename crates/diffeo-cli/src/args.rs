@@ -1,6 +1,10 @@
 //! The command line: what may be written after `diffeo`, and the texts of `--help`.
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::show::Translation;
+use diffeo_base::closest;
+use diffeo_calculus::eval::derivative::jet_coefficients;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -252,9 +256,29 @@ pub struct FmtArgs {
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
-  diffeo show model.deo                   the type of each definition
-  diffeo show model.deo --as ast          the syntax tree
-  diffeo show model.deo loss --as core    the calculus that `loss` is translated to";
+  diffeo show model.deo                            the type of each definition
+  diffeo show model.deo --as ast                   the syntax tree
+  diffeo show model.deo loss --as core             the calculus that `loss` is translated to
+  diffeo show model.deo loss --as trace --at 0.5   the trace of `loss` at a point
+  diffeo show model.deo loss --as taylor:1,2       `loss` with first and second derivatives
+  diffeo show model.deo loss --as delta            `loss` translated to reverse mode
+  diffeo show model.deo loss --as delta --at 0.5   what that makes of a point: the Delta
+
+The last forms are those of three papers, which the book (papers.md) goes through:
+  trace              the trace that symbolic evaluation gives (Abadi & Plotkin, Figures 4 and 5)
+  forward            dual numbers, with the wrapper F (Krawiec et al., Figures 3 and 4)
+  taylor:K,R         partial derivatives by K variables up to order R (Huot et al., section 3.2)
+  taylor:2,2-mixed   the same by 2 variables, with the mixed second one alone
+  delta-naive        reverse mode without sharing, with the wrapper R (Krawiec et al., Figures 7, 8)
+  delta              reverse mode, with the wrapper R (Krawiec et al., Figures 9 to 12)
+
+They show a definition with all that it needs; what is printed is Core, which Core's parser reads
+back. A trace is taken at a point, that of --at or, without it, the definition ENTRY_at. At a point,
+delta and delta-naive show the Delta with its bindings instead of the program, and the gradients that
+it evaluates to; with --json: {\"inputs\": [{\"name\", \"value\"}, …], \"bindings\": [{\"id\", \"name\",
+\"delta\"}, …], \"result\": {\"value\", \"delta\"}, \"gradient\": {NAME: …}}, where a delta is {\"zero\": {}},
+{\"var\": NAME}, {\"scale\": [FACTOR, DELTA]} or {\"add\": [DELTA, DELTA]}. Of a value that is no Real,
+there is a list \"results\", each with \"of\", the place in the value, and its own \"gradient\".";
 
 /// `diffeo show`
 #[derive(Args, Debug)]
@@ -263,13 +287,22 @@ pub struct ShowArgs {
     /// The program, a .deo file
     pub file: PathBuf,
 
-    /// The definition to show, with --as types or core
+    /// The definition to show; for --as ast none, the whole program is shown
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show
-    #[arg(long = "as", value_enum, default_value_t = Form::Types, value_name = "FORM")]
+    /// What to show: types, ast, core, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
+    /// delta
+    #[arg(long = "as", default_value = "types", value_name = "FORM", value_parser = FormParser)]
     pub form: Form,
+
+    /// The point of a trace or a Delta, as for `diffeo grad`
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub at: Vec<String>,
+
+    /// Print a Delta as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -360,7 +393,7 @@ impl From<Engine> for diffeo::Engine {
 }
 
 /// A form of a program.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// The syntax tree.
     Ast,
@@ -368,6 +401,106 @@ pub enum Form {
     Types,
     /// The calculus.
     Core,
+    /// The trace at a point.
+    Trace,
+    /// The program that a system translates it to, or the Delta of that at a point.
+    Translated(Translation),
+}
+
+impl Form {
+    /// How it is written.
+    pub fn name(&self) -> String {
+        match self {
+            Form::Ast => "ast".to_string(),
+            Form::Types => "types".to_string(),
+            Form::Core => "core".to_string(),
+            Form::Trace => "trace".to_string(),
+            Form::Translated(translation) => translation.name(),
+        }
+    }
+
+    /// Reads a form.
+    fn parse(text: &str) -> Result<Form, String> {
+        let forms = [
+            Form::Ast,
+            Form::Types,
+            Form::Core,
+            Form::Trace,
+            Form::Translated(Translation::Forward),
+            Form::Translated(Translation::Mixed),
+            Form::Translated(Translation::DeltaNaive),
+            Form::Translated(Translation::Delta),
+        ];
+        if let Some(form) = forms.into_iter().find(|form| form.name() == text) {
+            return Ok(form);
+        }
+        match text.split_once(':') {
+            Some(("taylor", numbers)) => {
+                let (k, r) = jet(numbers).map_err(|why| {
+                    format!("taylor:K,R is meant, or taylor:2,2-mixed; {why}")
+                })?;
+                if jet_coefficients(k.into(), r.into()) > MOST_COMPONENTS {
+                    return Err(format!(
+                        "it has more than {MOST_COMPONENTS} components for each Real: \
+                         ask for fewer variables or a lower order"
+                    ));
+                }
+                Ok(Form::Translated(Translation::Taylor { k, r }))
+            }
+            _ if text == "taylor" => {
+                Err("how many variables and which order? taylor:1,1 is dual numbers".to_string())
+            }
+            _ => {
+                let names = FORMS.iter().copied();
+                let near = closest(text, names.clone());
+                let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+                let names: Vec<&str> = names.collect();
+                Err(format!("the forms are {}{near}", names.join(", ")))
+            }
+        }
+    }
+}
+
+/// The most components of a Real in a translated program that is shown.
+const MOST_COMPONENTS: u64 = 100;
+
+/// How the forms are written.
+const FORMS: &[&str] = &[
+    "types",
+    "ast",
+    "core",
+    "trace",
+    "forward",
+    "taylor:K,R",
+    "taylor:2,2-mixed",
+    "delta-naive",
+    "delta",
+];
+
+/// Reads a form, and names them for completions.
+#[derive(Clone)]
+struct FormParser;
+
+impl TypedValueParser for FormParser {
+    type Value = Form;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Form, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text| Form::parse(&text));
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let name = |form: &&'static str| match *form {
+            "taylor:K,R" => PossibleValue::new("taylor:1,1").hide(true),
+            form => PossibleValue::new(form).hide(true),
+        };
+        Some(Box::new(FORMS.iter().map(name).collect::<Vec<_>>().into_iter()))
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

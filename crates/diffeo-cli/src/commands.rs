@@ -1,6 +1,6 @@
 //! The commands: each loads, checks, does its work and prints.
 
-use crate::args::{CheckArgs, EvalArgs, Evaluation, Form, Kinks, RunArgs, ShowArgs};
+use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, RunArgs};
 use crate::arguments::{argument, Refusal};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
@@ -246,41 +246,4 @@ pub fn check(args: &CheckArgs, setting: Setting) -> Result<(), Stop> {
     }
     shell.tell();
     done
-}
-
-/// `diffeo show`
-pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
-    let mut shell = Shell::new(setting);
-    if args.entry.is_some() && args.form == Form::Ast {
-        let message = "`--as ast` shows a whole file, not one definition";
-        return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message)]));
-    }
-    let module = shell.load(&args.file)?;
-    let shown = match args.form {
-        Form::Ast => {
-            let text = shell.session.show_ast(module);
-            // The tree of what could be read is shown all the same.
-            let parsed = shell.flush();
-            print::text(&text)?;
-            parsed
-        }
-        Form::Types => {
-            shell.session.check();
-            let text = shell.session.show_types(module, args.entry.as_deref());
-            let checked = shell.flush();
-            if !text.is_empty() {
-                print::text(&text)?;
-            }
-            checked
-        }
-        Form::Core => {
-            shell.session.check();
-            shell.flush()?;
-            let text = shell.session.show_core(module, args.entry.as_deref());
-            shell.flush()?;
-            print::text(&text.ok_or(Stop::Refused)?)
-        }
-    };
-    shell.tell();
-    shown
 }

@@ -2,6 +2,8 @@
 
 mod report;
 
+pub use report::number;
+
 use crate::args::{GradArgs, Kinks};
 use crate::arguments::{read, record, Refusal};
 use crate::commands::{Setting, Shell};
@@ -167,7 +169,7 @@ fn function(shell: &mut Shell, module: ModuleId, args: &GradArgs) -> Result<Diff
 }
 
 /// The point of the command line.
-fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Result<Value, Refusal> {
+pub fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Result<Value, Refusal> {
     let usage = |message: String| {
         let takes = format!("`{}` takes {}", function.entry.name, function.written.0);
         let diagnostic = Diagnostic::error("argument", Span::NONE, message).note(takes);

@@ -14,6 +14,7 @@ mod grad;
 mod print;
 mod progress;
 mod render;
+mod show;
 mod watch;
 
 use args::{Cli, Command};
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
         Command::Grad(args) => grad::grad(&args, setting),
         Command::Check(args) => commands::check(&args, setting),
         Command::Fmt(args) => fmt::fmt(&args, messages),
-        Command::Show(args) => commands::show(&args, setting),
+        Command::Show(args) => show::show(&args, setting),
         Command::Completions(args) => print::completions(args.shell),
         Command::Man(args) => print::man(args.dir.as_deref()),
     };

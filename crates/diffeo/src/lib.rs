@@ -22,6 +22,7 @@ pub mod library;
 mod message;
 mod resolve;
 mod session;
+pub mod show;
 mod types;
 
 pub use db::ModuleId;

@@ -606,6 +606,13 @@ impl Session {
         Some(diffeo_calculus::print::print(&program))
     }
 
+    /// Whether a definition is there and no function.
+    pub fn is_constant(&self, module: ModuleId, name: &str) -> bool {
+        let def = self.db.module(module).scope.values.get(name).map(|(id, _)| self.db.def(*id));
+        let ty = def.and_then(|def| def.scheme.as_ref()).map(|s| self.db.store.shallow(&s.ty));
+        ty.is_some_and(|ty| !matches!(ty, Inferred::Fun(_)))
+    }
+
     /// The names of a module's own definitions.
     pub fn definitions(&self, module: ModuleId) -> Vec<Name> {
         self.db.module(module).defs.iter().map(|d| self.db.def(*d).name.clone()).collect()

@@ -19,6 +19,7 @@ pub mod jet;
 mod numbers;
 mod partial;
 mod polytypic;
+pub mod shown;
 mod splice;
 pub mod trace;
 pub mod workspace;
@@ -63,6 +64,11 @@ impl System {
     /// How it is written behind the name of a definition that it made.
     pub(crate) fn suffix(&self) -> String {
         format!("'{}", self.symbol())
+    }
+
+    /// Whether arrays of these elements become pairs of arrays.
+    pub(crate) fn splits(&self, element: &Ty) -> bool {
+        matches!(self, System::Delta(Delta { split: true, .. })) && *element == Ty::Real
     }
 
     /// Its symbol in the papers.

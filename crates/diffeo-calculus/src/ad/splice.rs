@@ -29,9 +29,10 @@ impl Library {
     }
 }
 
-/// Adds a text, in which `synonyms` stand for types, to a workspace.
+/// Adds a text, in which `synonyms` stand for types and lines that start with `--` for nothing, to a workspace.
 pub(crate) fn splice(w: &mut Workspace, text: &str, synonyms: &[(&str, &str)]) -> Library {
-    let mut text = text.to_string();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("--")).collect();
+    let mut text = lines.join("\n");
     for (name, meaning) in synonyms {
         text = text.replace(name, meaning);
     }
@@ -43,14 +44,15 @@ pub(crate) fn splice(w: &mut Workspace, text: &str, synonyms: &[(&str, &str)]) -
 }
 
 fn add(w: &mut Workspace, program: &Program) -> Library {
-    let shift = Shift {
-        datas: w.datas.len() as u32,
-        globals: w.globals.len() as u32,
+    let (datas, globals) = (w.datas.len() as u32, w.globals.len() as u32);
+    let shift = Renumber {
+        datas: &|id| DataId(id.0 + datas),
+        globals: &|id| GlobalId(id.0 + globals),
         variables: w.reserve(super::workspace::next_variable(&program.globals)),
     };
     let mut library = Library::default();
     for (i, decl) in program.datas.iter().enumerate() {
-        library.datas.insert(decl.name.to_string(), DataId(shift.datas + i as u32));
+        library.datas.insert(decl.name.to_string(), DataId(datas + i as u32));
         let mut constructors = decl.constructors.clone();
         for field in constructors.iter_mut().flat_map(|c| &mut c.fields) {
             shift.ty(field);
@@ -58,7 +60,7 @@ fn add(w: &mut Workspace, program: &Program) -> Library {
         w.datas.push(DataDecl { constructors, ..decl.clone() });
     }
     for (i, global) in program.globals.iter().enumerate() {
-        library.globals.insert(global.name.to_string(), GlobalId(shift.globals + i as u32));
+        library.globals.insert(global.name.to_string(), GlobalId(globals + i as u32));
         let mut global = global.clone();
         let inner = Rc::make_mut(&mut global);
         shift.ty(&mut inner.ty);
@@ -74,26 +76,26 @@ pub(crate) fn fresh(w: &mut Workspace, term: &Term) -> Term {
     let mut bound = 0;
     super::workspace::each_binder(term, &mut |b| bound = bound.max(b.var.id + 1));
     let variables = w.reserve(bound);
-    Shift { datas: 0, globals: 0, variables }.term(&mut copy);
+    Renumber { datas: &|id| id, globals: &|id| id, variables }.term(&mut copy);
     copy
 }
 
-/// By how much the numbers of a text are raised.
-struct Shift {
-    datas: u32,
-    globals: u32,
-    variables: u32,
+/// Gives variant types and definitions other numbers, and raises those of variables.
+pub(crate) struct Renumber<'f> {
+    pub datas: &'f dyn Fn(DataId) -> DataId,
+    pub globals: &'f dyn Fn(GlobalId) -> GlobalId,
+    pub variables: u32,
 }
 
-impl Shift {
-    fn ty(&self, ty: &mut Ty) {
+impl Renumber<'_> {
+    pub fn ty(&self, ty: &mut Ty) {
         match ty {
             Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}
             Ty::Tuple(types) => Rc::make_mut(types).iter_mut().for_each(|t| self.ty(t)),
             Ty::Record(fields) => Rc::make_mut(fields).iter_mut().for_each(|(_, t)| self.ty(t)),
             Ty::Array(element) => self.ty(Rc::make_mut(element)),
             Ty::Data(id, args) => {
-                id.0 += self.datas;
+                *id = (self.datas)(*id);
                 self.types(args);
             }
             Ty::Fun(f) => {
@@ -117,10 +119,10 @@ impl Shift {
         terms.iter_mut().for_each(|t| self.term(t));
     }
 
-    fn term(&self, term: &mut Term) {
+    pub fn term(&self, term: &mut Term) {
         deep(|| match &mut term.kind {
             Kind::Var(var) => var.id += self.variables,
-            Kind::Global(id) => id.0 += self.globals,
+            Kind::Global(id) => *id = (self.globals)(*id),
             Kind::Lit(_) => {}
             Kind::Lam(x, body) => {
                 self.binder(x);
@@ -151,13 +153,13 @@ impl Shift {
                 self.term(of);
             }
             Kind::Con(id, args, _, terms) => {
-                id.0 += self.datas;
+                *id = (self.datas)(*id);
                 self.types(args);
                 self.terms(terms);
             }
             Kind::Case(case) => {
                 self.term(&mut case.scrutinee);
-                case.data.0 .0 += self.datas;
+                case.data.0 = (self.datas)(case.data.0);
                 self.types(&mut case.data.1);
                 for arm in &mut case.arms {
                     arm.binders.iter_mut().for_each(|b| self.binder(b));

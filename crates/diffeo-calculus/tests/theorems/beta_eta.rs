@@ -21,7 +21,7 @@ use crate::support::{
     app, binder, case_list, cons, global, lam, let_, letrec, list_ty, nil, prim, proj, real, sin,
     term, tuple, unit,
 };
-use crate::systems::{
+use crate::translations::{
     call, close_all, exactly, lints, machine_of, magnitude, main_body, main_term, tuples, with,
     Numbers,
 };

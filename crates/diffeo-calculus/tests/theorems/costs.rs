@@ -8,7 +8,7 @@ use crate::harness::{machine_for, theorem, Failure};
 use crate::support::{
     add, app, build, index, lam, length, let_, loop_, mul, prim, program, real, reals_ty,
 };
-use crate::systems::{call, machine_of, main_term, with};
+use crate::translations::{call, machine_of, main_term, with};
 use diffeo_calculus::ad::delta::{naive, wrapper};
 use diffeo_calculus::ad::{dual, Delta, Workspace};
 use diffeo_calculus::array::Array;

@@ -203,15 +203,10 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A machine for a case that stops after about so many operations (work on a whole array being one), always at
-/// the same place: the limits are asked for every thousand operations, so a count of that takes the place of
-/// the memory in use. Machines made earlier in the same thread get the same bound.
-pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
-    machine_for(case.program.clone(), kinks, operations)
-}
-
-/// The same for any program.
-pub fn machine_for(program: Rc<Program>, kinks: Kinks, operations: u64) -> Machine {
+/// Limits that end a run after about so many operations, always at the same place: they are asked for every
+/// thousand operations, so a count of that takes the place of the memory in use. Runs in the same thread
+/// share the bound that was made last.
+pub fn limits(operations: u64) -> Limits {
     LEFT.set((operations / 1024) as usize + 2);
     let in_use = || {
         let left = LEFT.get();
@@ -219,9 +214,22 @@ pub fn machine_for(program: Rc<Program>, kinks: Kinks, operations: u64) -> Machi
         usize::from(left == 0)
     };
     let memory = Some(MemoryLimit { bytes: 0, in_use });
-    let limits = Limits { memory, ..Limits::default() };
-    let options = Options { kinks, limits, max_stack: 1 << 22, ..Options::default() };
-    Machine::new(program, options)
+    Limits { memory, ..Limits::default() }
+}
+
+/// How a run is to end after about so many operations (work on a whole array being one).
+pub fn options(kinks: Kinks, operations: u64) -> Options {
+    Options { kinks, limits: limits(operations), max_stack: 1 << 22, ..Options::default() }
+}
+
+/// A machine for a case that stops after about so many operations; see [`limits`].
+pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
+    Machine::new(case.program.clone(), options(kinks, operations))
+}
+
+/// The same for any program.
+pub fn machine_for(program: Rc<Program>, kinks: Kinks, operations: u64) -> Machine {
+    Machine::new(program, options(kinks, operations))
 }
 
 /// The stable name of an error.

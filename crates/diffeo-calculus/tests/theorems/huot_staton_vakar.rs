@@ -9,7 +9,7 @@ use crate::support::{
     add, app, diff, global, int, lam, lam_of, mul, prim, program, proj, real, split, tuple,
     tuple_ty,
 };
-use crate::systems::{
+use crate::translations::{
     at_reals, call, close_all, component, exactly, lints, machine_of, magnitude, main_term, mapped,
     tuples, with, Numbers,
 };

@@ -7,7 +7,7 @@ use crate::harness::{
     same_shape, theorem, with_reals, Failure, MOST_OPERATIONS,
 };
 use crate::support::{app, diff, global, lam_of, real, tuple_ty};
-use crate::systems::{
+use crate::translations::{
     at_reals, call, close_all, exactly, lints, machine_of, magnitude, main_term, mapped, with,
     Numbers,
 };
@@ -623,7 +623,7 @@ theorem! {
 theorem! {
     /// Third derivatives by R over R over R (section 10.4).
     section_10_4_third_derivatives, small(), |case| {
-        let mut body = crate::systems::main_body(case);
+        let mut body = crate::translations::main_body(case);
         match crate::rewrite::size(&mut body) {
             0..400 => tower(case, 3, Numbers::of(case).pick(&[LISTS, ARRAYS])),
             _ => Err(Failure::Skip("the program is too large")),

@@ -22,6 +22,8 @@
 //! [`harness`] has bounded machines, derivatives of a case's function, the Reals of values and comparisons to
 //! 1e-9 of the largest intermediate magnitude.
 
+mod abadi_plotkin;
+mod agreement;
 mod beta_eta;
 mod costs;
 mod generator;
@@ -35,3 +37,4 @@ mod shrink;
 #[path = "../support/mod.rs"]
 mod support;
 mod systems;
+mod translations;

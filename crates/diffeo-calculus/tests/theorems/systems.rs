@@ -1,201 +1,133 @@
-//! What the theorems about translations have in common: runs of translated programs, values of translated
-//! types, further definitions for a case, numbers that depend on the case alone.
+//! The papers' systems on cases: evaluators by traces, programs with derivatives of the case's function,
+//! outcomes.
+//!
+//! What always holds: every run is bounded, and what runs out of its bounds is skipped.
 
 use crate::generator::Case;
-use crate::harness::{machine_for, reals, Failure, MOST_OPERATIONS};
-use crate::rewrite::fresh;
-use diffeo_base::{Name, Span};
-use diffeo_calculus::ad::Workspace;
-use diffeo_calculus::eval::{Kinks, Machine, RuntimeError};
-use diffeo_calculus::leaves::map_leaves;
-use diffeo_calculus::term::{Global, GlobalId, Kind, Program, Term};
+use crate::harness::{
+    apply_main, close_values, code, derivative, limits, machine, reals, Failure, MOST_OPERATIONS,
+};
+use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::{Kinks, RuntimeError};
+use diffeo_calculus::prim::DiffOp;
+use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
-use diffeo_calculus::{lint, Ty};
+use diffeo_calculus::{parse, print, print_type};
 use std::rc::Rc;
 
-/// Variables of generated programs have smaller numbers.
-const NEXT: u32 = 1_000_000;
+/// What a run ends with: a value, or the code of the error that stops it.
+pub type Outcome = Result<Value, &'static str>;
 
-// Runs
-
-/// A machine for everything in a workspace.
-pub fn machine_of(w: &mut Workspace) -> Result<Machine, Failure> {
-    let program = w.program();
-    match w.refusals() {
-        [] => Ok(machine_for(program, Kinks::Ignore, MOST_OPERATIONS)),
-        refusals => Err(format!("it is not translated: {refusals:?}").into()),
+/// A run that ended within its bounds.
+pub fn outcome(result: Result<Value, RuntimeError>) -> Result<Outcome, Failure> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(error) => match code(&error) {
+            "out-of-memory" | "too-deep" => Err(Failure::Skip("the run is too long")),
+            "internal" => Err(error.kind.message().into()),
+            code => Ok(Err(code)),
+        },
     }
 }
 
-/// What a definition gives.
-pub fn call(machine: &mut Machine, f: GlobalId, arg: Value) -> Result<Value, RuntimeError> {
-    let f = machine.eval_global(f)?;
-    machine.apply(&f, arg)
-}
-
-/// Fails unless the program lints.
-pub fn lints(program: &Program) -> Result<(), Failure> {
-    match lint(program) {
-        violations if violations.is_empty() => Ok(()),
-        violations => Err(violations.join("\n").into()),
+/// Whether two runs end with values that agree, as for [`close_values`], or with the same error.
+pub fn same_outcome(a: &Outcome, b: &Outcome, largest: f64) -> Result<(), Failure> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => close_values(a, b, largest),
+        (Err(a), Err(b)) if a == b => Ok(()),
+        _ => Err(format!("{a:?} and {b:?}").into()),
     }
 }
 
-// Further definitions
-
-/// The program of a case with further definitions, whose variables get numbers of their own.
-pub fn with(case: &Case, definitions: Vec<(&str, Ty, Term)>) -> (Program, Vec<GlobalId>) {
-    let mut program = (*case.program).clone();
-    let mut next = NEXT;
-    let mut ids = Vec::new();
-    for (name, ty, mut body) in definitions {
-        fresh(&mut body, &mut next);
-        ids.push(GlobalId(program.globals.len() as u32));
-        let global = Global { name: Name::new(name), ty, body, span: Span::NONE };
-        program.globals.push(Rc::new(global));
-    }
-    (program, ids)
-}
-
-/// The function of a case, as it is defined, with variables that no other term made here has.
-pub fn main_body(case: &Case) -> Term {
-    let mut body = case.program.globals[case.main.0 as usize].body.clone();
-    fresh(&mut body, &mut (1 << 31));
-    body
-}
-
-/// The function of a case.
-pub fn main_term(case: &Case) -> Term {
-    Term::new(Kind::Global(case.main), Span::NONE)
-}
-
-// Values
-
-/// The value of the first one's shape with the tuple of the numbers of all of them in the place of each Real.
-pub fn tuples(parts: &[&Value]) -> Value {
-    let mut all: Vec<_> = parts.iter().map(|part| reals(part).into_iter()).collect();
-    mapped(parts[0], &mut |_| {
-        let numbers = all.iter_mut().filter_map(Iterator::next).map(Value::Real);
-        match parts.len() {
-            1 => numbers.last().unwrap_or(Value::Real(0.0)),
-            _ => Value::tuple(numbers),
-        }
-    })
-}
-
-/// The value with others in the place of its Reals, from left to right.
-pub fn mapped(value: &Value, of: &mut dyn FnMut(f64) -> Value) -> Value {
-    let mapped = map_leaves(value, &mut |leaf| {
-        Ok::<_, String>(of(diffeo_calculus::eval::reals::primal(leaf)))
-    });
-    mapped.expect("no leaf fails")
-}
-
-/// Each number so many after the first, of a value whose Reals are tuples of `count` numbers.
-pub fn component(value: &Value, i: usize, count: usize) -> Vec<f64> {
-    reals(value).chunks(count).filter_map(|numbers| numbers.get(i).copied()).collect()
-}
-
-/// What stands in a value of a translated type where a value of the type has a Real.
-pub fn at_reals(plain: &Value, translated: &Value) -> Option<Vec<Value>> {
-    let mut found = Vec::new();
-    let mut pending = vec![(plain.clone(), translated.clone())];
-    while let Some((a, b)) = pending.pop() {
-        let first = pending.len();
-        match (&a, &b) {
-            (Value::Real(_), _) => found.push(b),
-            (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
-                pending.extend(x.iter().zip(y.iter()));
-            }
-            // A vector of numbers as a pair of vectors (Krawiec et al., section 10.2).
-            (Value::Array(x), Value::Tuple(_)) => match b.fields() {
-                [Value::Array(y), Value::Array(u)] if x.len() == y.len() && x.len() == u.len() => {
-                    let duals = y.iter().zip(u.iter()).map(|(y, u)| Value::tuple([y, u]));
-                    pending.extend(x.iter().zip(duals));
-                }
-                _ => return None,
-            },
-            (Value::Tuple(_), Value::Tuple(_)) | (Value::Data(_), Value::Data(_)) => {
-                if a.fields().len() != b.fields().len() || tag(&a) != tag(&b) {
-                    return None;
-                }
-                pending.extend(a.fields().iter().cloned().zip(b.fields().iter().cloned()));
-            }
-            _ if format!("{a:?}") == format!("{b:?}") => {}
-            _ => return None,
-        }
-        pending[first..].reverse();
-    }
-    Some(found)
-}
-
-fn tag(value: &Value) -> Option<u32> {
-    match value {
-        Value::Data(data) => Some(data.tag),
-        _ => None,
+/// The runtime error of an evaluation that is not limited.
+pub fn error(stop: Stop) -> RuntimeError {
+    match stop {
+        Stop::Error(error) => *error,
+        Stop::OutOfFuel => unreachable!("recursion is not limited"),
     }
 }
 
-/// Fails unless the numbers are the same ones.
-pub fn exactly(a: &[f64], b: &[f64]) -> Result<(), Failure> {
-    let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
-    match a.len() == b.len() && a.iter().zip(b).all(same) {
-        true => Ok(()),
-        false => Err(format!("{a:?} is not {b:?}").into()),
-    }
+/// What is wrong in a trace.
+pub fn wrong(kind: ErrorKind) -> Failure {
+    kind.message().into()
 }
 
-/// Fails unless the numbers agree, see [`crate::harness::close`].
-pub fn close_all(a: &[f64], b: &[f64], largest: f64) -> Result<(), Failure> {
-    if a.len() != b.len() {
-        return Err(format!("{} numbers and {}", a.len(), b.len()).into());
-    }
-    a.iter().zip(b).try_for_each(|(a, b)| match a.is_nan() && b.is_nan() {
-        true => Ok(()),
-        false => crate::harness::close(*a, *b, largest),
-    })
+/// How evaluators by traces run.
+pub fn trace_options(kinks: Kinks) -> TraceOptions {
+    let limits = limits(MOST_OPERATIONS);
+    TraceOptions { kinks, limits, max_stack: 1 << 24, ..TraceOptions::default() }
 }
 
-/// The largest of these numbers and 1.
-pub fn magnitude(numbers: &[f64]) -> f64 {
-    numbers.iter().fold(1.0, |m: f64, x| if x.is_finite() { m.max(x.abs()) } else { m })
+/// An evaluator by traces.
+pub fn evaluator(program: &Rc<Program>) -> Evaluator {
+    Evaluator::new(program.clone(), trace_options(Kinks::Ignore))
 }
 
-// Numbers
+/// The value of a definition at an argument.
+pub fn evaluate(
+    evaluator: &mut Evaluator,
+    definition: GlobalId,
+    argument: Value,
+) -> Result<Value, RuntimeError> {
+    let f = evaluator.eval_global(definition).map_err(error)?;
+    evaluator.apply(&f, argument).map_err(error)
+}
 
-/// Numbers that depend on the case alone.
-pub struct Numbers(u64);
+/// The derivatives of the function of a case that the machine gives, to judge others by.
+pub struct Reference {
+    /// rd(f, x, w)
+    pub gradient: Value,
+    /// ∂f · v
+    pub forward: Value,
+    /// The largest number in them.
+    pub largest: f64,
+}
 
-impl Numbers {
-    /// Those of a case.
-    pub fn of(case: &Case) -> Numbers {
-        let all = case.trace.list.iter().map(|n| u64::from(*n));
-        let bits = reals(&case.point).into_iter().map(f64::to_bits);
-        Numbers(all.chain(bits).fold(0x9e37_79b9_7f4a_7c15, |hash, n| {
-            (hash ^ n).wrapping_mul(0x100_0000_01b3).rotate_left(23)
-        }))
-    }
+/// The machine's derivatives.
+pub fn reference(case: &Case) -> Result<Reference, Failure> {
+    let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
+    let x = || case.point.clone();
+    let jvp = derivative(&mut machine, case, DiffOp::Jvp, [x(), case.tangent.clone()])?;
+    let [_, forward] = jvp.fields() else { return Err("jvp gives no pair".into()) };
+    let gradient = derivative(&mut machine, case, DiffOp::Rd, [x(), case.cotangent.clone()])?;
+    let all = [&case.value, forward, &gradient];
+    let numbers = all.iter().flat_map(|value| reals(value));
+    let largest = numbers.fold(machine.take_largest(), |m: f64, x| m.max(x.abs()));
+    Ok(Reference { gradient, forward: forward.clone(), largest })
+}
 
-    /// A number below n (xorshift).
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 33) as usize) % n
-    }
+/// The value, or how the function stops.
+pub fn by_machine(case: &Case) -> Result<Outcome, Failure> {
+    let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
+    outcome(apply_main(&mut machine, case, case.point.clone()))
+}
 
-    /// One of these.
-    pub fn pick<T: Clone>(&mut self, options: &[T]) -> T {
-        options[self.below(options.len())].clone()
-    }
+/// The definitions that [`with_derivatives`] adds.
+const DERIVATIVES: &str = "
+def by_rd : (<S>, <T>) -> <S> = fn (p : (<S>, <T>)) ->
+  #rd[<S>, <T>](@main, proj[(<S>, <T>), 0](p), proj[(<S>, <T>), 1](p))
+def by_jvp : (<S>, <S>) -> (<T>, <T>) = fn (p : (<S>, <S>)) ->
+  #jvp[<S>, <T>](@main, proj[(<S>, <S>), 0](p), proj[(<S>, <S>), 1](p))
+def by_fd : (<S>, <S>) -> <T> = fn (p : (<S>, <S>)) ->
+  let x : <S> = proj[(<S>, <S>), 0](p); y : <T> = @main x in
+  #rd[<T>, <S>](fn (u : <T>) -> #rd[<S>, <T>](@main, x, u), #zero_of[<T>](y), proj[(<S>, <S>), 1](p))
+def by_rd_3 : (<S>, <T>, <S>) -> <S> = fn (p : (<S>, <T>, <S>)) ->
+  let w : <T> = proj[(<S>, <T>, <S>), 1](p); v : <S> = proj[(<S>, <T>, <S>), 2](p) in
+  #rd[<S>, <S>](fn (a : <S>) -> #rd[<S>, <S>](fn (b : <S>) -> #rd[<S>, <T>](@main, b, w), a, v),
+    proj[(<S>, <T>, <S>), 0](p), v)
+";
 
-    /// A number in (-1, 1).
-    pub fn real(&mut self) -> f64 {
-        self.below(1 << 20) as f64 / f64::from(1 << 19) - 1.0
-    }
-
-    /// The value with such numbers for its Reals.
-    pub fn like(&mut self, value: &Value) -> Value {
-        mapped(value, &mut |_| Value::Real(self.real()))
-    }
+/// The program of a case with derivatives of its function:
+///
+/// ```text
+/// by_rd(x, w) = w.rd_x(f)          by_jvp(x, v) = jvp(f, x, v)
+/// by_fd(x, v) = v.rd_0(λu. u.rd_x(f))
+/// by_rd_3(x, w, v) = v.rd_x(λa. v.rd_a(λb. w.rd_b(f)))
+/// ```
+pub fn with_derivatives(case: &Case) -> Result<Rc<Program>, Failure> {
+    let [s, t] = [&case.s, &case.t].map(|ty| print_type(ty, &case.program));
+    let definitions = DERIVATIVES.replace("<S>", &s).replace("<T>", &t);
+    let text = print(&case.program) + &definitions;
+    parse(&text).map(Rc::new).map_err(|error| format!("{error}\n{text}").into())
 }

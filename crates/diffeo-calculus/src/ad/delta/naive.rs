@@ -21,10 +21,10 @@ use crate::ty::Ty;
 use std::rc::Rc;
 
 /// The constructors of the Delta of Figure 7, by tag.
-const ZERO: u32 = 0;
-const ONE_HOT: u32 = 1;
-const SCALE: u32 = 2;
-const ADD: u32 = 3;
+pub(super) const ZERO: u32 = 0;
+pub(super) const ONE_HOT: u32 = 1;
+pub(super) const SCALE: u32 = 2;
+pub(super) const ADD: u32 = 3;
 
 fn library(w: &mut Workspace) -> Rc<Library> {
     w.library("figure 8", &[include_str!("figure_8.core")], &[])
@@ -138,14 +138,11 @@ pub(crate) fn vector_power(w: &mut Workspace, s: &Ty, x: &Term, n: &Term) -> Ter
     bind(df, partial::power(&x, n, 1), tuple(types, vec![partial::power(&x, n, 0), scaled]))
 }
 
+/// The sum of some `df_i × dx_i`.
+type Sum<'a> = &'a mut dyn FnMut(&mut Workspace, Vec<(Term, Term)>) -> Term;
+
 /// `(y, sum [(df_i, dx_i), …])` of an operation on dual numbers of this type.
-fn by_partials(
-    w: &mut Workspace,
-    ty: &Ty,
-    op: RealOp,
-    args: &[Term],
-    sum: &mut dyn FnMut(&mut Workspace, Vec<(Term, Term)>) -> Term,
-) -> Term {
+fn by_partials(w: &mut Workspace, ty: &Ty, op: RealOp, args: &[Term], sum: Sum<'_>) -> Term {
     let xs: Vec<Term> = args.iter().map(|x| proj(ty, 0, x.clone())).collect();
     let dxs: Vec<Term> = args.iter().map(|x| proj(ty, 1, x.clone())).collect();
     let y = w.binder("y", Ty::Real);
@@ -282,18 +279,7 @@ pub fn r2(w: &mut Workspace, e: GlobalId) -> GlobalId {
     let translated = w.translated(&system, e);
     wrapper(w, "R²", e, |w, point, dt| {
         let mut steps = Vec::new();
-        let (both, ty) = by_position(
-            w,
-            "initOneHots",
-            s,
-            (Some(&system), &Ty::Unit),
-            &|w, _, i, x| {
-                let u = delta(w, ONE_HOT, vec![i.clone()]);
-                dual(w, x.clone(), u)
-            },
-            None,
-            point.clone(),
-        );
+        let (both, ty) = one_hots(w, s, point.clone());
         let both = named(w, ty.clone(), both, &mut steps);
         let (s0, count) = (proj(&ty, 0, both.clone()), proj(&ty, 1, both));
         let i = w.binder("i", Ty::Int);
@@ -316,6 +302,28 @@ pub fn r2(w: &mut Workspace, e: GlobalId) -> GlobalId {
         let ds = named(w, Ty::array(Ty::Real), ds, &mut steps);
         let gradient = polytypic::unravel(w, s, point, ds);
         bind_all(steps, gradient)
+    })
+}
+
+/// `(…, (s_i, OneHot i), …)` with the number of numbers, and its type.
+fn one_hots(w: &mut Workspace, s: &Ty, point: Term) -> (Term, Ty) {
+    let make = |w: &mut Workspace, _: &Term, i: &Term, x: &Term| {
+        let u = delta(w, ONE_HOT, vec![i.clone()]);
+        dual(w, x.clone(), u)
+    };
+    by_position(w, "initOneHots", s, (Some(&System::Naive), &Ty::Unit), &make, None, point)
+}
+
+/// A run of a definition `e : S → T` up to its Delta: `λs. D²{e} s₀ : S → D²{T}`.
+pub fn deltas(w: &mut Workspace, e: GlobalId) -> GlobalId {
+    let Ty::Fun(f) = w.global(e).ty.clone() else { return e };
+    let translated = w.translated(&System::Naive, e);
+    let to = homomorphism::ty(w, &System::Naive, &f.1);
+    let key = format!("deltas²{{{}}}", w.label(e));
+    w.made(&key, Ty::fun(f.0.clone(), to), |w| {
+        let x = w.binder("s", f.0.clone());
+        let (both, ty) = one_hots(w, &f.0, var(&x));
+        lam(x, app(global(translated), proj(&ty, 0, both)))
     })
 }
 

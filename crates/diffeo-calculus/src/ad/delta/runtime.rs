@@ -11,8 +11,7 @@
 //!
 //! `Delta` and the maps take the type of numbers as a parameter, so that all of this, too, can be translated.
 //!
-//! In the tree the entry of 0 is at the root, that of 2k+1 where k is in the left tree, that of 2k+2 where k is
-//! in the right one. The array has an entry for each id from 0 to the last one; `Nothing` instead of the paper's
+//! The array has an entry for each id from 0 to the last one; `Nothing` instead of the paper's
 //! 0 says that nothing was added, so that, as with the tree, bindings that the result does not depend on are
 //! skipped (0 × ∞ would be nan). Instead of building a `Let` for each binding, which section 7.3 leaves open,
 //! the array of bindings is gone through from the last to the first.

@@ -173,6 +173,9 @@ impl Graph {
     }
 
     fn scale(&mut self, x: f64, a: Id) -> Id {
+        if let Some(y) = self.literal(a) {
+            return self.number(x * y);
+        }
         if x == 0.0 {
             return self.number(0.0);
         }

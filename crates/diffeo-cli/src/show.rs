@@ -1,0 +1,232 @@
+//! `diffeo show`: what a program is turned into.
+
+use crate::args::{Form, Kinks, ShowArgs};
+use crate::arguments::Refusal;
+use crate::commands::{Setting, Shell};
+use crate::grad::{given, number};
+use crate::{print, Stop};
+use diffeo::show::Translation;
+use diffeo::{Entry, ModuleId};
+use diffeo_base::{Diagnostic, Span};
+use diffeo_calculus::ad::delta::shown::{Expression, Shown};
+use diffeo_calculus::eval::Machine;
+use diffeo_calculus::show::real;
+use diffeo_calculus::value::Value;
+use serde_json::{json, Value as Json};
+
+/// `diffeo show`
+pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
+    if let Some(wrong) = wrong(args) {
+        return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, wrong)]));
+    }
+    let module = shell.load(&args.file)?;
+    let shown = match args.form {
+        Form::Ast => {
+            let text = shell.session.show_ast(module);
+            // The tree of what could be read is shown all the same.
+            let parsed = shell.flush();
+            print::text(&text)?;
+            parsed
+        }
+        Form::Types => {
+            shell.session.check();
+            let text = shell.session.show_types(module, args.entry.as_deref());
+            let checked = shell.flush();
+            if !text.is_empty() {
+                print::text(&text)?;
+            }
+            checked
+        }
+        Form::Core => {
+            shell.session.check();
+            shell.flush()?;
+            let text = shell.session.show_core(module, args.entry.as_deref());
+            shell.flush()?;
+            print::text(&text.ok_or(Stop::Refused)?)
+        }
+        Form::Trace | Form::Translated(_) => {
+            shell.session.check();
+            shell.flush()?;
+            translated(args, &mut shell, module)
+        }
+    };
+    shell.tell();
+    shown
+}
+
+/// What is wrong with the command line.
+fn wrong(args: &ShowArgs) -> Option<String> {
+    let name = args.form.name();
+    let delta = matches!(
+        args.form,
+        Form::Translated(Translation::Delta | Translation::DeltaNaive)
+    );
+    match args.form {
+        Form::Ast if args.entry.is_some() => {
+            Some("`--as ast` shows a whole file, not one definition".to_string())
+        }
+        Form::Trace | Form::Translated(_) if args.entry.is_none() => Some(format!(
+            "`--as {name}` shows one definition: name it behind the file, `diffeo show FILE ENTRY --as {name}`"
+        )),
+        Form::Ast | Form::Types | Form::Core if !args.at.is_empty() => {
+            Some(format!("`--at` is a point for a function, but `--as {name}` shows none at a point"))
+        }
+        _ if args.json && (!delta || args.at.is_empty()) => Some(
+            "`--json` is for Deltas: `--as delta --at VALUE --json`".to_string(),
+        ),
+        _ => None,
+    }
+}
+
+/// A definition in one of the forms of the papers.
+fn translated(args: &ShowArgs, shell: &mut Shell, module: ModuleId) -> Result<(), Stop> {
+    let name = args.entry.as_deref().unwrap_or("main");
+    let (entry, point) = entry(args, shell, module, name)?;
+    shell.phase("evaluate", format!("translating `{name}`"));
+    let (options, line) = shell.options(Kinks::Ignore);
+    let text = match (args.form, point) {
+        (Form::Translated(by @ (Translation::Delta | Translation::DeltaNaive)), Some(point)) => {
+            let sharing = by == Translation::Delta;
+            let shown = shell.session.delta(&entry, point, sharing, options);
+            shown.map(|shown| if args.json { as_json(&shown).to_string() } else { as_text(&shown) })
+        }
+        (Form::Translated(by), _) => {
+            shell.session.translation(&entry, by).map(|program| diffeo_calculus::print(&program))
+        }
+        (Form::Trace, Some(point)) => {
+            let program = shell.session.traced(&entry, point, options);
+            program.map(|program| diffeo_calculus::print(&program))
+        }
+        (Form::Trace | Form::Ast | Form::Types | Form::Core, _) => {
+            let message = format!("there is no point to trace `{name}` at");
+            Err(Diagnostic::error("argument", entry.span, message).help("trace a function"))
+        }
+    };
+    line.clear();
+    match text {
+        Ok(text) => print::text(&text),
+        Err(diagnostic) => {
+            shell.report(&[diagnostic]);
+            Err(Stop::Refused)
+        }
+    }
+}
+
+/// The definition, and the point of the command line or of the program.
+fn entry(
+    args: &ShowArgs,
+    shell: &mut Shell,
+    module: ModuleId,
+    name: &str,
+) -> Result<(Entry, Option<Value>), Stop> {
+    let at = format!("{name}_at");
+    let given_at = !args.at.is_empty();
+    if !given_at && args.form != Form::Trace && shell.session.is_constant(module, name) {
+        let entry = shell.session.callable(module, name);
+        shell.flush()?;
+        return Ok((entry.ok_or(Stop::Refused)?, None));
+    }
+    let defined = shell.session.definitions(module).iter().any(|n| *n == at.as_str());
+    let point = (!given_at && defined).then_some((module, at.as_str()));
+    let function = shell.session.differentiable(module, name, point);
+    shell.flush()?;
+    let function = function.ok_or(Stop::Refused)?;
+    let value = if given_at {
+        shell.phase("read", "reading the point".to_string());
+        let value = given(&function, &args.at, &shell.setting.limits);
+        Some(value.map_err(|refusal| match refusal {
+            Refusal::Usage(diagnostics) => shell.usage(&diagnostics),
+            Refusal::Input(diagnostics) => {
+                shell.report(&diagnostics);
+                Stop::Refused
+            }
+        })?)
+    } else if args.form == Form::Trace {
+        let Some(point) = function.point else {
+            let message = format!("there is no point to trace `{name}` at");
+            let diagnostic = Diagnostic::error("argument", function.entry.span, message)
+                .note(format!("`{name}` takes {}", function.written.0))
+                .help(format!("give it with `--at …`, or define `def {at} = …` in the program"));
+            return Err(shell.usage(&[diagnostic]));
+        };
+        let (options, line) = shell.options(Kinks::Ignore);
+        let value = Machine::new(function.entry.program.clone(), options).eval_global(point);
+        line.clear();
+        Some(value.map_err(|error| {
+            shell.report(&[shell.session.explain(&function.entry, &error)]);
+            Stop::Refused
+        })?)
+    } else {
+        None
+    };
+    Ok((function.entry, value))
+}
+
+/// A Delta as Figure 12 of Krawiec et al. shows it, and the derivatives.
+fn as_text(shown: &Shown) -> String {
+    let mut out = format!("{shown}\n");
+    let width = shown.inputs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (result, gradient) in shown.results.iter().zip(&shown.derivatives) {
+        out.push_str(&match &*result.name {
+            "" => format!("\nvalue {}, with the derivatives\n", real(result.value)),
+            name => format!("\n{name}: value {}, with the derivatives\n", real(result.value)),
+        });
+        for ((name, _), dx) in shown.inputs.iter().zip(gradient) {
+            out.push_str(&format!("{name:width$}  {}\n", real(*dx)));
+        }
+    }
+    out
+}
+
+/// The same for tools.
+fn as_json(shown: &Shown) -> Json {
+    let gradient = |i: usize| {
+        let inputs = shown.inputs.iter().map(|(name, _)| name.clone());
+        let derivatives = shown.derivatives.get(i).into_iter().flatten().map(|x| number(*x));
+        Json::Object(inputs.zip(derivatives).collect())
+    };
+    let inputs: Vec<Json> = shown
+        .inputs
+        .iter()
+        .map(|(name, x)| json!({"name": name, "value": number(*x)}))
+        .collect();
+    let first = shown.inputs.len() + 1;
+    let bindings: Vec<Json> = shown
+        .bindings
+        .iter()
+        .enumerate()
+        .map(|(i, (name, u))| json!({"id": first + i, "name": name, "delta": delta(u)}))
+        .collect();
+    match &shown.results[..] {
+        [only] if only.name.is_empty() => json!({
+            "inputs": inputs,
+            "bindings": bindings,
+            "result": {"value": number(only.value), "delta": delta(&only.delta)},
+            "gradient": gradient(0),
+        }),
+        several => {
+            let results = several.iter().enumerate().map(|(i, result)| {
+                json!({
+                    "of": result.name,
+                    "value": number(result.value),
+                    "delta": delta(&result.delta),
+                    "gradient": gradient(i),
+                })
+            });
+            let results: Vec<Json> = results.collect();
+            json!({"inputs": inputs, "bindings": bindings, "results": results})
+        }
+    }
+}
+
+fn delta(u: &Expression) -> Json {
+    match u {
+        Expression::Zero => json!({"zero": {}}),
+        Expression::Scale(x, u) => json!({"scale": [number(*x), delta(u)]}),
+        Expression::Add(a, b) => json!({"add": [delta(a), delta(b)]}),
+        Expression::Var(name) => json!({"var": name}),
+        Expression::OneHot(name) => json!({"one_hot": name}),
+        Expression::Let(name, u, body) => json!({"let": [name, delta(u), delta(body)]}),
+    }
+}

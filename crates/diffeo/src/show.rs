@@ -1,0 +1,156 @@
+//! Programs as the papers show them: translated programs, traces and Deltas of a definition.
+//!
+//! In: an [`Entry`], elaborated, and a point where the form needs one. Out: a Core program that prints, parses back
+//! and runs, or a Delta; where a system has no translation, a message that says why and what to do instead.
+
+use crate::session::{Entry, Session};
+use diffeo_base::{Diagnostic, Span};
+use diffeo_calculus::ad::delta::shown::{figure_12, naive, Shown, MOST};
+use diffeo_calculus::ad::delta::{naive as without_sharing, wrapper};
+use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_calculus::ad::{dual, shown, Delta, System, Workspace};
+use diffeo_calculus::eval::{Options, RuntimeError};
+use diffeo_calculus::value::Value;
+use diffeo_calculus::{Program, Ty};
+
+/// A translation of programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Translation {
+    /// `D⃗` with its wrapper F (Krawiec et al., Figures 3 and 4).
+    Forward,
+    /// `D_(k,R)` (Huot et al., section 3.2).
+    Taylor {
+        /// The number of variables.
+        k: u32,
+        /// The order.
+        r: u32,
+    },
+    /// `D_(2,2)′` (Huot et al., section 3.2).
+    Mixed,
+    /// `D²` with its wrapper R² (Krawiec et al., Figures 7 and 8).
+    DeltaNaive,
+    /// `D` with its wrapper R (Krawiec et al., Figures 9 to 11).
+    Delta,
+}
+
+impl Translation {
+    /// How it is asked for.
+    pub fn name(&self) -> String {
+        match self {
+            Translation::Forward => "forward".to_string(),
+            Translation::Taylor { k, r } => format!("taylor:{k},{r}"),
+            Translation::Mixed => "taylor:2,2-mixed".to_string(),
+            Translation::DeltaNaive => "delta-naive".to_string(),
+            Translation::Delta => "delta".to_string(),
+        }
+    }
+
+    fn system(self) -> System {
+        match self {
+            Translation::Forward => System::Forward,
+            Translation::Taylor { k, r } => System::Taylor { k, r },
+            Translation::Mixed => System::Mixed,
+            Translation::DeltaNaive => System::Naive,
+            Translation::Delta => System::Delta(Delta::default()),
+        }
+    }
+
+    /// The engine that runs what cannot be shown.
+    fn engine(self) -> &'static str {
+        match self {
+            Translation::Forward => "dual",
+            Translation::Taylor { .. } | Translation::Mixed => "taylor",
+            Translation::DeltaNaive | Translation::Delta => "delta",
+        }
+    }
+}
+
+impl Session {
+    /// The program that a definition is translated to, with all that it needs; the definition, or the wrapper
+    /// around it, is the last one.
+    ///
+    /// # Errors
+    /// What is not translated, and why.
+    pub fn translation(&self, entry: &Entry, by: Translation) -> Result<Program, Diagnostic> {
+        let mut w = Workspace::new(&entry.program);
+        let e = entry.global;
+        let function = matches!(entry.ty, Ty::Fun(_));
+        let made = match by {
+            Translation::Forward if function => dual::wrapper(&mut w, e),
+            Translation::DeltaNaive if function => without_sharing::r2(&mut w, e),
+            Translation::Delta if function => wrapper::r(&mut w, e, Delta::default()),
+            _ => w.translated(&by.system(), e),
+        };
+        let program = shown::readable(&mut w, made);
+        let name = &entry.name;
+        let refused = |what: &str, why: &str, span: Span| {
+            let message = format!("`{name}` has no translation to show: {what}");
+            let help = format!("`diffeo run … --engine {}` evaluates it all the same", by.engine());
+            let span = if span == Span::NONE { entry.span } else { span };
+            Err(Diagnostic::error("not-translated", span, message).note(why).help(help))
+        };
+        if let Some(refusal) = w.refusals().first() {
+            return refused(refusal.what, refusal.reason, refusal.span);
+        }
+        if let Some(span) = shown::dynamic(&program) {
+            let why = "a function value is translated when the program runs: which one, is known only then";
+            return refused("a function that is differentiated is not written in its place", why, span);
+        }
+        Ok(program)
+    }
+
+    /// The trace of a function at a point, as the program of one definition.
+    ///
+    /// # Errors
+    /// What stopped the program.
+    pub fn traced(
+        &self,
+        entry: &Entry,
+        point: Value,
+        options: Options,
+    ) -> Result<Program, Diagnostic> {
+        let Options { kinks, max_stack, trace, progress, limits } = options;
+        let options =
+            TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
+        let mut evaluator = Evaluator::new(entry.program.clone(), options);
+        match evaluator.trace(entry.global, point) {
+            Ok((trace, _)) => trace
+                .to_core()
+                .map(|program| shown::pruned(&program))
+                .map_err(|kind| {
+                    let span = entry.span;
+                    self.explain(entry, &RuntimeError { kind, span, function: None, trace: Vec::new() })
+                }),
+            Err(Stop::Error(error)) => Err(self.explain(entry, &error)),
+            Err(Stop::OutOfFuel) => {
+                let message = "recursion that is not limited came to its limit";
+                Err(Diagnostic::error("internal", entry.span, message))
+            }
+        }
+    }
+
+    /// The Delta of a function at a point, by the monadic translation or by the one without sharing.
+    ///
+    /// # Errors
+    /// What stopped the program; that the Delta without sharing is too large.
+    pub fn delta(
+        &self,
+        entry: &Entry,
+        point: Value,
+        sharing: bool,
+        options: Options,
+    ) -> Result<Shown, Diagnostic> {
+        let explained = |error: RuntimeError| self.explain(entry, &error);
+        if sharing {
+            return figure_12(&entry.program, entry.global, point, options).map_err(explained);
+        }
+        let shown = naive(&entry.program, entry.global, point, options).map_err(explained)?;
+        shown.ok_or_else(|| {
+            let message =
+                format!("the Delta of `{}` without sharing has more than {MOST} nodes", entry.name);
+            Diagnostic::error("too-large", entry.span, message)
+                .note("what is used several times stands there several times")
+                .help("`--as delta` shows the Delta with sharing")
+        })
+    }
+}
