@@ -18,15 +18,15 @@ use crate::generator::{Case, Features};
 use crate::harness::{derivative, jets, machine_for, reals, theorem, Failure, MOST_OPERATIONS};
 use crate::rewrite::{children, each_binder, one_of, size, substitute, types};
 use crate::support::{
-    app, binder, case_list, cons, global, lam, let_, letrec, list_ty, nil, prim, proj, real, sin, term,
-    tuple, unit,
+    app, binder, case_list, cons, global, lam, let_, letrec, list_ty, nil, prim, proj, real, sin,
+    term, tuple, unit,
 };
 use crate::translations::{
     call, close_all, exactly, lints, machine_of, magnitude, main_body, main_term, tuples, with,
     Numbers,
 };
-use diffeo_calculus::ad::{System, Workspace};
 use diffeo_base::Name;
+use diffeo_calculus::ad::{System, Workspace};
 use diffeo_calculus::eval::derivative::multi_indices;
 use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::prim::DiffOp;
@@ -125,10 +125,7 @@ const LAWS: &[(&str, Law)] = &[
     }),
     ("tuples, β", |laws, t| {
         let (t, ty) = laws.typed(t, &any)?;
-        let pair = tuple(&[Ty::Real, ty.clone()], vec![
-            real(1.0),
-            t.clone(),
-        ]);
+        let pair = tuple(&[Ty::Real, ty.clone()], vec![real(1.0), t.clone()]);
         *t = proj(&Ty::tuple(vec![Ty::Real, ty]), 1, pair);
         Some(())
     }),
@@ -179,9 +176,7 @@ const LAWS: &[(&str, Law)] = &[
         *t = letrec(
             list,
             ty.clone(),
-            |go, l| {
-                case_list(Ty::Real, l, start, |_, tail| let_(ty.clone(), app(go, tail), |r| r))
-            },
+            |go, l| case_list(Ty::Real, l, start, |_, tail| let_(ty.clone(), app(go, tail), |r| r)),
             |go| app(go, nil(Ty::Real)),
         );
         Some(())

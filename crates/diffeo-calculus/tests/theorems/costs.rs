@@ -159,7 +159,9 @@ fn record(i: usize, found: Most) -> Result<(), Failure> {
         largest.time = largest.time.max(found.time);
         largest.memory = largest.memory.max(found.memory);
         let (n, Most { time, memory }) = (SIZES[i], *largest);
-        println!("R with arrays at size {n}: at most {time:.2} × in time, {memory:.2} × in bindings");
+        println!(
+            "R with arrays at size {n}: at most {time:.2} × in time, {memory:.2} × in bindings"
+        );
     }
     Ok(())
 }

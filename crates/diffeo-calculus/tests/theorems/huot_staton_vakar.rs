@@ -2,9 +2,12 @@
 //! substitution, composition and the βη-laws is in `beta_eta.rs`.
 
 use crate::generator::{Case, Choices, Features};
-use crate::harness::{derivative, jets, machine, machine_for, reals, theorem, Failure, MOST_OPERATIONS};
+use crate::harness::{
+    derivative, jets, machine, machine_for, reals, theorem, Failure, MOST_OPERATIONS,
+};
 use crate::support::{
-    add, app, diff, global, int, lam, lam_of, mul, prim, program, proj, real, split, tuple, tuple_ty,
+    add, app, diff, global, int, lam, lam_of, mul, prim, program, proj, real, split, tuple,
+    tuple_ty,
 };
 use crate::translations::{
     at_reals, call, close_all, component, exactly, lints, machine_of, magnitude, main_term, mapped,
@@ -22,8 +25,7 @@ use diffeo_calculus::value::Value;
 use diffeo_calculus::{print_type, Prim, Ty};
 use std::collections::BTreeMap;
 
-const ORDERS: [(u32, u32); 8] =
-    [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (1, 3), (1, 4), (2, 3)];
+const ORDERS: [(u32, u32); 8] = [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (1, 3), (1, 4), (2, 3)];
 
 /// The paper's language with the types of its section 5 and arrays.
 const fn section_5() -> Features {
@@ -49,9 +51,8 @@ fn coefficients((k, r): (u32, u32)) -> usize {
 /// `D(τ)` by the table of sections 3.2 and 5.1, real^c for real; none where a variant's declaration itself has
 /// Reals, for then the declaration is translated.
 fn translated_type(ty: &Ty, c: usize) -> Option<Ty> {
-    let all = |types: &[Ty]| -> Option<Vec<Ty>> {
-        types.iter().map(|t| translated_type(t, c)).collect()
-    };
+    let all =
+        |types: &[Ty]| -> Option<Vec<Ty>> { types.iter().map(|t| translated_type(t, c)).collect() };
     /// The number of `Shape`.
     const SHAPE: DataId = DataId(2);
     Some(match ty {
@@ -59,8 +60,10 @@ fn translated_type(ty: &Ty, c: usize) -> Option<Ty> {
         Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => ty.clone(),
         Ty::Tuple(types) => Ty::tuple(all(types)?),
         Ty::Record(fields) => {
-            let fields: Option<Vec<_>> =
-                fields.iter().map(|(name, t)| Some((name.clone(), translated_type(t, c)?))).collect();
+            let fields: Option<Vec<_>> = fields
+                .iter()
+                .map(|(name, t)| Some((name.clone(), translated_type(t, c)?)))
+                .collect();
             Ty::Record(fields?.into())
         }
         Ty::Array(element) => Ty::array(translated_type(element, c)?),
@@ -463,11 +466,14 @@ fn evaluations(case: &Case, env: &Value, r: f64) -> Result<Evaluations, Failure>
     });
     let pair = tuple_ty(&[Ty::Real, Ty::Real]);
     let (sort_ty, sort) = sort();
-    let (program, ids) = with(case, vec![
-        ("gamma", gamma_ty, gamma),
-        ("diagonal", Ty::fun(tuple_ty(&types), pair), diagonal),
-        ("sort", sort_ty, sort),
-    ]);
+    let (program, ids) = with(
+        case,
+        vec![
+            ("gamma", gamma_ty, gamma),
+            ("diagonal", Ty::fun(tuple_ty(&types), pair), diagonal),
+            ("sort", sort_ty, sort),
+        ],
+    );
     lints(&program)?;
     let mut w = Workspace::new(&program);
     let translated = w.translated(&System::Taylor { k: 1, r: 1 }, ids[0]);

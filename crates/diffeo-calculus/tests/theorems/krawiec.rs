@@ -537,10 +537,12 @@ theorem! {
                 ).into());
             }
         }
-        // One definition changes: another one of its type takes its place, or it is wrapped.
+        // One definition changes.
         let id = all[numbers.below(all.len())];
         let global = &case.program.globals[id.0 as usize];
-        let body = crate::support::let_(Ty::Real, real(0.5), |_| global.body.clone());
+        let mut body = global.body.clone();
+        crate::rewrite::fresh(&mut body, &mut (1 << 24));
+        let body = crate::support::let_(Ty::Real, real(0.5), |_| body);
         let body = match &global.ty {
             Ty::Fun(f) => crate::support::lam(f.0.clone(), |x| app(body, x)),
             _ => body,
