@@ -215,7 +215,7 @@ impl Prim {
             Prim::Fail(t) => (vec![Ty::String], t.clone()),
             Prim::Trace(t) => (vec![Ty::String, t.clone()], t.clone()),
             Prim::Progress(t) => (vec![Ty::String, Ty::Int, Ty::Real, t.clone()], t.clone()),
-            Prim::Lift(lift) => (vec![lift.from.clone()], lift.to.clone()),
+            Prim::Lift(lift) => (vec![lift.from.clone(); arguments], lift.to.clone()),
         }
     }
 

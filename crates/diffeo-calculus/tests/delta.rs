@@ -16,6 +16,8 @@ use std::rc::Rc;
 
 const DEFAULT: Delta = Delta { arrays: false, split: false };
 const ARRAYS: Delta = Delta { arrays: true, split: false };
+const SPLIT: Delta = Delta { arrays: false, split: true };
+const BOTH: Delta = Delta { arrays: true, split: true };
 
 fn program(text: &str) -> Program {
     let program = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -64,7 +66,8 @@ fn assert_agree(what: &str, a: &Value, b: &Value) {
     leaves(b, &mut ys, &mut q);
     assert_eq!(p, q, "{what}");
     assert_eq!(xs.len(), ys.len(), "{what}");
-    let scale = xs.iter().chain(&ys).filter(|x| x.is_finite()).fold(1.0, |m: f64, x| m.max(x.abs()));
+    let scale =
+        xs.iter().chain(&ys).filter(|x| x.is_finite()).fold(1.0, |m: f64, x| m.max(x.abs()));
     for (x, y) in xs.iter().zip(&ys) {
         let same = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-9 * scale;
         assert!(same, "{what}: {xs:?} and {ys:?}");
@@ -93,6 +96,8 @@ type Wrapper = fn(&mut Workspace, GlobalId) -> GlobalId;
 const SYSTEMS: &[(&str, Wrapper)] = &[
     ("R", |w, e| wrapper::r(w, e, DEFAULT)),
     ("R with arrays", |w, e| wrapper::r(w, e, ARRAYS)),
+    ("R with pairs of vectors", |w, e| wrapper::r(w, e, SPLIT)),
+    ("R with arrays and pairs of vectors", |w, e| wrapper::r(w, e, BOTH)),
     ("R²", naive::r2),
     ("R¹", naive::r1),
 ];
@@ -119,7 +124,8 @@ fn agree(text: &str) {
 fn corpus_files() -> Vec<(String, String)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/delta");
     let paths = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "core")).collect();
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "core")).collect();
     paths.sort();
     let read = |path: std::path::PathBuf| {
         (path.display().to_string(), std::fs::read_to_string(&path).unwrap())
@@ -219,7 +225,7 @@ fn towers() {
     let pair = Value::tuple([s.clone(), dt.clone()]);
     let second = m.derivative(DiffOp::Rd, vec![e2, s, dt]).unwrap();
     let third = m.derivative(DiffOp::Rd, vec![e3, pair.clone(), ddt.clone()]).unwrap();
-    for choices in [[DEFAULT; 3], [ARRAYS; 3], [DEFAULT, ARRAYS, DEFAULT]] {
+    for choices in [[DEFAULT; 3], [ARRAYS; 3], [BOTH; 3], [DEFAULT, ARRAYS, SPLIT]] {
         let mut w = Workspace::new(&source);
         let r = wrapper::r(&mut w, find(&source, "e"), choices[0]);
         let rr = wrapper::r(&mut w, r, choices[1]);
@@ -243,7 +249,7 @@ fn function_values() {
         let expected = rd(&Rc::new(source.clone())).unwrap();
         let e = find(&source, "e");
         let Ty::Fun(f) = source.globals[e.0 as usize].ty.clone() else { panic!() };
-        for choices in [DEFAULT, ARRAYS] {
+        for choices in [DEFAULT, ARRAYS, SPLIT, BOTH] {
             let mut w = Workspace::new(&source);
             let translated = w.translated(&System::Delta(choices), e);
             let rd = wrapper::rd(&mut w, choices, &f.0, &f.1);
@@ -270,14 +276,18 @@ fn function_values() {
 fn a_cotangent_of_another_shape_stops_the_program() {
     let other = "con Either[Real, (Real, String)].Left(0.5)";
     let sums = corpus("sums.core");
-    let source = program(&format!("{}def dt : Either[Real, (Real, String)] = {other}", sums.split("def dt").next().unwrap()));
+    let source = program(&format!(
+        "{}def dt : Either[Real, (Real, String)] = {other}",
+        sums.split("def dt").next().unwrap()
+    ));
     for (name, make) in SYSTEMS {
         let mut w = Workspace::new(&source);
         let f = make(&mut w, find(&source, "e"));
         let error = applied(&w.program(), f).unwrap_err();
         assert!(matches!(error.kind, ErrorKind::ShapeMismatch { .. }), "{name}: {:?}", error.kind);
     }
-    let text = corpus("arrays.core").replace("](array[Real](1.0, 2.0, 3.0), 0.5)", "](array[Real](1.0), 0.5)");
+    let text = corpus("arrays.core")
+        .replace("](array[Real](1.0, 2.0, 3.0), 0.5)", "](array[Real](1.0), 0.5)");
     let source = program(&text);
     for (name, make) in SYSTEMS {
         let mut w = Workspace::new(&source);
@@ -328,6 +338,18 @@ fn cost(text: &str, make: Wrapper) -> u64 {
 
 fn ratio(text: &dyn Fn(u32) -> String, n: u32, factor: u32, make: Wrapper) -> f64 {
     cost(&text(n * factor), make) as f64 / cost(&text(n), make) as f64
+}
+
+#[test]
+fn vectors_of_numbers_are_pairs_of_vectors() {
+    let source = program(&corpus("boxes.core"));
+    let mut w = Workspace::new(&source);
+    let e = w.translated(&System::Delta(SPLIT), find(&source, "e"));
+    let all = w.program();
+    let text = diffeo_calculus::print_type(&all.globals[e.0 as usize].ty, &all);
+    let flat: String = text.split_whitespace().collect();
+    assert!(flat.contains("([]Real,[]Delta[Real])"), "{text}");
+    assert!(!flat.contains("[](Real,Delta[Real])"), "{text}");
 }
 
 /// Section 6: D¹ works on the whole of δS at every operation.

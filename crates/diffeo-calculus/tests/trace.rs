@@ -185,7 +185,8 @@ fn a_million_calls_nest_and_ten_million_tail_calls_take_no_space() {
           if #eq[Int](n, 0) then 0 else #int.add(n, @sum_to #int.sub(n, 1))
         def main : Int = @sum_to 1000000";
     assert_eq!(value(sum), "500000500000");
-    let down = "def down : Int -> Int = fn (n : Int) -> if #eq[Int](n, 0) then 7 else @down #int.sub(n, 1)
+    let down =
+        "def down : Int -> Int = fn (n : Int) -> if #eq[Int](n, 0) then 7 else @down #int.sub(n, 1)
         def main : Int = @down 3000000";
     let options = TraceOptions { max_stack: 10_000, ..TraceOptions::default() };
     assert_eq!(value_with(down, options), "7");
@@ -344,8 +345,10 @@ fn values_and_derivatives_are_those_of_the_machine() {
         agree_in(&f, s, &format!("#rd[{s}, {ty}](@f, {POINT}, @f {POINT})"));
         agree_in(&f, &format!("({ty}, {ty})"), &format!("#jvp[{s}, {ty}](@f, {POINT}, {TANGENT})"));
         let pair = format!("({ty}, {ty} -> {s})");
-        let vjp = format!("let p : {pair} = #vjp[{s}, {ty}](@f, {POINT}) in
-          tuple[({ty}, {s})](proj[{pair}, 0](p), proj[{pair}, 1](p) (@f {POINT}))");
+        let vjp = format!(
+            "let p : {pair} = #vjp[{s}, {ty}](@f, {POINT}) in
+          tuple[({ty}, {s})](proj[{pair}, 0](p), proj[{pair}, 1](p) (@f {POINT}))"
+        );
         agree_in(&f, &format!("({ty}, {s})"), &vjp);
     }
 }
@@ -358,7 +361,11 @@ fn second_derivatives_are_those_of_the_machine() {
         // The derivative of v ↦ rd(f, v, f(v)): reverse over reverse, forward over reverse.
         let inner = format!("fn (v : {s}) -> #rd[{s}, {ty}](@f, v, @f v)");
         agree_in(&f, s, &format!("#rd[{s}, {s}]({inner}, {POINT}, {TANGENT})"));
-        agree_in(&f, &format!("({s}, {s})"), &format!("#jvp[{s}, {s}]({inner}, {POINT}, {TANGENT})"));
+        agree_in(
+            &f,
+            &format!("({s}, {s})"),
+            &format!("#jvp[{s}, {s}]({inner}, {POINT}, {TANGENT})"),
+        );
     }
 }
 
@@ -370,16 +377,27 @@ fn jets_are_those_of_the_machine() {
         (0, 3, "array[[]Real](array[Real](0.5), array[Real](1.5))"),
         (1, 0, "array[[]Real](array[Real](0.5), array[Real](1.5))"),
         (1, 3, "array[[]Real](array[Real](0.5, 1.0, 0.5, 2.0), array[Real](1.5, -1.0, 0.0, 1.0))"),
-        (2, 2, "array[[]Real](array[Real](0.5, 1.0, 0.5, 2.0, 1.0, 3.0),
-                              array[Real](1.5, -1.0, 0.0, 1.0, 0.0, -2.0))"),
+        (
+            2,
+            2,
+            "array[[]Real](array[Real](0.5, 1.0, 0.5, 2.0, 1.0, 3.0),
+                              array[Real](1.5, -1.0, 0.0, 1.0, 0.0, -2.0))",
+        ),
     ] {
         for (ty, jet, body) in [
             ("Real", "[]Real", "#real.mul(#real.sin(#index[Real](x, 0)), #index[Real](x, 1))"),
             ("Real", "[]Real", "3.0"),
             ("[]Real", "[][]Real", "#scale[[]Real](#index[Real](x, 0), x)"),
-            ("(Int, Real)", "(Int, []Real)", "tuple[(Int, Real)](3, #real.exp(#index[Real](x, 1)))"),
-            ("List[Real]", "List[[]Real]",
-             "con List[Real].Cons(#index[Real](x, 0), con List[Real].Nil())"),
+            (
+                "(Int, Real)",
+                "(Int, []Real)",
+                "tuple[(Int, Real)](3, #real.exp(#index[Real](x, 1)))",
+            ),
+            (
+                "List[Real]",
+                "List[[]Real]",
+                "con List[Real].Cons(#index[Real](x, 0), con List[Real].Nil())",
+            ),
         ] {
             let f = format!("def f : {s} -> {ty} = fn (x : {s}) -> {body}\n");
             let term = format!("#jet[{k}, {r}, {s}, {ty}](@f, {rows})");
@@ -427,7 +445,8 @@ fn a_term_and_its_trace_have_one_value_and_traces_read_back() {
         ] {
             let printed = trace.print().expect("a text");
             assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
-            let parsed = Rc::new(parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}")));
+            let parsed =
+                Rc::new(parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}")));
             assert_eq!(lint(&parsed), Vec::<String>::new(), "{printed}");
             assert_eq!(diffeo_calculus::print(&parsed), printed);
             let expected = trace.evaluate(&arguments).expect("a value");
@@ -474,12 +493,17 @@ fn programs_can_be_run_with_the_printed_form() {
         ("#real.mul(x, #real.mul(x, x))", "12.0"),
         ("proj[(Real, Real), 1](tuple[(Real, Real)](3.0, #real.mul(x, x)))", "4.0"),
         ("#index[Real](array[Real](x, #real.mul(x, x)), 1)", "4.0"),
-        ("#with_derivative[Real, Real](fn (z : Real) -> z, fn (p : (Real, Real)) ->
+        (
+            "#with_derivative[Real, Real](fn (z : Real) -> z, fn (p : (Real, Real)) ->
             tuple[(Real, Real)](proj[(Real, Real), 0](p),
-              #real.mul(5.0, #real.mul(proj[(Real, Real), 0](p), proj[(Real, Real), 1](p)))), x)", "10.0"),
+              #real.mul(5.0, #real.mul(proj[(Real, Real), 0](p), proj[(Real, Real), 1](p)))), x)",
+            "10.0",
+        ),
     ] {
-        let text = format!("def f : Real -> Real = fn (x : Real) -> {body}
-          def main : Real = #rd[Real, Real](@f, 2.0, 1.0)");
+        let text = format!(
+            "def f : Real -> Real = fn (x : Real) -> {body}
+          def main : Real = #rd[Real, Real](@f, 2.0, 1.0)"
+        );
         assert_eq!(value_with(&text, options()), expected, "{body}");
         assert_eq!(value(&text), expected, "{body}");
     }
@@ -566,6 +590,42 @@ fn predicates_are_not_defined_on_the_diagonal() {
 }
 
 #[test]
+fn kinks_warn_once_at_their_place() {
+    let text = "def main : Real = #rd[Real, Real](fn (x : Real) -> #real.abs(x), 0.0, 1.0)";
+    let program = program(text);
+    let options = TraceOptions { kinks: Kinks::Warn, ..TraceOptions::default() };
+    let mut evaluator = Evaluator::new(program.clone(), options);
+    assert_eq!(told(&program, evaluator.eval_global(GlobalId(0))), "0.0");
+    assert_eq!(evaluator.take_warnings().len(), 1);
+    assert!(evaluator.take_warnings().is_empty());
+}
+
+#[test]
+fn a_rule_counts_the_traces_that_depend_on_its_point() {
+    // order(x) = how many derivatives are being taken of x; f(x) = x³ times that.
+    let text = "def order : Real -> Int = fn (m : Real) -> #with_derivative[Real, Int](
+            fn (u : Real) -> 0,
+            fn (p : (Real, Real)) ->
+              let n : Int = @order proj[(Real, Real), 0](p) in tuple[(Int, Int)](#int.add(n, 1), n),
+            m)
+        def f : Real -> Real = fn (x : Real) ->
+          #real.mul(#to_real(@order x), #real.mul(x, #real.mul(x, x)))
+        def f1 : Real -> Real = fn (y : Real) -> #rd[Real, Real](@f, y, 1.0)
+        def f2 : Real -> Real = fn (z : Real) -> #rd[Real, Real](@f1, z, 1.0)";
+    for (body, expected) in [("@f 2.0", "0.0"), ("@f1 2.0", "12.0"), ("@f2 2.0", "24.0")] {
+        agree_in(text, "Real", body);
+        assert_eq!(value(&format!("{text} def main : Real = {body}")), expected);
+    }
+    // The value that comes with a derivative is that of the rule.
+    agree_in(text, "(Real, Real)", "#jvp[Real, Real](@f, 2.0, 1.0)");
+    agree_in(
+        text,
+        "[]Real",
+        "#jet[1, 2, Real, Real](fn (x : Real) -> #real.mul(x, x), array[Real](2.0, 1.0, 0.0))",
+    );
+}
+
+#[test]
 fn recursion_can_be_limited() {
     let limited = |text: &str, fuel| {
         value_with(text, TraceOptions { fuel: Some(fuel), ..TraceOptions::default() })
@@ -604,12 +664,15 @@ fn recursion_can_be_limited() {
 
 #[test]
 fn errors_have_their_place_and_evaluation_can_begin_anew() {
-    let text = "def f : Int -> Int = fn (n : Int) -> if #eq[Int](n, 0) then #fail[Int](\"no\") else n";
+    let text =
+        "def f : Int -> Int = fn (n : Int) -> if #eq[Int](n, 0) then #fail[Int](\"no\") else n";
     let program = program(text);
     let mut evaluator = evaluator(&program);
     let f = evaluator.eval_global(GlobalId(0)).expect("a function");
     for _ in 0..2 {
-        let Err(Stop::Error(error)) = evaluator.apply(&f, Value::Int(0)) else { panic!("an error") };
+        let Err(Stop::Error(error)) = evaluator.apply(&f, Value::Int(0)) else {
+            panic!("an error")
+        };
         assert!(matches!(&error.kind, ErrorKind::Fail { message } if message == "no"));
         assert!(matches!(evaluator.apply(&f, Value::Int(2)), Ok(Value::Int(2))));
     }
@@ -645,9 +708,11 @@ fn a_run_ends_with_its_limits() {
 #[test]
 fn derivatives_are_linear_in_the_trace() {
     let operations = |n: usize, body: &str| {
-        let text = format!("def f : []Real -> Real = fn (xs : []Real) -> {body}
+        let text = format!(
+            "def f : []Real -> Real = fn (xs : []Real) -> {body}
           def main : []Real = let xs : []Real = build[Real] i : Int < {n} do 1.0 in
-            #rd[[]Real, Real](@f, xs, 1.0)");
+            #rd[[]Real, Real](@f, xs, 1.0)"
+        );
         let program = program(&text);
         let mut evaluator = evaluator(&program);
         evaluator.eval_global(last(&program)).expect("a value");

@@ -25,7 +25,9 @@ fn values(engine: Engine) {
             continue;
         }
         count += 1;
-        let Ok((session, _, mut outcome)) = std::panic::catch_unwind(|| run_on(&case.text, Kinks::Ignore, engine)) else {
+        let Ok((session, _, mut outcome)) =
+            std::panic::catch_unwind(|| run_on(&case.text, Kinks::Ignore, engine))
+        else {
             failures.push(format!("{}:{} {}: panic", case.file.display(), case.line, case.name));
             continue;
         };
@@ -44,14 +46,21 @@ fn values(engine: Engine) {
 /// Some numbers in the place of those of a value.
 fn filled(like: &Value, seed: &mut u64) -> Value {
     let mapped: Result<Value, std::convert::Infallible> = map_leaves(like, &mut |_| {
-        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         Ok(Value::Real((*seed >> 40) as f64 / (1 << 23) as f64 - 1.0))
     });
     mapped.unwrap_or_else(|never| match never {})
 }
 
-fn evaluate(session: &Session, entry: &Entry, arg: Option<Value>, engine: Engine) -> Result<Value, String> {
-    let run = session.run_on(entry, arg, Options::default(), engine);
+fn evaluate(
+    session: &Session,
+    entry: &Entry,
+    arg: Option<Value>,
+    engine: Engine,
+) -> Result<Value, String> {
+    let limits = diffeo::Limits::after(std::time::Duration::from_secs(10));
+    let run = session.run_on(entry, arg, Options { limits, ..Options::default() }, engine);
     run.result.map_err(|d| format!("{engine:?}: {}: {}", d.code, d.message))
 }
 
@@ -64,10 +73,10 @@ fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), Strin
         let module = session.expression(Some(module), text)?;
         session.callable(module, "it")
     };
-    let point = entry(&format!("(({x}), ({f})({x}))"));
+    let point = entry(&format!("(fn (f, x) -> (x, f(x)))(({f}), ({x}))"));
     let all = entry(&format!(
-        "fn (v, w) -> let x = ({x}) in let f = ({f}) in \
-         (rd(f, x, w), fd(f, x, v), fd(fn z -> rd(f, z, w), x, v))"
+        "fn (v, w) -> (fn (f, x) -> (rd(f, x, w), fd(f, x, v), fd(fn z -> rd(f, z, w), x, v)))\
+         (({f}), ({x}))"
     ));
     let Some((point, all)) = point.zip(all) else {
         return Err(format!("{:?}", session.diagnostics()));
@@ -81,9 +90,14 @@ fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), Strin
     for (i, name) in ["rd", "fd", "fd of rd"].iter().enumerate() {
         let (a, b) = (numbers(&expected.fields()[i]), numbers(&found.fields()[i]));
         let size = numbers(&expected).iter().chain(&numbers(&point)).fold(1.0, |m: f64, x| {
-            if x.is_finite() { m.max(x.abs()) } else { m }
+            if x.is_finite() {
+                m.max(x.abs())
+            } else {
+                m
+            }
         });
-        let close = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * size || a.is_nan() && b.is_nan();
+        let close =
+            |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * size || a.is_nan() && b.is_nan();
         if a.len() != b.len() || !a.iter().zip(&b).all(|(a, b)| close(*a, *b)) {
             return Err(format!("{name}: {a:?} by the evaluator, {b:?} by {engine:?}"));
         }
@@ -107,7 +121,13 @@ fn derivatives(engine: Engine) {
                 failures.push(format!("{place}: {f} at {x}: {wrong}"));
             }
             if start.elapsed().as_secs() > 5 {
-                eprintln!("{engine:?} {}:{} {}: {f}: {:?}", case.file.display(), case.line, case.name, start.elapsed());
+                eprintln!(
+                    "{engine:?} {}:{} {}: {f}: {:?}",
+                    case.file.display(),
+                    case.line,
+                    case.name,
+                    start.elapsed()
+                );
             }
         }
     }

@@ -141,8 +141,12 @@ impl Operator<'_> {
                 let y = self.w.binder("y", self.t.clone());
                 bindings.push((y.clone(), app(f.clone(), x.clone())));
                 let cotangent = self.w.binder("w", self.t.clone());
-                let inner =
-                    self.diff(DiffOp::Rd, self.s, self.t, vec![f.clone(), x.clone(), var(&cotangent)]);
+                let inner = self.diff(
+                    DiffOp::Rd,
+                    self.s,
+                    self.t,
+                    vec![f.clone(), x.clone(), var(&cotangent)],
+                );
                 let pullback = lam(cotangent, inner);
                 let zero = prim(Prim::ZeroOf(self.t.clone()), vec![var(&y)]);
                 let (s, t) = (self.s, self.t);

@@ -18,6 +18,7 @@ pub enum Engine {
 /// A machine that runs the program with the derivatives of the system. Its definitions keep their numbers.
 pub fn machine(program: &Program, engine: Engine, options: Options) -> Machine {
     let mut workspace = Workspace::new(program);
+    workspace.dynamic = true;
     derived::prepare(&mut workspace, engine);
     Machine::translating(workspace, options)
 }

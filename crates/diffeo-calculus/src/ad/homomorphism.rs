@@ -13,13 +13,13 @@
 //! [`super::derived`].
 
 use super::build::*;
-use super::polytypic::{self, Pointwise};
+use super::polytypic::{self, Pointwise, Traversal};
 use super::workspace::Refusal;
 use super::{delta, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, RealOp};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
-use crate::ty::Ty;
+use crate::ty::{DataId, Ty};
 use crate::typing::{is_vector, mentions_real};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -37,11 +37,12 @@ pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
             Ty::Record(fields.iter().map(|(name, t)| (name.clone(), ty(w, system, t))).collect())
         }
         // D{[]A} = []D{A} (ours for Figure 3; Krawiec et al., section 10.2)
+        Ty::Array(element) if system.splits(element) => delta::split::array_type(w, system),
         Ty::Array(element) => Ty::array(ty(w, system, element)),
         // D{A + B} = D{A} + D{B}
         Ty::Data(id, args) => {
-            let args = args.iter().map(|t| ty(w, system, t)).collect();
-            Ty::Data(w.data(system, *id), args)
+            let (id, args) = variant(w, system, *id, args);
+            Ty::Data(id, args)
         }
         // D{A → B} = D{A} → D{B}, or with M (Figure 9)
         Ty::Fun(f) => {
@@ -58,6 +59,20 @@ pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     }
 }
 
+/// `D{A + B} = D{A} + D{B}`: the declaration and its arguments.
+pub(crate) fn variant(
+    w: &mut Workspace,
+    system: &System,
+    id: DataId,
+    args: &[Ty],
+) -> (DataId, Rc<[Ty]>) {
+    // The translation of an array of a parameter depends on the parameter.
+    if system.splits(&Ty::Real) && !args.is_empty() && w.holds_arrays_of_parameters(id) {
+        return (w.instance(system, id, args), [].into());
+    }
+    (w.data(system, id), args.iter().map(|t| ty(w, system, t)).collect())
+}
+
 /// The type of the translation of a definition.
 pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     match system {
@@ -69,7 +84,12 @@ pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty 
 }
 
 /// `D{e}` of a definition.
-pub(crate) fn definition(w: &mut Workspace, system: &System, id: GlobalId, source: &Global) -> Term {
+pub(crate) fn definition(
+    w: &mut Workspace,
+    system: &System,
+    id: GlobalId,
+    source: &Global,
+) -> Term {
     match system {
         System::Delta(_) => delta::translate::definition(w, system, id, source),
         System::Vector(s) => {
@@ -114,7 +134,13 @@ pub(crate) fn function(
 
 /// `D{P}(args)` of an operation that moves data, looks at primals or makes constants; the arguments may be
 /// mentioned several times.
-pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Term>, e: &Term) -> Term {
+pub(crate) fn moving(
+    w: &mut Workspace,
+    system: &System,
+    p: &Prim,
+    args: Vec<Term>,
+    e: &Term,
+) -> Term {
     Translator { w, system, variables: HashMap::new(), zero: None }.prim(p, args, e)
 }
 
@@ -122,7 +148,8 @@ pub(crate) fn moving(w: &mut Workspace, system: &System, p: &Prim, args: Vec<Ter
 pub(crate) fn refused(w: &mut Workspace, system: &System, d: &Diff, e: &Term) -> Term {
     w.refuse(Refusal {
         what: "a derivative term",
-        reason: "derivatives of derivatives are translated from the inside out, and this one was not \
+        reason:
+            "derivatives of derivatives are translated from the inside out, and this one was not \
                  translated first",
         span: e.span,
     });
@@ -167,6 +194,31 @@ pub(crate) fn primal(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Ter
     family.apply(w, a, None, vec![x])
 }
 
+/// D{A} → D{A}: the same, but that no number varies; function values stay what they are.
+fn stop(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
+    let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
+    let family = Pointwise {
+        name: "stop",
+        shared,
+        inputs: vec![Some(system.clone())],
+        output: Some(system.clone()),
+        leaf: &|w, zero, xs| {
+            // What the term goes through later stops there, too.
+            let number = numbers::primal(w, system, xs[0].clone());
+            let op = DiffOp::StopGradient;
+            let diff = Diff { op, from: Ty::Real, to: Ty::Real };
+            let number = stopped(&diff, number);
+            let binder = w.binder("x", Ty::Real);
+            let constant = numbers::constant(w, system, Some(zero), var(&binder));
+            bind(binder, number, constant)
+        },
+    };
+    if inert(w, a) {
+        return x;
+    }
+    family.apply(w, a, zero, vec![x])
+}
+
 /// Whether values of the type are their own translations.
 pub(crate) fn inert(w: &Workspace, a: &Ty) -> bool {
     let program = w.declarations();
@@ -190,10 +242,13 @@ pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term
     prim(Prim::Lift(Rc::new(lift)), vec![f])
 }
 
-/// Whether a function value, translated or not, has an environment.
-pub(crate) fn captures(from: Ty, f: Term) -> Term {
+/// Whether there are numbers in the environment of a function value, translated or not.
+///
+/// `kept` is mentioned so that what captures the one captures the other: the code may go through systems that want
+/// it.
+pub(crate) fn captures(from: Ty, f: Term, kept: Term) -> Term {
     let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
-    prim(Prim::Lift(Rc::new(lift)), vec![f])
+    prim(Prim::Lift(Rc::new(lift)), vec![kept, f])
 }
 
 struct Translator<'w> {
@@ -379,6 +434,12 @@ impl Translator<'_> {
         let at = |t: Term| Term::new(t.kind, e.span);
         match p {
             // D{op}: in the room of the system
+            Prim::Real(op) if numbers::by_calls(self.system) => {
+                at(numbers::operation(self.w, self.system, *op, args))
+            }
+            Prim::PowInt if numbers::by_calls(self.system) => {
+                at(numbers::power(self.w, self.system, &args))
+            }
             Prim::Real(op) => {
                 let types = vec![Ty::Real; args.len()];
                 self.named(args, &types, |t, xs| at(numbers::operation(t.w, t.system, *op, xs)))
@@ -506,7 +567,12 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    let zero = t.lift(&result, plain);
+                    // The translated array knows the sizes of the rows that it does not have.
+                    let zero = if is_vector(&element) {
+                        prim(Prim::Sum(element), xs)
+                    } else {
+                        t.lift(&result, plain)
+                    };
                     if_(empty, zero, value)
                 }
                 _ => {
@@ -523,8 +589,7 @@ impl Translator<'_> {
             // The identity whose derivative is zero.
             DiffOp::StopGradient => {
                 let x = self.term(&es[0]);
-                let x = self.primal(s, x);
-                self.lift(s, x).kind
+                stop(self.w, self.system, s, self.zero.clone(), x).kind
             }
             DiffOp::Checkpoint => {
                 let f = self.boxed(&es[0]);
@@ -546,17 +611,57 @@ impl Translator<'_> {
         }
     }
 
-    /// (ours) At a point x with displacement dx, the rule gives `(t, dt)`, which are the value and its
-    /// displacement; a rule that captured variables gives them a part in the displacement, too.
+    /// (ours) See [`Translator::by_constant_point`] and [`Translator::by_environment`].
     fn with_derivative(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
-        let general = self.by_translated_rule(s, t, xs);
+        match self.system {
+            System::Forward | System::Taylor { .. } if self.w.dynamic => {
+                self.by_environment(s, t, xs)
+            }
+            _ => self.by_constant_point(s, t, xs),
+        }
+    }
+
+    /// At a point that does not vary, as a rule calls its own function, the function, with its rule for whatever
+    /// else is still to be translated or differentiated; else what the rule says.
+    fn by_constant_point(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        let constant = self.is_constant(s, &xs[2]);
+        let kept = Diff { op: DiffOp::WithDerivative, from: self.ty(s), to: self.ty(t) };
+        let kept = Term::new(Kind::Diff(kept, xs.to_vec()), diffeo_base::Span::NONE);
+        match constant {
+            None => self.by_rule(s, t, xs),
+            Some(_) if inert(self.w, s) => kept,
+            Some(constant) => if_(constant, kept, self.by_rule(s, t, xs)),
+        }
+    }
+
+    /// Whether no number in a value varies, for the systems where that is seen.
+    fn is_constant(&mut self, a: &Ty, x: &Term) -> Option<Term> {
+        let system = self.system;
+        let family = Traversal {
+            name: "constant",
+            shared: Ty::Unit,
+            state: Ty::Bool,
+            inputs: vec![Some(system.clone())],
+            output: None,
+            step: &|w, _, before, xs| {
+                let constant = numbers::is_constant(w, system, &xs[0]);
+                if_(before.clone(), constant.unwrap_or_else(|| truth(false)), truth(false))
+            },
+        };
+        numbers::is_constant(self.w, system, x)?;
+        Some(family.apply(self.w, a, None, truth(true), vec![x.clone()]))
+    }
+
+    /// At a point x with displacement dx, the rule gives `(t, dt)`, which are the value and its displacement; a rule
+    /// that captured numbers gives them a part in the displacement, too. One that did not is called as it was
+    /// before translation, so that it may be defined by its own derivative.
+    fn by_environment(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+        let general = self.by_rule(s, t, xs);
         if *self.system != System::Forward {
             return general;
         }
-        let rule = Ty::fun(
-            Ty::tuple(vec![s.clone(), s.clone()]),
-            Ty::tuple(vec![t.clone(), t.clone()]),
-        );
+        let rule =
+            Ty::fun(Ty::tuple(vec![s.clone(), s.clone()]), Ty::tuple(vec![t.clone(), t.clone()]));
         let translated = self.ty(&rule);
         let plain = lower_function(self.w, self.system, &rule, xs[1].clone());
         let point = self.primal(s, xs[2].clone());
@@ -567,12 +672,13 @@ impl Translator<'_> {
         let value = super::dual::zip(self.w, self.system, t, y, dy);
         let args = tuple(vec![s.clone(), s.clone()], vec![point, tangent]);
         let simple = bind(pair, app(plain, args), value);
-        if_(captures(translated, xs[1].clone()), general, simple)
+        if_(captures(translated, xs[1].clone(), xs[0].clone()), general, simple)
     }
 
-    /// The value is t ⊕ dt, where dt, linear in dx, is 0 with the displacement that the rule gives: the rule is
-    /// called at the point as a constant, and at the displacement as a number that is 0.
-    fn by_translated_rule(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
+    /// At a point x with displacement dx, `rule(x, dx) = (t, dt)`, and the value is t ⊕ dt where dt,
+    /// linear in dx, is 0 with the displacement that the rule gives: the rule is called at the point as a
+    /// constant, and at the displacement as a number that is 0.
+    fn by_rule(&mut self, s: &Ty, t: &Ty, xs: &[Term]) -> Term {
         if let System::Taylor { k, r } = self.system {
             return super::jet::with_derivative(self.w, (*k, *r), s, t, xs);
         }
@@ -601,6 +707,11 @@ impl Translator<'_> {
         };
         bind(pair, value, app(sum, tuple(vec![dt.clone(), dt], parts)))
     }
+}
+
+/// `stop_gradient` of a primal, for the systems that the term goes through later.
+pub(crate) fn stopped(d: &Diff, primal: Term) -> Term {
+    term(Kind::Diff(d.clone(), vec![primal]))
 }
 
 /// Whether all values of the type have the same shape.

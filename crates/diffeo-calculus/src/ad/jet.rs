@@ -13,11 +13,13 @@ pub mod canonical;
 pub mod faa_di_bruno;
 mod partials;
 mod rule;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use rule::with_derivative;
 
 use super::build::*;
-use super::{homomorphism, partial, System, Workspace};
+use super::{homomorphism, numbers, partial, System, Workspace};
 use crate::eval::derivative::multi_indices;
 use crate::names::prim_name;
 use crate::prim::{Comparison, Prim, RealOp};
@@ -61,10 +63,15 @@ fn padded(count: usize, r: Term) -> Term {
     tuple(vec![Ty::Real; count], components)
 }
 
+/// Whether operations stand in their place: as in the paper's examples for (1,1), where they are no longer
+/// than a call.
+pub(crate) fn in_place(k: u32, r: u32) -> bool {
+    (k, r) == (1, 1)
+}
+
 /// `D_(k,R)(op(t₁, …, tₙ)) = case D(t₁) of ⟨x¹_α⟩_α → … → ⟨D^α op⟩_α`
 pub(crate) fn operation(w: &mut Workspace, (k, r): (u32, u32), op: RealOp, xs: &[Term]) -> Term {
-    // As in the paper's examples, (1,1) stands in its place; it is no longer than a call.
-    expanded(w, &System::Taylor { k, r }, op, xs, (k, r) == (1, 1))
+    expanded(w, &System::Taylor { k, r }, op, xs, in_place(k, r))
 }
 
 /// `D_(2,2)′(op(t₁, …, tₙ))`: the same, without the components that it does not have.
@@ -81,8 +88,12 @@ fn expanded(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term], inline:
     }
     let number = Ty::tuple(vec![Ty::Real; indices.len()]);
     let params = vec![number; xs.len()];
-    let key = prim_name(&Prim::Real(op)).0;
-    definition(w, (system, &key, inline), params, xs, &|w, xs| composition(w, &indices, op, xs))
+    let name = prim_name(&Prim::Real(op)).0;
+    let key = match op {
+        RealOp::Polygamma(order) => format!("{name}[{order}]"),
+        _ => name,
+    };
+    definition(w, (system, &key, inline), params, xs, &|w, xs| composition(w, system, op, xs))
 }
 
 /// `D(x ↦ xⁿ)`, n an integer.
@@ -179,7 +190,8 @@ fn written(w: &mut Workspace, graph: &Graph, roots: &[Id]) -> Term {
     bind_all(bindings, tuple(vec![Ty::Real; roots.len()], values))
 }
 
-fn composition(w: &mut Workspace, indices: &[Vec<u32>], op: RealOp, xs: &[Term]) -> Term {
+fn composition(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> Term {
+    let indices = &indices(system);
     let of = |w: &mut Workspace, operands: usize| {
         let mut graph = Graph::default();
         let components = components(&mut graph, indices, xs);
@@ -192,20 +204,19 @@ fn composition(w: &mut Workspace, indices: &[Vec<u32>], op: RealOp, xs: &[Term])
     };
     let full = of(w, xs.len());
     match (op, xs) {
-        (RealOp::Pow, [a, b]) => if_(fixed_exponent(indices.len(), a, b), of(w, 1), full),
+        (RealOp::Pow, [a, b]) => {
+            let fixed = fixed_exponent(w, system, a, b);
+            if_(fixed, of(w, 1), full)
+        }
         _ => full,
     }
 }
 
 /// Whether a is not positive and b does not vary: then `a ^ b` is differentiated by a alone, for the
 /// derivative by b is not defined there.
-fn fixed_exponent(count: usize, a: &Term, b: &Term) -> Term {
-    let number = Ty::tuple(vec![Ty::Real; count]);
-    let is = |comparison, x: &Term, i| {
-        compare(comparison, Ty::Real, proj(&number, i, x.clone()), real(0.0))
-    };
-    let varies_not = (1..count)
-        .rev()
-        .fold(truth(true), |rest, i| if_(is(Comparison::Eq, b, i), rest, truth(false)));
-    if_(is(Comparison::Le, a, 0), varies_not, truth(false))
+fn fixed_exponent(w: &mut Workspace, system: &System, a: &Term, b: &Term) -> Term {
+    let a = numbers::primal(w, system, a.clone());
+    let not_positive = compare(Comparison::Le, Ty::Real, a, real(0.0));
+    let constant = numbers::is_constant(w, system, b).unwrap_or_else(|| truth(false));
+    if_(not_positive, constant, truth(false))
 }

@@ -67,6 +67,11 @@ impl System {
         format!("'{}", self.symbol())
     }
 
+    /// Whether arrays of these elements become pairs of arrays.
+    pub(crate) fn splits(&self, element: &Ty) -> bool {
+        matches!(self, System::Delta(Delta { split: true, .. })) && *element == Ty::Real
+    }
+
     /// Its symbol in the papers.
     pub fn symbol(&self) -> String {
         match self {

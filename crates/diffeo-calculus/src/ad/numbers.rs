@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::{delta, dual, jet, System, Workspace};
-use crate::prim::RealOp;
+use crate::prim::{Comparison, RealOp};
 use crate::term::Term;
 use crate::ty::Ty;
 
@@ -66,7 +66,31 @@ pub(crate) fn tangent(w: &mut Workspace, system: &System, x: Term) -> Term {
     }
 }
 
-/// `D{op}` at arguments that may be mentioned several times.
+/// Whether the number does not vary, if that is seen from the value.
+pub(crate) fn is_constant(w: &mut Workspace, system: &System, x: &Term) -> Option<Term> {
+    let types = match system {
+        System::Forward | System::Taylor { .. } | System::Mixed => real(w, system),
+        System::Vector(_) | System::Naive | System::Delta(_) => return None,
+    };
+    let types = types.components().unwrap_or_else(|| vec![Ty::Real]);
+    let zero = |i| {
+        let component = part(&types, i, x.clone());
+        compare(Comparison::Eq, Ty::Real, component, super::build::real(0.0))
+    };
+    Some((1..types.len()).rev().fold(truth(true), |rest, i| if_(zero(i), rest, truth(false))))
+}
+
+/// Whether operations mention each argument once, being calls of definitions.
+pub(crate) fn by_calls(system: &System) -> bool {
+    match system {
+        System::Taylor { k, r } => !jet::in_place(*k, *r),
+        System::Forward | System::Mixed | System::Vector(_) | System::Naive | System::Delta(_) => {
+            false
+        }
+    }
+}
+
+/// `D{op}` at arguments that may be mentioned several times, but see [`by_calls`].
 pub(crate) fn operation(w: &mut Workspace, system: &System, op: RealOp, xs: Vec<Term>) -> Term {
     match system {
         System::Forward => dual::operation(w, op, &xs),

@@ -13,6 +13,7 @@
 //! variant type gives a recursive definition.
 
 use super::build::*;
+use super::delta::split;
 use super::{homomorphism, System, Workspace};
 use crate::prim::{Prim, RealOp};
 use crate::term::{Arm, Binder, Case, GlobalId, Kind, Term};
@@ -67,10 +68,27 @@ pub(crate) fn at(w: &mut Workspace, place: &At, ty: &Ty) -> Ty {
     }
 }
 
-fn data_at(w: &mut Workspace, place: &At, id: DataId) -> DataId {
+/// An element of an array at a place.
+fn element_at(w: &mut Workspace, place: &At, element: &Ty, xs: &Term, i: &Term) -> Term {
     match place {
-        None => id,
-        Some(system) => w.data(system, id),
+        Some(system) if system.splits(element) => split::element(w, system, xs, i),
+        _ => index(&at(w, place, element), xs.clone(), i.clone()),
+    }
+}
+
+/// The length of an array at a place.
+fn length_at(w: &mut Workspace, place: &At, element: &Ty, xs: &Term) -> Term {
+    match place {
+        Some(system) if system.splits(element) => split::length(w, system, xs),
+        _ => length(&at(w, place, element), xs.clone()),
+    }
+}
+
+/// The array at a place, from that of what stands for its elements there.
+fn array_at(w: &mut Workspace, place: &At, element: &Ty, elements: Term) -> Term {
+    match place {
+        Some(system) if system.splits(element) => split::unzipped(w, system, elements),
+        _ => elements,
     }
 }
 
@@ -84,6 +102,9 @@ fn suffix(w: &Workspace, inputs: &[At], output: Option<&At>) -> String {
     format!("{}→{}", ins.join(","), output.map_or(String::new(), name))
 }
 
+/// The result of a constructor, of the tag, the types of its fields, and their variables for each structure.
+type MakeArm<'a> = &'a mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term;
+
 /// A variant case of several structures with the same constructor.
 fn same_constructor(
     w: &mut Workspace,
@@ -91,7 +112,7 @@ fn same_constructor(
     inputs: &[At],
     xs: &[Term],
     result: &Ty,
-    make: &mut dyn FnMut(&mut Workspace, u32, Vec<Ty>, Vec<Vec<Binder>>) -> Term,
+    make: MakeArm<'_>,
 ) -> Term {
     let count = w.datas[id.0 as usize].constructors.len();
     let mut arms = Vec::new();
@@ -121,8 +142,10 @@ fn same_constructor(
 }
 
 fn type_arguments(w: &mut Workspace, place: &At, id: DataId, args: &[Ty]) -> (DataId, Rc<[Ty]>) {
-    let data = data_at(w, place, id);
-    (data, args.iter().map(|t| at(w, place, t)).collect())
+    match place {
+        None => (id, args.into()),
+        Some(system) => homomorphism::variant(w, system, id, args),
+    }
 }
 
 fn case(scrutinee: Term, data: (DataId, Rc<[Ty]>), arms: Vec<Arm>, default: Option<Term>) -> Term {
@@ -143,8 +166,12 @@ fn named(w: &mut Workspace, x: Term, ty: Ty, bindings: &mut Vec<(Binder, Term)>)
 impl Pointwise<'_> {
     /// The function at a type: of the tuple `(shared, structures…)`, without `shared` if that is `()`.
     pub fn function(&self, w: &mut Workspace, ty: &Ty) -> GlobalId {
-        let key =
-            format!("{}[{}; {}]", self.name, w.type_text(ty), suffix(w, &self.inputs, Some(&self.output)));
+        let key = format!(
+            "{}[{}; {}]",
+            self.name,
+            w.type_text(ty),
+            suffix(w, &self.inputs, Some(&self.output))
+        );
         let params = self.parameters(w, ty);
         let result = at(w, &self.output, ty);
         let signature = Ty::fun(Ty::tuple(params.clone()), result);
@@ -213,22 +240,20 @@ impl Pointwise<'_> {
             Ty::Array(element) => {
                 let mut bindings = Vec::new();
                 let mut names = Vec::new();
-                let mut elements = Vec::new();
                 for (x, input) in xs.iter().zip(&self.inputs) {
-                    let t = at(w, input, element);
-                    names.push(named(w, x.clone(), Ty::array(t.clone()), &mut bindings));
-                    elements.push(t);
+                    let array = at(w, input, ty);
+                    names.push(named(w, x.clone(), array, &mut bindings));
                 }
                 let i = w.binder("i", Ty::Int);
-                let parts: Vec<Term> = names
-                    .iter()
-                    .zip(&elements)
-                    .map(|(x, t)| index(t, x.clone(), var(&i)))
-                    .collect();
+                let mut parts = Vec::new();
+                for (x, input) in names.iter().zip(&self.inputs) {
+                    parts.push(element_at(w, input, element, x, &var(&i)));
+                }
                 let body = self.at_type(w, element, shared, &parts);
-                let count = length(&elements[0], names[0].clone());
+                let count = length_at(w, &self.inputs[0], element, &names[0]);
                 let out = at(w, &self.output, element);
-                bind_all(bindings, build(count, i, out, body))
+                let array = array_at(w, &self.output, element, build(count, i, out, body));
+                bind_all(bindings, array)
             }
             Ty::Data(..) => {
                 let mut args = Vec::new();
@@ -247,6 +272,8 @@ impl Pointwise<'_> {
                 ([Some(system)], None) if self.name == "primal" => {
                     homomorphism::lower_function(w, system, ty, xs[0].clone())
                 }
+                // Nothing is done to it.
+                ([from], to) if from == to => xs[0].clone(),
                 _ => {
                     let result = at(w, &self.output, ty);
                     prim(Prim::Fail(result), vec![text("a function has no such operation")])
@@ -439,36 +466,39 @@ impl Traversal<'_> {
     ) -> Term {
         let mut bindings = Vec::new();
         let mut names = Vec::new();
-        let mut elements = Vec::new();
-        for (x, input) in xs.iter().zip(&self.inputs) {
-            let t = at(w, input, element);
-            names.push(named(w, x.clone(), Ty::array(t.clone()), &mut bindings));
-            elements.push(t);
-        }
         let array = Ty::array(element.clone());
-        let result = self.result(w, &array);
-        let both = w.binder("s", result.clone());
+        for (x, input) in xs.iter().zip(&self.inputs) {
+            let ty = at(w, input, &array);
+            names.push(named(w, x.clone(), ty, &mut bindings));
+        }
         let i = w.binder("i", Ty::Int);
-        let parts: Vec<Term> =
-            names.iter().zip(&elements).map(|(x, t)| index(t, x.clone(), var(&i))).collect();
-        let count = length(&elements[0], names[0].clone());
-        let (init, body) = match &self.output {
-            None => (state.clone(), self.at_type(w, element, shared, &var(&both), &parts)),
-            Some(output) => {
-                let out = at(w, output, element);
-                let empty = term(Kind::Array(out.clone(), Vec::new()));
-                let init = self.pair(w, &array, empty, state.clone());
-                let mut inner = Vec::new();
-                let before = proj(&result, 1, var(&both));
-                let step = self.at_type(w, element, shared, &before, &parts);
-                let (value, next) = self.split(w, element, step, &mut inner);
-                let one = term(Kind::Array(out.clone(), vec![value]));
-                let grown = prim(Prim::Append(out), vec![proj(&result, 0, var(&both)), one]);
-                let pair = self.pair(w, &array, grown, next);
-                (init, bind_all(inner, pair))
-            }
+        let mut parts = Vec::new();
+        for (x, input) in names.iter().zip(&self.inputs) {
+            parts.push(element_at(w, input, element, x, &var(&i)));
+        }
+        let count = length_at(w, &self.inputs[0], element, &names[0]);
+        let Some(output) = &self.output else {
+            let both = w.binder("s", self.state.clone());
+            let body = self.at_type(w, element, shared, &var(&both), &parts);
+            return bind_all(bindings, count_loop(both, state.clone(), i, count, body));
         };
-        bind_all(bindings, count_loop(both, init, i, count, body))
+        let out = at(w, output, element);
+        let types = vec![Ty::array(out.clone()), self.state.clone()];
+        let grown = Ty::tuple(types.clone());
+        let both = w.binder("s", grown.clone());
+        let empty = term(Kind::Array(out.clone(), Vec::new()));
+        let init = tuple(types.clone(), vec![empty, state.clone()]);
+        let mut inner = Vec::new();
+        let before = proj(&grown, 1, var(&both));
+        let step = self.at_type(w, element, shared, &before, &parts);
+        let (value, next) = self.split(w, element, step, &mut inner);
+        let one = term(Kind::Array(out.clone(), vec![value]));
+        let more = prim(Prim::Append(out), vec![proj(&grown, 0, var(&both)), one]);
+        let body = bind_all(inner, tuple(types, vec![more, next]));
+        let all = named(w, count_loop(both, init, i, count, body), grown.clone(), &mut bindings);
+        let elements = array_at(w, output, element, proj(&grown, 0, all.clone()));
+        let pair = self.pair(w, &array, elements, proj(&grown, 1, all));
+        bind_all(bindings, pair)
     }
 
     fn data(

@@ -30,7 +30,7 @@ mod redexes;
 mod reverse;
 mod syntax;
 
-use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::eval::error::{ErrorKind, RuntimeError, RuntimeWarning};
 use crate::eval::reals::Reals;
 use crate::eval::{Kinks, Limits, Progress};
 use crate::term::{Global, GlobalId, Program};
@@ -48,7 +48,7 @@ use syntax::{internal, Binding, Influence, C, V, X};
 
 /// How a program is to be run.
 pub struct TraceOptions {
-    /// What happens where a function has no derivative. [`Kinks::Warn`] is taken as [`Kinks::Ignore`].
+    /// What happens where a function has no derivative.
     pub kinks: Kinks,
     /// How often each recursive definition may unfold (`letrec_n` of Figure 8).
     pub fuel: Option<u64>,
@@ -125,6 +125,15 @@ struct Activation {
 }
 
 impl Activation {
+    /// A place as a user knows it: within the standard library, the call that led there.
+    fn place(&self, span: Span) -> Span {
+        if self.library {
+            self.origin.span
+        } else {
+            span
+        }
+    }
+
     /// That of no function.
     fn outermost() -> Activation {
         Activation {
@@ -179,15 +188,13 @@ pub struct Evaluator {
     depth: usize,
     /// The term at hand.
     site: prepare::Id,
+    warnings: Vec<RuntimeWarning>,
 }
 
 impl Evaluator {
     /// An evaluator of a program that lints.
     pub fn new(program: Rc<Program>, options: TraceOptions) -> Evaluator {
-        let kinks = match options.kinks {
-            Kinks::Ignore | Kinks::Warn => Kinks::Ignore,
-            Kinks::Error => Kinks::Error,
-        };
+        let kinks = options.kinks;
         let values = program.globals.iter().map(|_| None).collect();
         let cx = Rc::new(Shared::new(program, options.limits));
         let code = Rc::new(prepare(&cx));
@@ -213,6 +220,7 @@ impl Evaluator {
             constants: Vec::new(),
             depth: 0,
             site: 0,
+            warnings: Vec::new(),
         }
     }
 
@@ -263,6 +271,11 @@ impl Evaluator {
         Ok((Trace { cx, params: vec![x], bindings, result, ty }, v.close()))
     }
 
+    /// The warnings since this was last asked: kinks and operands outside the domain, the first at each place.
+    pub fn take_warnings(&mut self) -> Vec<RuntimeWarning> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// How many operations on Reals were carried out so far, in values, traces and derivatives.
     pub fn operations(&self) -> u64 {
         self.counted + self.reals.operations + self.cx.operations.get()
@@ -301,16 +314,24 @@ impl Evaluator {
     /// The error with its place: within the standard library, that of the call that led there.
     fn error(&self, kind: ErrorKind) -> RuntimeError {
         let here = self.code.spans.get(self.site as usize).copied().unwrap_or(Span::NONE);
-        if !self.at.library {
-            return RuntimeError { kind, span: here, function: None, trace: Vec::new() };
+        let span = self.at.place(here);
+        RuntimeError { kind, span, function: self.library_function(), trace: Vec::new() }
+    }
+
+    /// The function of the standard library that was called from outside it, if evaluation is within it.
+    fn library_function(&self) -> Option<Name> {
+        let function = self.at.origin.function.filter(|_| self.at.library)?;
+        let name = &self.code.functions[function as usize].name;
+        // Without the type arguments of an instance.
+        Some(Name::new(name.split('[').next().unwrap_or_default()))
+    }
+
+    /// Takes over the warnings of real arithmetic.
+    fn collect_warnings(&mut self) {
+        for (kind, span) in std::mem::take(&mut self.reals.warnings) {
+            let function = self.library_function();
+            self.warnings.push(RuntimeWarning { kind, span, function });
         }
-        let Origin { span, function } = self.at.origin.clone();
-        let name = |function: u32| {
-            let name = &self.code.functions[function as usize].name;
-            // Without the type arguments of an instance.
-            Name::new(name.split('[').next().unwrap_or_default())
-        };
-        RuntimeError { kind, span, function: function.map(name), trace: Vec::new() }
     }
 }
 
@@ -373,7 +394,8 @@ impl Trace {
             let y = &binding.x;
             let term = rename(&binding.term, &rho);
             let v = writer.bind_to(&y.name, &y.ty, term, y.value.clone())?;
-            if let (Some(level), V::Var(y), Some(last)) = (binding.held, &v, writer.out.last_mut()) {
+            if let (Some(level), V::Var(y), Some(last)) = (binding.held, &v, writer.out.last_mut())
+            {
                 let influence = y.influence.borrow().without(level);
                 *y.influence.borrow_mut() = influence;
                 last.held = Some(level);
@@ -387,11 +409,8 @@ impl Trace {
         let w = self.cx.variable(&"w".into(), &self.ty, cotangent, Influence::NONE);
         let mut bindings = Vec::new();
         let mut writer = Writer { cx: &self.cx, out: &mut bindings };
-        let cotangent = if self.cx.traced(&self.ty) {
-            V::Var(w.clone())
-        } else {
-            V::Closed(w.value.clone())
-        };
+        let cotangent =
+            if self.cx.traced(&self.ty) { V::Var(w.clone()) } else { V::Closed(w.value.clone()) };
         let x_bar = reverse(&mut writer, &taken, &V::Var(point.clone()), &cotangent)?;
         let params = [vec![point], others.to_vec(), vec![w]].concat();
         let result = x_bar.term(&x.ty)?;

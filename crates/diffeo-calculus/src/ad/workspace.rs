@@ -3,7 +3,7 @@
 //! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
 //! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
 
-use super::build::{bind_all, lam, map_children, part, var};
+use super::build::{bind_all, lam, map_children, part, unit, var};
 use super::homomorphism;
 use super::splice::{self, Library};
 use super::System;
@@ -34,6 +34,8 @@ pub struct Workspace {
     pending: VecDeque<(System, GlobalId, GlobalId)>,
     /// The translations of variant types.
     datas_translated: HashMap<(System, DataId), DataId>,
+    /// The translations of variant types at arguments.
+    instances: HashMap<(System, DataId, Rc<[Ty]>), DataId>,
     /// Definitions that were made here, by what they are.
     made: HashMap<String, GlobalId>,
     /// The same, to be asked for.
@@ -48,6 +50,9 @@ pub struct Workspace {
     refusals: Vec<Refusal>,
     /// How many definitions were translated.
     pub(crate) translations: usize,
+    /// Whether function values can be translated, and asked what they captured, because the program is to run on
+    /// a machine that knows their code.
+    pub(crate) dynamic: bool,
     /// The definition that each variable is in, for some definitions.
     parameters: HashMap<u32, GlobalId>,
     indexed: HashSet<GlobalId>,
@@ -85,6 +90,7 @@ impl Workspace {
             origins: HashMap::new(),
             pending: VecDeque::new(),
             datas_translated: HashMap::new(),
+            instances: HashMap::new(),
             made: HashMap::new(),
             auxiliary: HashSet::new(),
             first: next_variable(&program.globals),
@@ -92,6 +98,7 @@ impl Workspace {
             sources: HashMap::new(),
             refusals: Vec::new(),
             translations: 0,
+            dynamic: false,
             parameters: HashMap::new(),
             indexed: HashSet::new(),
         }
@@ -358,7 +365,7 @@ impl Workspace {
         parameter: u32,
         variables: &[u32],
     ) -> Option<GlobalId> {
-        let key = format!("fn {parameter} before{}", system.suffix());
+        let key = format!("fn {parameter} {variables:?} before{}", system.suffix());
         if let Some(known) = self.made.get(&key) {
             return Some(*known);
         }
@@ -383,6 +390,11 @@ impl Workspace {
             let binder = self.binder(&source.var.name, source.ty.clone());
             replaced.insert(source.var.id, binder.var.clone());
             bindings.push((binder, value));
+        }
+        for unused in unused(&function.term, variables) {
+            let binder = self.binder(&unused.name, Ty::Unit);
+            replaced.insert(unused.id, binder.var.clone());
+            bindings.push((binder, unit()));
         }
         let body = self.copied(&mut replaced, &function.term);
         self.define(id, lam(p, bind_all(bindings, body)));
@@ -410,7 +422,7 @@ impl Workspace {
         parameter: u32,
         variables: &[u32],
     ) -> Option<GlobalId> {
-        let key = format!("fn {parameter}{}", system.suffix());
+        let key = format!("fn {parameter} {variables:?}{}", system.suffix());
         if let Some(known) = self.made.get(&key) {
             return Some(*known);
         }
@@ -437,6 +449,11 @@ impl Workspace {
             let binder = self.renamed(system, source, ty);
             replaced.push((source.var.id, binder.clone()));
             bindings.push((binder, value));
+        }
+        for unused in unused(&function.term, variables) {
+            let binder = self.binder(&unused.name, Ty::Unit);
+            replaced.push((unused.id, binder.clone()));
+            bindings.push((binder, unit()));
         }
         let body = homomorphism::function(self, system, &replaced, &function.term);
         self.define(id, lam(p, bind_all(bindings, body)));
@@ -471,6 +488,7 @@ impl Workspace {
         let global = self.global(source).clone();
         let body = homomorphism::definition(self, system, source, &global);
         self.translations += 1;
+        self.indexed.remove(&target);
         self.define(target, body);
     }
 
@@ -479,6 +497,7 @@ impl Workspace {
     pub fn update(&mut self, id: GlobalId, body: &Term) {
         self.finish();
         let body = splice::fresh(self, body);
+        self.indexed.remove(&id);
         self.define(id, body);
         self.renew(id);
         self.finish();
@@ -523,28 +542,53 @@ impl Workspace {
         new
     }
 
+    /// The same for a variant type at these arguments, as a declaration without parameters.
+    pub(crate) fn instance(&mut self, system: &System, id: DataId, args: &[Ty]) -> DataId {
+        let key = (system.clone(), id, Rc::from(args));
+        if let Some(known) = self.instances.get(&key) {
+            return *known;
+        }
+        let source = self.type_text(&Ty::Data(id, args.into()));
+        let decl = self.datas[id.0 as usize].clone();
+        let new = DataId(self.datas.len() as u32);
+        self.instances.insert(key, new);
+        let name = Name::new(&format!("{source}{}", system.suffix()));
+        self.datas.push(DataDecl { name, params: 0, constructors: Vec::new() });
+        let mut constructors = Vec::new();
+        for c in &decl.constructors {
+            let fields = c.fields.iter().map(|t| t.instantiate(args));
+            let fields = fields.map(|t| homomorphism::ty(self, system, &t)).collect();
+            constructors.push(ConstructorDecl { name: c.name.clone(), fields });
+        }
+        self.datas[new.0 as usize].constructors = constructors;
+        new
+    }
+
     /// Whether a declaration, or one that it refers to, mentions Reals or functions.
     fn changes(&self, id: DataId) -> bool {
+        self.mentions(id, &|part| matches!(part, Ty::Real | Ty::Fun(_)))
+    }
+
+    /// Whether a declaration, or one that it refers to, mentions an array of a parameter.
+    pub(crate) fn holds_arrays_of_parameters(&self, id: DataId) -> bool {
+        let of_parameter = |element: &Ty| matches!(element, Ty::Param(_));
+        self.mentions(id, &|part| matches!(part, Ty::Array(element) if of_parameter(element)))
+    }
+
+    /// Whether a declaration, or one that it refers to, mentions such a type.
+    fn mentions(&self, id: DataId, such: &dyn Fn(&Ty) -> bool) -> bool {
         let mut seen = HashSet::from([id]);
         let mut pending = vec![id];
         let mut found = false;
         while let Some(id) = pending.pop() {
             for field in self.datas[id.0 as usize].constructors.iter().flat_map(|c| &c.fields) {
-                parts(field, &mut |part| match part {
-                    Ty::Real | Ty::Fun(_) => found = true,
-                    Ty::Data(data, _) => {
+                parts(field, &mut |part| {
+                    found |= such(part);
+                    if let Ty::Data(data, _) = part {
                         if seen.insert(*data) {
                             pending.push(*data);
                         }
                     }
-                    Ty::Int
-                    | Ty::Bool
-                    | Ty::String
-                    | Ty::Unit
-                    | Ty::Tuple(_)
-                    | Ty::Record(_)
-                    | Ty::Array(_)
-                    | Ty::Param(_) => {}
                 });
             }
         }
@@ -629,9 +673,17 @@ pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
     }
 }
 
-/// The variables that a function takes from around it, in the order of their first use.
-pub(crate) fn free_variables(parameter: &Binder, body: &Term) -> Vec<Var> {
-    let mut seen = HashSet::from([parameter.var.id]);
+/// The variables that a function mentions to no effect, so that its code did not capture them.
+fn unused(function: &Term, captured: &[u32]) -> Vec<Var> {
+    let mut free = free_variables(None, function);
+    free.retain(|var| !captured.contains(&var.id));
+    free
+}
+
+/// The variables that a term, or a function with this parameter, takes from around it, in the order of their first
+/// use.
+pub(crate) fn free_variables(parameter: Option<&Binder>, body: &Term) -> Vec<Var> {
+    let mut seen: HashSet<u32> = parameter.iter().map(|binder| binder.var.id).collect();
     each_binder(body, &mut |binder| {
         seen.insert(binder.var.id);
     });

@@ -439,7 +439,8 @@ impl Machine {
         let entered = &self.compiler.codes[origin.function as usize];
         // Without the type arguments of an instance.
         let name = || Name::new(entered.name.split('[').next().unwrap_or_default());
-        let written = self.compiler.sources.is_none() || entered.spans.iter().any(|s| *s != Span::NONE);
+        let written =
+            self.compiler.sources.is_none() || entered.spans.iter().any(|s| *s != Span::NONE);
         (code.library && written).then(name)
     }
 

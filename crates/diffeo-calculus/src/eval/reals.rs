@@ -223,7 +223,13 @@ impl Reals {
 impl Reals {
     /// Reports operands outside the domain and kinks, as the operation itself would.
     #[cold]
-    pub(crate) fn check(&mut self, op: RealOp, a: &Value, b: &Value, site: Span) -> Result<(), ErrorKind> {
+    pub(crate) fn check(
+        &mut self,
+        op: RealOp,
+        a: &Value,
+        b: &Value,
+        site: Span,
+    ) -> Result<(), ErrorKind> {
         let row = row(op);
         let b = if row.arity == 2 { b } else { &Value::Zero };
         let operands = [primal(a), primal(b)];

@@ -245,7 +245,7 @@ pub enum Lifting {
     Lift,
     /// The function that its code was translated from, with the primals of its environment.
     Lower,
-    /// Whether it has an environment at all: a Bool.
+    /// Whether there are numbers in its environment: a Bool.
     Captures,
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod programs;
+pub mod rewrite;
 pub mod translated;
 
 use diffeo_base::{FileId, Name, Span};

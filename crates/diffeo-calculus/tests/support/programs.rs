@@ -260,6 +260,25 @@ pub const PROGRAMS: &[(&str, &str)] = &[
          def tangent : (Real, [][]Real) = tuple[(Real, [][]Real)](1.5, array[[]Real](array[Real](0.1), array[Real](0.2)))",
     ),
     (
+        "a sum of no rows has their size",
+        "def f : [][]Real -> []Real =
+           fn (m : [][]Real) -> #add[[]Real](#sum[[]Real](#slice[[]Real](m, 1, 1)), #index[[]Real](m, 1))
+         def point : [][]Real = array[[]Real](array[Real](1.0, 3.0), array[Real](2.0, -1.0))
+         def tangent : [][]Real = array[[]Real](array[Real](0.1, 0.3), array[Real](0.2, 0.7))",
+    ),
+    (
+        "a constant point of a rule, of which something is captured",
+        "def f : Real -> Real =
+           fn (x : Real) ->
+             #real.mul(x, #with_derivative[Real, Real](
+               fn (z : Real) -> #real.mul(x, z),
+               fn (p : (Real, Real)) -> tuple[(Real, Real)](
+                 #real.mul(x, proj[(Real, Real), 0](p)), #real.mul(x, proj[(Real, Real), 1](p))),
+               3.0))
+         def point : Real = 0.6
+         def tangent : Real = 1.5",
+    ),
+    (
         "integers",
         "def f : (Int, Real) -> (Int, Real) =
            fn (p : (Int, Real)) ->
@@ -284,6 +303,19 @@ pub const PROGRAMS: &[(&str, &str)] = &[
                      #real.mul(#real.cos(proj[(Real, Real), 0](p)), proj[(Real, Real), 1](p))),
                    #real.mul(y, x)) in
              tuple[(Real, Real, Real)](y, s, d)
+         def point : Real = 0.6
+         def tangent : Real = 1.5",
+    ),
+    (
+        "gradients are stopped in data that holds functions",
+        "def f : Real -> Real =
+           fn (x : Real) ->
+             let p : (Real -> Real, [](Real, Int)) =
+               #stop_gradient[(Real -> Real, [](Real, Int)), (Real -> Real, [](Real, Int))](
+                 tuple[(Real -> Real, [](Real, Int))](fn (y : Real) -> #real.mul(y, y),
+                   array[(Real, Int)](tuple[(Real, Int)](x, 3)))) in
+             #real.mul(#trace[Real](\"x\", proj[(Real -> Real, [](Real, Int)), 0](p) x),
+               proj[(Real, Int), 0](#index[(Real, Int)](proj[(Real -> Real, [](Real, Int)), 1](p), 0)))
          def point : Real = 0.6
          def tangent : Real = 1.5",
     ),
@@ -340,6 +372,41 @@ pub const PROGRAMS: &[(&str, &str)] = &[
          def tangent : (Real, []Real) = tuple[(Real, []Real)](1.5, array[Real](-0.5, 0.3))",
     ),
 ];
+
+/// Rules that are not the derivative of any function.
+pub const FALSE_RULES: &[(&str, &str)] = &[(
+    "a false rule",
+    "def f : (Real, Real) -> Real =
+       fn (p : (Real, Real)) ->
+         let x : Real = proj[(Real, Real), 0](p); y : Real = proj[(Real, Real), 1](p) in
+         #with_derivative[(Real, Real), Real](
+           fn (q : (Real, Real)) -> #real.exp(proj[(Real, Real), 1](q)),
+           fn (q : ((Real, Real), (Real, Real))) ->
+             let x : Real = proj[(Real, Real), 0](proj[((Real, Real), (Real, Real)), 0](q));
+                 y : Real = proj[(Real, Real), 1](proj[((Real, Real), (Real, Real)), 0](q));
+                 dx : Real = proj[(Real, Real), 0](proj[((Real, Real), (Real, Real)), 1](q));
+                 dy : Real = proj[(Real, Real), 1](proj[((Real, Real), (Real, Real)), 1](q)) in
+             tuple[(Real, Real)](#real.exp(y),
+               #real.add(#real.mul(#real.sin(#real.mul(x, y)), dx), #real.mul(#real.exp(x), dy))),
+           tuple[(Real, Real)](#real.mul(x, y), #real.sin(x)))
+     def point : (Real, Real) = tuple[(Real, Real)](0.6, 0.9)
+     def tangent : (Real, Real) = tuple[(Real, Real)](1.5, -0.5)",
+)];
+
+/// A rule that uses the function it belongs to.
+pub const OWN_FUNCTION: (&str, &str) = (
+    "a rule of its own function",
+    "def e : Real -> Real =
+       fn (x : Real) ->
+         #with_derivative[Real, Real](
+           fn (y : Real) -> #real.add(#real.exp(y), 0.0),
+           fn (p : (Real, Real)) -> tuple[(Real, Real)](
+             @e proj[(Real, Real), 0](p), #real.mul(@e proj[(Real, Real), 0](p), proj[(Real, Real), 1](p))),
+           x)
+     def f : Real -> Real = fn (x : Real) -> #real.mul(x, @e #real.mul(x, x))
+     def point : Real = 0.6
+     def tangent : Real = 1.5",
+);
 
 /// Programs with declared types that have Reals of their own in S and T; these have no jets.
 pub const DECLARED: &[(&str, &str)] = &[(

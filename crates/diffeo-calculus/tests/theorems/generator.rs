@@ -60,6 +60,9 @@ const MOST: f64 = 1e6;
 /// The largest size of a program: about how many forms it has that are no variables and literals.
 const MOST_FORMS: usize = 100;
 
+/// The same of a short one.
+const FEW_FORMS: usize = 12;
+
 /// A program with a function `S → T` and values to differentiate it at.
 pub struct Case {
     /// The program.
@@ -112,7 +115,11 @@ impl Case {
         let (s, t) = generator.main();
         let (globals, trace) = (generator.globals, generator.choices.into_trace());
         let main = GlobalId(globals.len() as u32 - 1);
-        let program = Rc::new(Program { datas: types::datas(), globals, library: Vec::new() });
+        let program = Rc::new(Program {
+            datas: types::datas(),
+            globals: globals.into_iter().map(Rc::new).collect(),
+            library: Vec::new(),
+        });
         let mut values = values::Values::new(values);
         let point = values.of(&s);
         let tangent = values.direction(&point);
@@ -198,7 +205,8 @@ struct Generator<'c> {
 impl Generator<'_> {
     /// Makes the definitions, the last of which is the function; its types.
     fn main(&mut self) -> (Ty, Ty) {
-        let size = self.choices.below(MOST_FORMS);
+        let most = if self.features.short { FEW_FORMS } else { MOST_FORMS };
+        let size = self.choices.below(most);
         // Most points have a Real on top, which every term can use.
         let mut s = self.first_order_type(2);
         let direct = s == Ty::Real || s.components().iter().flatten().any(|t| *t == Ty::Real);

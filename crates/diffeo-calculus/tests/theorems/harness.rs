@@ -18,6 +18,7 @@ use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, Runtim
 use diffeo_calculus::leaves::{each_leaf, each_leaf_pair, map_leaves};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
+use diffeo_calculus::Program;
 use proptest::collection::vec;
 use proptest::num::u16;
 use proptest::strategy::Strategy;
@@ -25,6 +26,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::rc::Rc;
 
 /// The most choices of a program.
 const MOST_CHOICES: usize = 700;
@@ -201,10 +203,10 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A machine for a case that stops after about so many operations (work on a whole array being one), always at
-/// the same place: the limits are asked for every thousand operations, so a count of that takes the place of
-/// the memory in use. Machines made earlier in the same thread get the same bound.
-pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
+/// Limits that end a run after about so many operations, always at the same place: they are asked for every
+/// thousand operations, so a count of that takes the place of the memory in use. Runs in the same thread
+/// share the bound that was made last.
+pub fn limits(operations: u64) -> Limits {
     LEFT.set((operations / 1024) as usize + 2);
     let in_use = || {
         let left = LEFT.get();
@@ -212,9 +214,22 @@ pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
         usize::from(left == 0)
     };
     let memory = Some(MemoryLimit { bytes: 0, in_use });
-    let limits = Limits { memory, ..Limits::default() };
-    let options = Options { kinks, limits, max_stack: 1 << 22, ..Options::default() };
-    Machine::new(case.program.clone(), options)
+    Limits { memory, ..Limits::default() }
+}
+
+/// How a run is to end after about so many operations (work on a whole array being one).
+pub fn options(kinks: Kinks, operations: u64) -> Options {
+    Options { kinks, limits: limits(operations), max_stack: 1 << 22, ..Options::default() }
+}
+
+/// A machine for a case that stops after about so many operations; see [`limits`].
+pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
+    Machine::new(case.program.clone(), options(kinks, operations))
+}
+
+/// The same for any program.
+pub fn machine_for(program: Rc<Program>, kinks: Kinks, operations: u64) -> Machine {
+    Machine::new(program, options(kinks, operations))
 }
 
 /// The stable name of an error.

@@ -22,10 +22,19 @@
 //! [`harness`] has bounded machines, derivatives of a case's function, the Reals of values and comparisons to
 //! 1e-9 of the largest intermediate magnitude.
 
+mod abadi_plotkin;
+mod agreement;
+mod beta_eta;
+mod costs;
 mod generator;
 mod harness;
+mod huot_staton_vakar;
+mod krawiec;
 mod modes;
 mod programs;
+mod rewrite;
 mod shrink;
 #[path = "../support/mod.rs"]
 mod support;
+mod systems;
+mod translations;

@@ -58,10 +58,19 @@ theorem! {
 /// step h; none where f has values of another shape nearby.
 fn differences(case: &Case, h: f64) -> Result<Option<f64>, Failure> {
     let mut machine = machine(case, Kinks::Ignore, MOST_OPERATIONS);
+    richardson(case, h, |x| Ok(apply_main(&mut machine, case, x)?))
+}
+
+/// The same for another function that has the value of the case.
+pub fn richardson(
+    case: &Case,
+    h: f64,
+    mut f: impl FnMut(Value) -> Result<Value, Failure>,
+) -> Result<Option<f64>, Failure> {
     let mut central = |h: f64| -> Result<Option<f64>, Failure> {
         let mut ends = [0.0; 2];
         for (end, h) in ends.iter_mut().zip([h, -h]) {
-            let y = apply_main(&mut machine, case, moved(&case.point, h, &case.tangent))?;
+            let y = f(moved(&case.point, h, &case.tangent))?;
             if !same_shape(&y, &case.value) {
                 return Ok(None);
             }
@@ -82,23 +91,32 @@ theorem! {
             return Err(Failure::Skip("the function has no derivative here"));
         }
         let expected = inner(&case.cotangent, &modes.forward);
-        // Functions that oscillate fast look settled by chance, but not three times.
-        let mut found = Vec::new();
-        for h in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
-            let Some(slope) = differences(case, h)? else { continue };
-            if (slope - expected).abs() <= 1e-6 * modes.largest {
-                return Ok(());
-            }
-            found.push(slope);
+        tends_to(expected, modes.largest, |h| differences(case, h))
+    }
+}
+
+/// Whether difference quotients from smaller and smaller steps h tend to the derivative.
+pub fn tends_to(
+    expected: f64,
+    largest: f64,
+    mut slope: impl FnMut(f64) -> Result<Option<f64>, Failure>,
+) -> Result<(), Failure> {
+    // Functions that oscillate fast look settled by chance, but not three times.
+    let mut found = Vec::new();
+    for h in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
+        let Some(slope) = slope(h)? else { continue };
+        if (slope - expected).abs() <= 1e-6 * largest {
+            return Ok(());
         }
-        let settled = |three: &[f64]| {
-            three.iter().all(|slope| (slope - three[0]).abs() <= 1e-4 * (1.0 + slope.abs()))
-        };
-        match found.windows(3).find(|three| settled(three)) {
-            Some(three) => {
-                Err(format!("the derivative is {expected}, differences tend to {}", three[0]).into())
-            }
-            None => Err(Failure::Skip("differences do not settle")),
+        found.push(slope);
+    }
+    let settled = |three: &[f64]| {
+        three.iter().all(|slope| (slope - three[0]).abs() <= 1e-4 * (1.0 + slope.abs()))
+    };
+    match found.windows(3).find(|three| settled(three)) {
+        Some(three) => {
+            Err(format!("the derivative is {expected}, differences tend to {}", three[0]).into())
         }
+        None => Err(Failure::Skip("differences do not settle")),
     }
 }

@@ -14,7 +14,7 @@
 //! #d1 f at X                   the same, first derivatives only
 //! ```
 
-use diffeo::{Diagnostic, Engine, Kinks, ModuleId, Options, Session};
+use diffeo::{Diagnostic, Engine, Kinks, Limits, ModuleId, Options, Session};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -162,8 +162,14 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
         if let Some(entry) = session.entry(module, "main") {
             let lines = Rc::new(RefCell::new(Vec::new()));
             let sink = lines.clone();
+            let limits = match engine {
+                Engine::Evaluator => Limits::default(),
+                // A hang is a failure of the case.
+                _ => Limits::after(std::time::Duration::from_secs(20)),
+            };
             let options = Options {
                 kinks,
+                limits,
                 trace: Box::new(move |line| sink.borrow_mut().push(line.to_string())),
                 ..Options::default()
             };

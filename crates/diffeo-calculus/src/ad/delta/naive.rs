@@ -138,14 +138,11 @@ pub(crate) fn vector_power(w: &mut Workspace, s: &Ty, x: &Term, n: &Term) -> Ter
     bind(df, partial::power(&x, n, 1), tuple(types, vec![partial::power(&x, n, 0), scaled]))
 }
 
+/// The sum of some `df_i × dx_i`.
+type Sum<'a> = &'a mut dyn FnMut(&mut Workspace, Vec<(Term, Term)>) -> Term;
+
 /// `(y, sum [(df_i, dx_i), …])` of an operation on dual numbers of this type.
-fn by_partials(
-    w: &mut Workspace,
-    ty: &Ty,
-    op: RealOp,
-    args: &[Term],
-    sum: &mut dyn FnMut(&mut Workspace, Vec<(Term, Term)>) -> Term,
-) -> Term {
+fn by_partials(w: &mut Workspace, ty: &Ty, op: RealOp, args: &[Term], sum: Sum<'_>) -> Term {
     let xs: Vec<Term> = args.iter().map(|x| proj(ty, 0, x.clone())).collect();
     let dxs: Vec<Term> = args.iter().map(|x| proj(ty, 1, x.clone())).collect();
     let y = w.binder("y", Ty::Real);

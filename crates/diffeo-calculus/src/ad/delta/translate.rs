@@ -11,14 +11,14 @@
 //! `pure e` is nothing, and the code is as long as the source, up to a constant. Values are *atoms*
 //! (variables, projections, literals) and may stand several times.
 
-use super::runtime;
+mod operations;
+
+use super::{runtime, split};
 use crate::ad::build::*;
-use crate::ad::homomorphism::{self, expansion, has_one_shape, inert};
-use crate::ad::polytypic::{Pointwise, Traversal};
-use crate::ad::{numbers, partial, System, Workspace};
+use crate::ad::homomorphism::{self, inert};
+use crate::ad::{System, Workspace};
 use crate::deep::deep;
-use crate::prim::real::{row, Derivative};
-use crate::prim::{Comparison, Diff, DiffOp, Prim, RealOp};
+use crate::prim::Prim;
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::Ty;
 use crate::typing::{first_order, literal_type};
@@ -36,7 +36,13 @@ pub(crate) fn constant(w: &mut Workspace, system: &System, r: Term) -> Term {
 }
 
 /// `(r, u)` with a Delta that is a constructor with these fields.
-pub(crate) fn dual(w: &mut Workspace, system: &System, r: Term, tag: u32, fields: Vec<Term>) -> Term {
+pub(crate) fn dual(
+    w: &mut Workspace,
+    system: &System,
+    r: Term,
+    tag: u32,
+    fields: Vec<Term>,
+) -> Term {
     let delta = runtime::delta(w, system);
     let u = con(&delta, tag, fields);
     tuple(vec![Ty::Real, delta], vec![r, u])
@@ -329,9 +335,7 @@ impl Translator<'_> {
             }
             // D{inl e} = do { x ← D{e}; pure (inl x) }
             Kind::Con(id, args, tag, es) => {
-                let args = args.iter().map(|a| self.ty(a)).collect();
-                let id = self.w.data(self.system, *id);
-                let ty = Ty::Data(id, args);
+                let ty = self.ty(&Ty::Data(*id, args.clone()));
                 let xs = self.terms(es, block);
                 let x = con(&ty, *tag, xs);
                 self.let_(block, "x", ty, x)
@@ -376,9 +380,13 @@ impl Translator<'_> {
             Kind::Global(id) => self.global(*id, block),
             // D{[e₁, …]} = do { x₁ ← D{e₁}; …; pure [x₁, …] } (ours)
             Kind::Array(a, es) => {
-                let a = self.ty(a);
+                let ty = self.ty(&Ty::array(a.clone()));
                 let xs = self.terms(es, block);
-                self.let_(block, "xs", Ty::array(a.clone()), term(Kind::Array(a, xs)))
+                let array = match self.system.splits(a) {
+                    true => split::array(self.w, self.system, &xs),
+                    false => term(Kind::Array(self.ty(a), xs)),
+                };
+                self.let_(block, "xs", ty, array)
             }
             Kind::Build(build) => self.build(build, block, e.span),
             Kind::Loop(l) => self.loop_(l, block, e.span),
@@ -407,8 +415,7 @@ impl Translator<'_> {
     fn case(&mut self, case: &Case, block: &mut Block, span: Span) -> Value {
         let scrutinee = self.term(&case.scrutinee, block).term;
         let (id, args) = &case.data;
-        let args = args.iter().map(|a| self.ty(a)).collect();
-        let data = (self.w.data(self.system, *id), args);
+        let data = homomorphism::variant(self.w, self.system, *id, args);
         let mut heads = Vec::new();
         let mut branches = Vec::new();
         for arm in &case.arms {
@@ -439,13 +446,18 @@ impl Translator<'_> {
         let s = self.w.binder("s", self.state.clone());
         let mut body = Block::new(var(&s));
         let value = self.term(&b.body, &mut body);
-        let array = Ty::array(a.clone());
+        let array = self.ty(&Ty::array(b.element.clone()));
+        let split = self.system.splits(&b.element);
         let made = |count, index, body, element| {
             Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span)
         };
         if body.pure {
             let body = body.close_with(value);
-            return self.let_(block, "xs", array, made(count, index, body, a));
+            let mut built = made(count, index, body, a);
+            if split {
+                built = split::unzipped(self.w, self.system, built);
+            }
+            return self.let_(block, "xs", array, built);
         }
         let action = lam(s, self.finish(body, value));
         let m = monad(self.w, self.system, a.clone());
@@ -453,7 +465,12 @@ impl Translator<'_> {
         let sequence = sequence(self.w, self.system, &a);
         let types = vec![Ty::array(m), self.state.clone()];
         let m = call(sequence, types, vec![actions, block.state.clone()]);
-        self.run(block, "xs", &array, m)
+        let built = self.run(block, "xs", &Ty::array(a), m);
+        if split {
+            let halves = split::unzipped(self.w, self.system, built.term);
+            return self.let_(block, "xs", array, halves);
+        }
+        built
     }
 
     /// D{loop x = e₁ … do e₂} = do { x ← D{e₁}; … }: the state goes from step to step (ours).
@@ -507,281 +524,6 @@ impl Translator<'_> {
         let init = term(Kind::Tuple(both, vec![init, block.state.clone()]));
         let l = Loop { state: s, init, control, body };
         self.run(block, "r", &a, Term::new(Kind::Loop(Box::new(l)), span))
-    }
-
-    // Operations
-
-    fn prim(&mut self, p: &Prim, xs: Vec<Value>, e: &Term, block: &mut Block) -> Value {
-        match p {
-            Prim::Real(op) => self.operation(*op, &xs, block, e.span),
-            // D{x ↦ xⁿ}, n an integer, by Figure 14 (ours)
-            Prim::PowInt => {
-                let ty = real_type(self.w, self.system);
-                let (x, n) = (proj(&ty, 0, xs[0].term.clone()), xs[1].term.clone());
-                let y = Term::new(prim(Prim::PowInt, vec![x.clone(), n.clone()]).kind, e.span);
-                let y = self.let_(block, "y", Ty::Real, y).term;
-                let df = partial::power(&x, &n, 1);
-                let u = self.scale(df, proj(&ty, 1, xs[0].term.clone()));
-                self.delta_let(y, u, block)
-            }
-            Prim::Add(_)
-            | Prim::Sub(_)
-            | Prim::MulElements(_)
-            | Prim::DivElements(_)
-            | Prim::Neg(_)
-            | Prim::ZeroOf(_)
-            | Prim::Ravel(_)
-            | Prim::Scale(_)
-            | Prim::Unscale(_)
-            | Prim::Inner(_)
-            | Prim::Unravel(_)
-            | Prim::Sum(_) => self.polytypic(p, &xs, e, block),
-            // D{+_ℤ} = pure λ(x, y). pure (x +_ℤ y)
-            // D{index_A} = pure λ(xs, i). pure (index_{D{A}} (xs, i)) (section 10.2)
-            Prim::Int(_)
-            | Prim::Not
-            | Prim::AppendStrings
-            | Prim::Compare(..)
-            | Prim::ArgSort(_)
-            | Prim::Show(_)
-            | Prim::Round(_)
-            | Prim::IsNan
-            | Prim::ToReal
-            | Prim::Trace(_)
-            | Prim::Progress(_)
-            | Prim::Fail(_)
-            | Prim::Length(_)
-            | Prim::Index(_)
-            | Prim::Slice(_)
-            | Prim::Update(_)
-            | Prim::Append(_)
-            | Prim::Flatten(_)
-            | Prim::Sizes(..)
-            | Prim::Lift(_) => {
-                let args = xs.into_iter().map(|x| x.term).collect::<Vec<Term>>();
-                let result = p.signature(args.len()).1;
-                let ty = self.ty(&result);
-                let moved = homomorphism::moving(self.w, self.system, p, args, e);
-                self.let_(block, "x", ty, moved)
-            }
-        }
-    }
-
-    /// D{f} for f : ℝⁿ → ℝ with partial derivatives df_i (Figure 14):
-    ///
-    /// ```text
-    /// pure λ((x₁, u₁), …, (xₙ, uₙ)). do { u ← deltaLet (Add (Scale (df_i x⃗) u_i) …); pure (f x⃗, Var u) }
-    /// ```
-    fn operation(&mut self, op: RealOp, args: &[Value], block: &mut Block, span: Span) -> Value {
-        let ty = real_type(self.w, self.system);
-        let xs: Vec<Term> = args.iter().map(|x| proj(&ty, 0, x.term.clone())).collect();
-        let us: Vec<Term> = args.iter().map(|x| proj(&ty, 1, x.term.clone())).collect();
-        let y = Term::new(super::super::build::op(op, xs.clone()).kind, span);
-        let y = self.let_(block, "y", Ty::Real, y).term;
-        let u = match (row(op).derivative, &us[..]) {
-            // D{+} = pure λ((x, u₁), (y, u₂)). do { u₃ ← deltaLet (Add u₁ u₂); pure (x + y, Var u₃) }
-            // D{×} = pure λ((x, u₁), (y, u₂)).
-            //          do { u₃ ← deltaLet (Add (Scale y u₁) (Scale x u₂)); pure (x × y, Var u₃) }
-            (Derivative::Partials(_), _) => {
-                let dfs = (0..us.len()).map(|i| partial::derivative(op, i, &xs, &y));
-                let scaled: Vec<Term> =
-                    dfs.zip(us).map(|(df, u)| self.scale(df, u)).collect();
-                self.sum(scaled)
-            }
-            // min and max are one of their operands (ours).
-            (Derivative::Select, [first, second]) => {
-                let chosen = partial::derivative(op, 0, &xs, &y);
-                let chosen = compare(Comparison::Eq, Ty::Real, chosen, real(1.0));
-                if_(chosen, first.clone(), second.clone())
-            }
-            // abs is ±x.
-            (Derivative::Select, _) if op == RealOp::Abs => {
-                let df = partial::derivative(op, 0, &xs, &y);
-                self.scale(df, us[0].clone())
-            }
-            // sign is constant.
-            (Derivative::Select, _) => {
-                let y = constant(self.w, self.system, y);
-                return self.let_(block, "z", ty, y);
-            }
-        };
-        self.delta_let(y, u, block)
-    }
-
-    /// `Scale df u`
-    fn scale(&mut self, df: Term, u: Term) -> Term {
-        if literal(&df) == Some(1.0) {
-            return u;
-        }
-        let delta = runtime::delta(self.w, self.system);
-        con(&delta, runtime::SCALE, vec![df, u])
-    }
-
-    /// `Add u₁ (Add u₂ …)`
-    fn sum(&mut self, us: Vec<Term>) -> Term {
-        let delta = runtime::delta(self.w, self.system);
-        let sum = us.into_iter().rev().reduce(|sum, u| con(&delta, runtime::ADD, vec![u, sum]));
-        sum.unwrap_or_else(|| con(&delta, runtime::ZERO, vec![]))
-    }
-
-    /// `do { id ← deltaLet u; pure (y, Var id) }`
-    fn delta_let(&mut self, y: Term, u: Term, block: &mut Block) -> Value {
-        let delta_let = runtime::function(self.w, self.system, "deltaLet");
-        let m = app(app(global(delta_let), u), block.state.clone());
-        let id = self.run(block, "u", &Ty::Int, m).term;
-        let ty = real_type(self.w, self.system);
-        let z = dual(self.w, self.system, y, runtime::VAR, vec![id]);
-        self.let_(block, "z", ty, z)
-    }
-
-    /// D{P} of a polytypic operation: `P` on the primals finds shapes that do not fit, then comes the
-    /// translation of its definition by induction on the type.
-    fn polytypic(&mut self, p: &Prim, xs: &[Value], e: &Term, block: &mut Block) -> Value {
-        let (types, result) = p.signature(xs.len());
-        let f = expansion(self.w, p);
-        let f = global(self.w.translated(self.system, f));
-        let params = xs.iter().map(|x| x.ty.clone()).collect();
-        let arguments = tuple(params, xs.iter().map(|x| x.term.clone()).collect());
-        let m = Term::new(app(app(f, arguments), block.state.clone()).kind, e.span);
-        let ty = self.ty(&result);
-        if types.iter().all(has_one_shape) {
-            return self.run(block, "r", &ty, m);
-        }
-        let primal = |t: &mut Self, (x, a): (&Value, &Ty)| {
-            homomorphism::primal(t.w, t.system, a, x.term.clone())
-        };
-        let primals = xs.iter().zip(&types).map(|x| primal(self, x)).collect();
-        let plain = Term::new(prim(p.clone(), primals).kind, e.span);
-        match p {
-            // The sum of nothing is a zero of the right shape.
-            Prim::Sum(a) => {
-                let element = self.ty(a);
-                let count = length(&element, xs[0].term.clone());
-                let empty = compare(Comparison::Eq, Ty::Int, count, int(0));
-                let zero = self.w.binder("zero", result.clone());
-                let lifted =
-                    homomorphism::lift(self.w, self.system, &result, None, var(&zero));
-                let types = vec![ty.clone(), self.state.clone()];
-                let of_nothing = bind(zero, plain, tuple(types, vec![lifted, block.state.clone()]));
-                self.run(block, "r", &ty, if_(empty, of_nothing, m))
-            }
-            _ => {
-                self.let_(block, "checked", result, plain);
-                self.run(block, "r", &ty, m)
-            }
-        }
-    }
-
-    fn diff(&mut self, d: &Diff, es: &[Term], e: &Term, block: &mut Block) -> Value {
-        let (s, t) = (&d.from, &d.to);
-        match d.op {
-            // The identity whose derivative is zero.
-            DiffOp::StopGradient => {
-                let x = self.term(&es[0], block);
-                let x = homomorphism::primal(self.w, self.system, s, x.term);
-                let x = self.let_(block, "x", s.clone(), x).term;
-                let lifted = homomorphism::lift(self.w, self.system, s, None, x);
-                let ty = self.ty(s);
-                self.let_(block, "x", ty, lifted)
-            }
-            DiffOp::Checkpoint => {
-                let f = self.term(&es[0], block);
-                let x = self.term(&es[1], block);
-                self.call(block, &f, x.term, e.span)
-            }
-            // At a point x with displacement dx, rule(x, dx) = (t, dt), and the value is t ⊕ dt where dt,
-            // linear in dx, is 0 with the displacement that the rule gives.
-            DiffOp::WithDerivative => {
-                let args = self.values(es, block);
-                let varies = self.varies(s, &args[2], &args[1]);
-                let mut general = Block::new(block.state.clone());
-                let by_rule = self.by_rule((s, t), &args, &mut general, e.span);
-                let plain = self.without_rule((s, t), &args);
-                let branches = vec![(general, by_rule), (Block::new(block.state.clone()), plain)];
-                self.join(block, branches, |mut terms| {
-                    let no = terms.pop().unwrap_or_else(unit);
-                    let yes = terms.pop().unwrap_or_else(unit);
-                    if_(varies, yes, no)
-                })
-            }
-            DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
-                let ty = self.ty(&d.signature().1);
-                let fail = homomorphism::refused(self.w, self.system, d, e);
-                self.let_(block, "x", ty, fail)
-            }
-        }
-    }
-
-    /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
-    /// something.
-    fn varies(&mut self, s: &Ty, x: &Value, rule: &Value) -> Term {
-        let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone());
-        if inert(self.w, s) {
-            return captures;
-        }
-        let system = self.system.clone();
-        let family = Traversal {
-            name: "varies",
-            shared: Ty::Unit,
-            state: Ty::Bool,
-            inputs: vec![Some(system.clone())],
-            output: None,
-            step: &|w, _, before, xs| {
-                let ty = real_type(w, &system);
-                let delta = proj(&ty, 1, xs[0].clone());
-                let Ty::Data(id, args) = runtime::delta(w, &system) else { return before.clone() };
-                let yes = || term(Kind::Lit(Lit::Bool(true)));
-                let arm = Arm { tag: runtime::ZERO, binders: Vec::new(), body: before.clone() };
-                let data = (id, args);
-                term(Kind::Case(Box::new(Case {
-                    scrutinee: delta,
-                    data,
-                    arms: vec![arm],
-                    default: Some(yes()),
-                })))
-            },
-        };
-        let no = term(Kind::Lit(Lit::Bool(false)));
-        let varies = family.apply(self.w, s, None, no, vec![x.term.clone()]);
-        if_(captures, term(Kind::Lit(Lit::Bool(true))), varies)
-    }
-
-    /// `with_derivative` where nothing varies: the value of the function as it was before translation.
-    fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value]) -> Value {
-        let f = Ty::fun(s.clone(), t.clone());
-        let f = homomorphism::lower_function(self.w, self.system, &f, args[0].term.clone());
-        let x = homomorphism::primal(self.w, self.system, s, args[2].term.clone());
-        let y = self.w.binder("y", t.clone());
-        let lifted = homomorphism::lift(self.w, self.system, t, None, var(&y));
-        let ty = self.ty(t);
-        Value { term: bind(y, app(f, x), lifted), ty }
-    }
-
-    /// `with_derivative` by its rule; see [`homomorphism`].
-    fn by_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value], block: &mut Block, span: Span) -> Value {
-                let (rule, x) = (&args[1], &args[2]);
-                let point = homomorphism::primal(self.w, self.system, s, x.term.clone());
-                let point = self.let_(block, "point", s.clone(), point).term;
-                let point = homomorphism::lift(self.w, self.system, s, None, point);
-                let system = self.system;
-                let tangent = Pointwise {
-                    name: "tangent",
-                    shared: Ty::Unit,
-                    inputs: vec![Some(system.clone())],
-                    output: Some(system.clone()),
-                    leaf: &|w, _, xs| numbers::tangent(w, system, xs[0].clone()),
-                };
-                let dx = match inert(self.w, s) {
-                    true => x.term.clone(),
-                    false => tangent.apply(self.w, s, None, vec![x.term.clone()]),
-                };
-                let both = tuple(vec![x.ty.clone(), x.ty.clone()], vec![point, dx]);
-                let both = self.call(block, rule, both, span);
-                let sum = expansion(self.w, &Prim::Add(t.clone()));
-                let sum = global(self.w.translated(self.system, sum));
-                let m = app(app(sum, both.term), block.state.clone());
-                let ty = self.ty(t);
-                self.run(block, "r", &ty, m)
     }
 }
 

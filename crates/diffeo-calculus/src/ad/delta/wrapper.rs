@@ -151,8 +151,7 @@ fn init_vars(
         output: Some(Some(system.clone())),
         step: &|w, _, id, xs| {
             let next = w.binder("uid", Ty::Int);
-            let x =
-                translate::dual(w, system, xs[0].clone(), runtime::VAR, vec![var(&next)]);
+            let x = translate::dual(w, system, xs[0].clone(), runtime::VAR, vec![var(&next)]);
             let both = tuple(vec![dual.clone(), Ty::Int], vec![x, var(&next)]);
             bind(next, one_more(id), both)
         },
@@ -164,13 +163,7 @@ fn init_vars(
 }
 
 /// Result and state of what a translated function gave.
-fn split(
-    w: &mut Workspace,
-    system: &System,
-    t: &Ty,
-    ran: Term,
-    steps: &mut Steps,
-) -> (Term, Term) {
+fn split(w: &mut Workspace, system: &System, t: &Ty, ran: Term, steps: &mut Steps) -> (Term, Term) {
     let result = homomorphism::ty(w, system, t);
     let both = Ty::tuple(vec![result, runtime::state(w, system)]);
     let r = named(w, "t", both.clone(), ran, steps);

@@ -61,6 +61,8 @@ pub(super) enum E {
     Constant(u32, Box<(Activation, Vec<Open>)>),
     /// W.rd_V(x:T. □): N is being traced.
     Taken(Id, Box<(V, V, bool)>),
+    /// f(x) is being traced for a `vjp` or `jvp` with these operands (ours).
+    Value(Id, Box<(Vec<V>, bool)>),
     /// The definition of a `jet` is being evaluated (ours).
     Jet(Id),
     /// The rule of a `with_derivative` is being applied (ours).
@@ -303,6 +305,11 @@ impl Evaluator {
                 let (point, w, open) = *operands;
                 Ok(Next::Value(self.taken(code, id, &v, &point, &w, open)?))
             }
+            E::Value(id, taken) => {
+                self.site = id;
+                let (operands, open) = *taken;
+                self.value_taken(code, id, v, operands, open)
+            }
             E::Jet(id) => {
                 self.site = id;
                 Ok(Next::Value(self.jet_result(code, id, &v)?))
@@ -344,7 +351,8 @@ impl Evaluator {
             self.set(*index, V::Closed(Value::Int(i)));
             return Ok(self.within(E::Build(id, i, count), *body));
         }
-        self.site = id;
+        // Where rows that differ in length come from.
+        self.site = *body;
         let elements = self.operands.split_off(self.operands.len() - count as usize);
         let like = Value::array(crate::array::Array::empty());
         Ok(Next::Value(self.writer().structure(ty, &like, elements)?))
@@ -432,7 +440,7 @@ impl Evaluator {
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                     let (first, body) =
                         definition.ok_or_else(|| mistyped("a definition is expected"))?;
-                    self.defined(id, diff, operands, first, body)
+                    self.defined(&code, id, diff, operands, first, body)
                 }
             },
             _ => Err(mistyped("a redex is expected")),

@@ -18,8 +18,11 @@ fn term(kind: Kind) -> Term {
 
 /// The function of a trace, `fn (x : T) -> … let y : S = C in … D`.
 pub(super) fn function(trace: &Trace) -> Result<Term, ErrorKind> {
-    let mut core =
-        Core { program: &trace.cx.program, numbers: HashMap::new(), next: trace.params.len() as u32 };
+    let mut core = Core {
+        program: &trace.cx.program,
+        numbers: HashMap::new(),
+        next: trace.params.len() as u32,
+    };
     let params: Vec<Binder> = trace.params.iter().map(|x| core.binder(x)).collect();
     let mut bindings = Vec::new();
     for binding in &trace.bindings {
@@ -79,9 +82,7 @@ impl Core<'_> {
                 let scrutinee = self.c(c)?;
                 self.field(*data, args, *tag, *i, scrutinee)
             }
-            C::Array(element, elements) => {
-                term(Kind::Array(element.clone(), self.all(elements)?))
-            }
+            C::Array(element, elements) => term(Kind::Array(element.clone(), self.all(elements)?)),
             C::Element(element, i, c) => {
                 let index = term(Kind::Lit(Lit::Int(*i as i64)));
                 term(Kind::Prim(Prim::Index(element.clone()), vec![self.c(c)?, index]))
@@ -105,7 +106,8 @@ impl Core<'_> {
         let binders: Vec<Binder> =
             types.into_iter().map(|ty| Binder { var: self.fresh(&"y".into()), ty }).collect();
         let body = term(Kind::Var(binders[i].var.clone()));
-        let message = term(Kind::Lit(Lit::String("the trace was taken at another constructor".into())));
+        let message =
+            term(Kind::Lit(Lit::String("the trace was taken at another constructor".into())));
         let default = several.then(|| term(Kind::Prim(Prim::Fail(ty), vec![message])));
         let arms = vec![Arm { tag, binders, body }];
         term(Kind::Case(Box::new(Case { scrutinee, data: (data, args.clone()), arms, default })))

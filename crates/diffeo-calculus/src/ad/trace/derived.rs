@@ -15,11 +15,20 @@ pub(super) fn binder(next: &mut u32, name: &str, ty: Ty) -> Binder {
     Binder { var: Var { name: Name::new(name), id: *next }, ty }
 }
 
-/// The operands of the definition of `jet`: the function, the value of S that the coefficients belong to, and all
+/// The operands of the definition of a derivative term: its own, and for `vjp` and `jvp` the value of f(x).
+/// For `jet` the function, the value of S that the coefficients belong to, and all
 /// coefficients one after the other.
-pub(super) fn jet_operands(diff: &Diff) -> Vec<Ty> {
-    let fun = Ty::fun(diff.from.clone(), diff.to.clone());
-    vec![fun, diff.from.clone(), Ty::array(Ty::Real)]
+pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
+    let (mut types, _) = diff.signature();
+    match diff.op {
+        DiffOp::Vjp | DiffOp::Jvp => types.push(diff.to.clone()),
+        DiffOp::Jet { .. } => {
+            types.truncate(1);
+            types.extend([diff.from.clone(), Ty::array(Ty::Real)]);
+        }
+        DiffOp::Rd | DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => {}
+    }
+    types
 }
 
 /// The definition of a derivative term that has one.
@@ -31,8 +40,8 @@ pub(super) fn definition(
 ) -> Option<Term> {
     let mut make = Make { span, next, s: &diff.from, t: &diff.to };
     match (diff.op, operands) {
-        (DiffOp::Vjp, [f, x]) => Some(make.vjp(f, x)),
-        (DiffOp::Jvp, [f, x, v]) => Some(make.jvp(f, x, v)),
+        (DiffOp::Vjp, [f, x, y]) => Some(make.vjp(f, x, y)),
+        (DiffOp::Jvp, [f, x, v, y]) => Some(make.jvp(f, x, v, y)),
         (DiffOp::Jet { k, r }, [f, like, xs]) => Some(make.jet((k, r), f, like, xs)),
         _ => None,
     }
@@ -93,25 +102,23 @@ impl Make<'_> {
         self.term(Kind::Diff(diff, vec![f, v, w]))
     }
 
-    /// `vjp(f, x) = ⟨f(x), λw:T. w.rd_x(f)⟩`
-    fn vjp(&mut self, f: &Binder, x: &Binder) -> Term {
+    /// `vjp(f, x) = let y:T = f(x) in ⟨y, λw:T. w.rd_x(f)⟩`
+    fn vjp(&mut self, f: &Binder, x: &Binder, y: &Binder) -> Term {
         let w = self.binder("w", self.t.clone());
         let rd = self.rd(self.s, self.t, self.var(f), self.var(x), self.var(&w));
         let pullback = Ty::fun(self.t.clone(), self.s.clone());
-        let value = self.app(f, self.var(x));
-        self.pair([self.t.clone(), pullback], [value, self.lambda(w, rd)])
+        self.pair([self.t.clone(), pullback], [self.var(y), self.lambda(w, rd)])
     }
 
     /// `jvp(f, x, v) = let y:T = f(x) in ⟨y, v.fd_x(f)⟩`, where by equation (6) of the paper
     /// `v.fd_x(f) = v.rd_{0_T}(u:T. u.rd_x(f))`.
-    fn jvp(&mut self, f: &Binder, x: &Binder, v: &Binder) -> Term {
+    fn jvp(&mut self, f: &Binder, x: &Binder, v: &Binder, y: &Binder) -> Term {
         let (s, t) = (self.s.clone(), self.t.clone());
-        let (y, u) = (self.binder("y", t.clone()), self.binder("u", t.clone()));
+        let u = self.binder("u", t.clone());
         let inner = self.rd(&s, &t, self.var(f), self.var(x), self.var(&u));
-        let zero = self.prim(Prim::ZeroOf(t.clone()), vec![self.var(&y)]);
+        let zero = self.prim(Prim::ZeroOf(t.clone()), vec![self.var(y)]);
         let fd = self.rd(&t, &s, self.lambda(u, inner), zero, self.var(v));
-        let pair = self.pair([t.clone(), t], [self.var(&y), fd]);
-        self.let_(y, self.app(f, self.var(x)), pair)
+        self.pair([t.clone(), t], [self.var(y), fd])
     }
 
     /// `jet_(k,R)(f, x) = ∂^α at t = 0 of f(Σ_α x_α · t^α / α!)`, for every Real of the result and every α.
@@ -120,7 +127,7 @@ impl Make<'_> {
     ///
     /// ```text
     /// let g = λt. f(the structure of `like` with the Reals [Σ_a xs[j·c + a] · (t^α / α!)[a] | j])
-    ///     y = g(0)  in  ⟨y, [[∂^α (λt. ravel(g(t))[j])(0) | α] | j]⟩
+    ///     y = fst(vjp(g, 0))  in  ⟨y, [[∂^α (λt. ravel(g(t))[j])(0) | α] | j]⟩
     /// ```
     fn jet(&mut self, (k, r): (u32, u32), f: &Binder, like: &Binder, xs: &Binder) -> Term {
         let (k, indices) = (k as usize, multi_indices(k, r));
@@ -151,15 +158,22 @@ impl Make<'_> {
         let count = self.prim(Prim::Length(Ty::Real), vec![self.var(&leaves)]);
         let build = Build { count, index: j, body: row, element: reals.clone() };
         let rows = self.term(Kind::Build(Box::new(build)));
-        let result =
-            self.pair([t_ty.clone(), Ty::array(reals.clone())], [self.var(&y), rows]);
+        let result = self.pair([t_ty.clone(), Ty::array(reals.clone())], [self.var(&y), rows]);
         let bindings = vec![
             (g.clone(), g_value),
             (zero.clone(), zeros),
-            (y.clone(), self.app(&g, self.var(&zero))),
+            (y.clone(), self.traced_value(&reals, &g, &zero)),
             (leaves, self.prim(Prim::Ravel(t_ty), vec![self.var(&y)])),
         ];
         self.term(Kind::Let(bindings, Box::new(result)))
+    }
+
+    /// The value of a function to T, where it is traced.
+    fn traced_value(&self, from: &Ty, g: &Binder, x: &Binder) -> Term {
+        let diff = Diff { op: DiffOp::Vjp, from: from.clone(), to: self.t.clone() };
+        let (_, pair) = diff.signature();
+        let vjp = self.term(Kind::Diff(diff, vec![self.var(g), self.var(x)]));
+        self.term(Kind::Proj(pair, 0, Box::new(vjp)))
     }
 
     /// f(Σ_α x_α · t^α / α!)

@@ -57,6 +57,12 @@ impl Evaluator {
 
     /// ev and bev.
     fn evaluate(&mut self, prim: &Prim, operands: ops::Values<Value>) -> Result<Value> {
+        let result = self.evaluator(prim, operands);
+        self.collect_warnings();
+        result
+    }
+
+    fn evaluator(&mut self, prim: &Prim, operands: ops::Values<Value>) -> Result<Value> {
         if let (Prim::Sizes(pattern, _), Some(_)) = (prim, operands.first()) {
             let call = SizesCall { pattern: pattern.clone(), tree: SizesTree::Operand(0) };
             let operands: Vec<&Value> = operands.iter().collect();
@@ -75,7 +81,7 @@ impl Evaluator {
             program: &self.cx.program,
             trace: &mut *self.trace,
             progress: &mut *self.progress,
-            site: self.code.spans[self.site as usize],
+            site: self.at.place(self.code.spans[self.site as usize]),
         };
         ops::apply(&mut cx, prim, operands)
     }
@@ -85,10 +91,12 @@ impl Evaluator {
         if self.kinks == Kinks::Ignore {
             return Ok(());
         }
-        let site = self.code.spans[self.site as usize];
+        let site = self.at.place(self.code.spans[self.site as usize]);
         let a = mark(&operands[0]);
         let b = operands.get(1).map_or(Value::Zero, mark);
-        self.reals.check(op, &a, &b, site)
+        let result = self.reals.check(op, &a, &b, site);
+        self.collect_warnings();
+        result
     }
 
     /// An operation on operands with trace variables in them, other than one on Reals.
@@ -179,10 +187,7 @@ fn expand(w: &mut Writer<'_>, prim: &Prim, operands: &[V], value: Value) -> Resu
             w.map(a, ty, &mut |_, _| leaves.next().ok_or_else(|| internal("a leaf")))
         }
         (Prim::Index(ty), [a, V::Closed(Value::Int(i))]) => w.part(a, &array(ty), *i as usize),
-        (
-            Prim::Slice(ty),
-            [a, V::Closed(Value::Int(lo)), V::Closed(Value::Int(hi))],
-        ) => {
+        (Prim::Slice(ty), [a, V::Closed(Value::Int(lo)), V::Closed(Value::Int(hi))]) => {
             let range = *lo as usize..*hi as usize;
             let all: Result<Vec<V>> = range.map(|i| w.part(a, &array(ty), i)).collect();
             elements(w, ty, all?, value)

@@ -17,12 +17,7 @@ fn number(c: &C) -> Result<f64, ErrorKind> {
 }
 
 /// ∂ᵢop at these operands, where the operation has the result y; nothing if it is zero.
-pub(super) fn partial(
-    op: RealOp,
-    i: usize,
-    operands: &[C],
-    y: &C,
-) -> Result<Option<C>, ErrorKind> {
+pub(super) fn partial(op: RealOp, i: usize, operands: &[C], y: &C) -> Result<Option<C>, ErrorKind> {
     match row(op).derivative {
         Derivative::Partials(partials) => term(&partials[i], op, operands, y),
         Derivative::Select => {

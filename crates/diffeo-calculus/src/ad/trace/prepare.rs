@@ -8,7 +8,7 @@
 use super::derived;
 use super::record::Shared;
 use crate::deep::deep;
-use crate::prim::{Diff, DiffOp, Prim};
+use crate::prim::{Diff, Prim};
 use crate::term::{Binder, Control, Kind, Lit, Term};
 use crate::ty::{DataId, Ty};
 use crate::value::Value;
@@ -36,9 +36,25 @@ pub(super) enum Node {
     Case(Id, Ty, Vec<(u32, Vec<Bind>, Id)>, Option<Id>),
     If(Id, Id, Id),
     Array(Ty, Vec<Id>),
-    Build { count: Id, index: u32, body: Id, ty: Ty },
-    Count { init: Id, count: Id, state: Bind, index: u32, body: Id },
-    While { init: Id, state: Bind, condition: Id, body: Id },
+    Build {
+        count: Id,
+        index: u32,
+        body: Id,
+        ty: Ty,
+    },
+    Count {
+        init: Id,
+        count: Id,
+        state: Bind,
+        index: u32,
+        body: Id,
+    },
+    While {
+        init: Id,
+        state: Bind,
+        condition: Id,
+        body: Id,
+    },
     Prim(Prim, Vec<Id>),
     /// A derivative term. The definition by `rd` of one that has such a definition, over its operands, which
     /// are bound from this place on.
@@ -114,7 +130,8 @@ impl Code {
             })
             .collect();
         let all = 0..reach.len() as u32;
-        let both = |i: u32, j: u32| reach[i as usize].contains(&j) && reach[j as usize].contains(&i);
+        let both =
+            |i: u32, j: u32| reach[i as usize].contains(&j) && reach[j as usize].contains(&i);
         all.clone().map(|i| all.clone().find(|j| both(i, *j))).collect()
     }
 }
@@ -222,7 +239,8 @@ impl Preparer<'_> {
         let definition = self.code.definitions.len() as u32;
         let recursive = itself.is_some();
         let top = false;
-        let function = Function { name, captures, top, recursive, param, body, library, definition };
+        let function =
+            Function { name, captures, top, recursive, param, body, library, definition };
         self.code.functions.push(function);
         (self.code.functions.len() - 1) as u32
     }
@@ -327,11 +345,7 @@ impl Preparer<'_> {
             Kind::Diff(diff, args) => {
                 let args_ids = self.terms(args);
                 let first = self.scope().depth;
-                let types = match diff.op {
-                    // The body of `jet` is over the function and what the redex makes of the point.
-                    DiffOp::Jet { .. } => derived::jet_operands(diff),
-                    _ => diff.signature().0,
-                };
+                let types = derived::operands(diff);
                 let mut next = self.next;
                 let operands: Vec<Binder> =
                     types.into_iter().map(|ty| derived::binder(&mut next, "operand", ty)).collect();

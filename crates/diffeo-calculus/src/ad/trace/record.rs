@@ -6,8 +6,8 @@
 //! a `let` (ours), so terms are as deep as types.
 
 use super::syntax::{
-    internal, part_of, part_term, part_ty, parts, structure_term, Binding, Influence, Variable, C, V,
-    X,
+    internal, part_of, part_term, part_ty, parts, structure_term, Binding, Influence, Variable, C,
+    V, X,
 };
 use crate::array::Array;
 use crate::deep::deep;
@@ -169,7 +169,8 @@ impl Writer<'_> {
 
     /// A structure like this value, of this type, from its parts.
     pub fn structure(&mut self, ty: &Ty, like: &Value, parts: Vec<V>) -> Result<V, ErrorKind> {
-        if !parts.iter().all(V::is_closed) && !matches!(like, Value::Tuple(_)) && self.cx.traced(ty) {
+        if !parts.iter().all(V::is_closed) && !matches!(like, Value::Tuple(_)) && self.cx.traced(ty)
+        {
             let mut terms = Vec::with_capacity(parts.len());
             for (i, v) in parts.iter().enumerate() {
                 terms.push(v.term(&part_ty(&self.cx.program, ty, like, i)?)?);
@@ -182,9 +183,9 @@ impl Writer<'_> {
                 |open| V::Data(data.tag, open),
                 |closed| Ok(Value::data(data.tag, closed)),
             ),
-            Value::Array(_) => {
-                V::structure(parts, V::Array, |closed| Ok(Value::array(Array::from_values(closed)?)))
-            }
+            Value::Array(_) => V::structure(parts, V::Array, |closed| {
+                Ok(Value::array(Array::from_values(closed)?))
+            }),
             Value::Unit
             | Value::Real(_)
             | Value::Int(_)

@@ -10,12 +10,13 @@ use super::linear::{self, Taken};
 use super::prepare::{Bind, Code, Id, Node, Place};
 use super::record::Writer;
 use super::reverse::Reverse;
-use super::syntax::{closure, internal, Influence, C, V};
+use super::syntax::{closure, internal, C, V};
 use super::{Activation, Evaluator, Failure, Open, Origin};
 use crate::eval::derivative::{from_derivatives, jet_coefficients, to_derivatives, JetShape};
 use crate::eval::error::ErrorKind;
 use crate::leaves::each_leaf_pair;
 use crate::prim::{Diff, DiffOp, Prim, RealOp};
+use crate::ty::Ty;
 use crate::typing::jet_type;
 use crate::value::{Function, Value};
 use diffeo_base::Name;
@@ -237,15 +238,27 @@ impl Evaluator {
         if !traced {
             return self.call(code, f, v.clone());
         }
+        self.open_trace(code, f, &diff.from, v)
+    }
+
+    /// φ | ρ[V′/x] ⊢ f(x), in a trace of its own.
+    fn open_trace(&mut self, code: &Code, f: &V, ty: &Ty, v: &V) -> Result<Next, Failure> {
         let level = self.open.len();
         if level >= DEEPEST {
             let function = Name::new("derivatives");
             return Err(ErrorKind::TooDeep { depth: level, function }.into());
         }
-        let influence = Influence::All(1 << level);
-        let x = self.cx.variable(&parameter(code, f), &diff.from, v.close(), influence);
+        let influence = v.influence().with(level as u32);
+        let x = self.cx.variable(&parameter(code, f), ty, v.close(), influence);
         self.open.push(Open { x: x.clone(), bindings: Vec::new() });
         self.call(code, f, V::Var(x))
+    }
+
+    /// Ends the innermost trace, of which y is the value.
+    fn close_trace(&mut self, y: &V, ty: &Ty) -> Result<Taken, Failure> {
+        let Open { x, bindings } = self.open.pop().ok_or_else(|| internal("a trace"))?;
+        let level = self.open.len() as u32;
+        Ok(Taken { x, level, bindings, result: y.term(ty)?, ty: ty.clone() })
     }
 
     /// W.R_V(x:T. C), when C, which gives y, was taken.
@@ -265,9 +278,7 @@ impl Evaluator {
         if !open {
             return Ok(v.clone());
         }
-        let Open { x, bindings } = self.open.pop().ok_or_else(|| internal("a trace"))?;
-        let level = self.open.len() as u32;
-        let taken = Taken { x, level, bindings, result: y.term(&diff.to)?, ty: diff.to.clone() };
+        let taken = self.close_trace(y, &diff.to)?;
         let ordinary = self.open.is_empty();
         let mut evaluated = Vec::new();
         let out = self.open.last_mut().map_or(&mut evaluated, |open| &mut open.bindings);
@@ -285,9 +296,11 @@ impl Evaluator {
         Ok(Next::Value(V::Closed(x.close())))
     }
 
-    /// `vjp`, `jvp` and `jet`, by their definitions over `rd` (ours).
+    /// `vjp`, `jvp` and `jet`, by their definitions over `rd` (ours). The value f(x) of the first two is that
+    /// of the trace of f at x, so that a rule of [`Evaluator::with_derivative`] gives it where there is one.
     pub(super) fn defined(
         &mut self,
+        code: &Code,
         id: Id,
         diff: &Diff,
         operands: Vec<V>,
@@ -295,9 +308,17 @@ impl Evaluator {
         body: Id,
     ) -> Result<Next, Failure> {
         let operands = match (diff.op, operands.as_slice()) {
-            (DiffOp::Jvp, [_, x, v]) => {
-                each_leaf_pair("the tangent", &x.close(), &v.close(), &mut |_, _| Ok(()))?;
-                operands
+            (DiffOp::Vjp | DiffOp::Jvp, [f, x, tangent @ ..]) => {
+                for v in tangent {
+                    each_leaf_pair("the tangent", &x.close(), &v.close(), &mut |_, _| Ok(()))?;
+                }
+                let traced = self.cx.traced(&diff.from);
+                let (f, x) = (f.clone(), x.clone());
+                self.stack.push(E::Value(id, Box::new((operands, traced))));
+                return match traced {
+                    true => self.open_trace(code, &f, &diff.from, &x),
+                    false => self.call(code, &f, x),
+                };
             }
             (DiffOp::Jet { k, r }, [f, coefficients]) => {
                 let shape = JetShape::new(k, r);
@@ -310,10 +331,42 @@ impl Evaluator {
             }
             _ => operands,
         };
+        Ok(self.begin(first, operands, body))
+    }
+
+    /// A definition, with its operands from this place on.
+    fn begin(&mut self, first: u32, operands: Vec<V>, body: Id) -> Next {
         for (place, v) in (first..).zip(operands) {
             self.set(place, v);
         }
-        Ok(Next::Term(body))
+        Next::Term(body)
+    }
+
+    /// The definition of `vjp` or `jvp`, when y = f(x) was traced: let x:T = V in C, and then the rest.
+    pub(super) fn value_taken(
+        &mut self,
+        code: &Code,
+        id: Id,
+        y: V,
+        mut operands: Vec<V>,
+        open: bool,
+    ) -> Result<Next, Failure> {
+        let Node::Diff(diff, _, Some((first, body))) = &code.nodes[id as usize] else {
+            return Err(internal("a derivative").into());
+        };
+        let y = if open {
+            let taken = self.close_trace(&y, &diff.to)?;
+            if self.open.is_empty() {
+                V::Closed(y.close())
+            } else {
+                linear::splice(&mut self.writer(), &taken, &operands[1])?;
+                y
+            }
+        } else {
+            y
+        };
+        operands.push(y);
+        Ok(self.begin(*first, operands, *body))
     }
 
     /// The value of J(T) from f(x) and the rows of derivatives.
@@ -327,7 +380,7 @@ impl Evaluator {
         let count = jet_coefficients(u64::from(k), u64::from(r)) as usize;
         let all = &mut |leaf: &Value| Ok(vec![leaf.clone(); count]);
         let like = V::Closed(to_derivatives(&y.close(), count, all)?);
-        let leaves = self.prim(&Prim::Flatten(crate::ty::Ty::Real), vec![rows])?;
+        let leaves = self.prim(&Prim::Flatten(Ty::Real), vec![rows])?;
         Ok(self.prim(&Prim::Unravel(jet_type(&diff.to)), vec![like, leaves])?)
     }
 
@@ -371,7 +424,7 @@ impl Evaluator {
         let Node::Diff(diff, ..) = &code.nodes[id as usize] else {
             return Err(internal("a derivative").into());
         };
-        let ty = crate::ty::Ty::tuple(vec![diff.to.clone(), diff.to.clone()]);
+        let ty = Ty::tuple(vec![diff.to.clone(), diff.to.clone()]);
         let mut writer = self.writer();
         let (t, dt) = (writer.part(pair, &ty, 0)?, writer.part(pair, &ty, 1)?);
         let rule = "the rule of `with_derivative`";

@@ -89,9 +89,7 @@ impl Reverse<'_> {
             C::Con(data, args, _, fields) => {
                 self.parts(&Ty::Data(*data, args.clone()), w, c, fields)
             }
-            C::Array(element, elements) => {
-                self.parts(&Ty::array(element.clone()), w, c, elements)
-            }
+            C::Array(element, elements) => self.parts(&Ty::array(element.clone()), w, c, elements),
 
             // W.R_V(x:T. fst_{U,S}(D)) = let x:T = V in let y:U×S = D in ⟨W, 0_S⟩.R_V(x:T. D)
             // W.R_V(x:T. snd_{U,S}(D)) = let x:T = V in let y:U×S = D in ⟨0_U, W⟩.R_V(x:T. D)

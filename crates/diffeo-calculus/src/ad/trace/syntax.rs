@@ -138,6 +138,16 @@ impl Influence {
         Influence::Parts(Rc::new(Spread { mask, parts }))
     }
 
+    /// Also on the differentiation variable of the trace with this number.
+    pub fn with(&self, level: u32) -> Influence {
+        match self {
+            Influence::All(mask) => Influence::All(mask | 1 << level),
+            Influence::Parts(spread) => {
+                deep(|| Influence::of(spread.parts.iter().map(|p| p.with(level)).collect()))
+            }
+        }
+    }
+
     /// Without the trace of this number.
     pub fn without(&self, level: u32) -> Influence {
         match self {
@@ -310,7 +320,9 @@ impl C {
             C::Tuple(_, parts) | C::Con(_, _, _, parts) | C::Array(_, parts) => {
                 Influence::of(parts.iter().map(C::influence).collect())
             }
-            C::Proj(_, i, c) | C::Field(_, _, _, i, c) | C::Element(_, i, c) => c.influence().part(*i),
+            C::Proj(_, i, c) | C::Field(_, _, _, i, c) | C::Element(_, i, c) => {
+                c.influence().part(*i)
+            }
         }
     }
 }
@@ -333,7 +345,12 @@ pub(super) fn parts(value: &Value) -> usize {
 }
 
 /// The type of a part of a value of this type.
-pub(super) fn part_ty(program: &Program, ty: &Ty, value: &Value, i: usize) -> Result<Ty, ErrorKind> {
+pub(super) fn part_ty(
+    program: &Program,
+    ty: &Ty,
+    value: &Value,
+    i: usize,
+) -> Result<Ty, ErrorKind> {
     let none = || internal("a part of what has none");
     match (ty, value) {
         (Ty::Array(element), _) => Ok((**element).clone()),

@@ -361,7 +361,7 @@ impl Function<'_, '_> {
     fn note_source(&mut self, code: u32, parameter: &Binder, body: &Term, itself: Option<u32>) {
         let free = &self.unit.analysis.free[&parameter.var.id];
         let mut captured = Vec::new();
-        for var in free_variables(parameter, body) {
+        for var in free_variables(Some(parameter), body) {
             let variable = Term::new(Kind::Var(var.clone()), body.span);
             let node = self.resolve(&variable).filter(|_| itself != Some(var.id));
             let place = node.and_then(|node| free.iter().position(|n| *n == node));

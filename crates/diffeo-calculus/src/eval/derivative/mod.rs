@@ -24,8 +24,8 @@ pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
-pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub(crate) use jet::Shape as JetShape;
+pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub use operators::derivative;
 pub(crate) use shapes::{from_derivatives, to_derivatives};
 

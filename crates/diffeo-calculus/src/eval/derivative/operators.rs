@@ -14,7 +14,7 @@ use super::tape::{Block, Operation};
 use super::{shapes, Caller, Pullback};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::reals::{primal, Reals};
-use crate::leaves::{any_active, each_leaf, each_leaf_pair, map_leaves, zip_leaves};
+use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
 use crate::prim::DiffOp;
 use crate::value::{Function, Value};
 use diffeo_base::Span;
@@ -42,7 +42,7 @@ pub fn derivative(
         }
         (DiffOp::Jvp, [f, x, tangent]) => jvp(cx, f, x, tangent, site),
         (DiffOp::Jet { k, r }, [f, x]) => taylor(cx, (*k, *r), f, x, site),
-        (DiffOp::StopGradient, [x]) => Ok(stop_gradient(cx, x)),
+        (DiffOp::StopGradient, [x]) => stop_gradient(cx, x, site),
         (DiffOp::Checkpoint, [f, x]) => checkpoint(cx, f, x, site),
         (DiffOp::WithDerivative, [f, rule, x]) => with_derivative(cx, f, rule, x, site),
         (
@@ -277,17 +277,18 @@ fn taylor(
     Ok(derivatives)
 }
 
-/// The identity with derivative zero.
-fn stop_gradient(cx: &mut dyn Caller, x: &Value) -> Value {
-    let reals = cx.reals();
-    if reals.depth() == 0 || !any_active(x) {
-        return x.clone();
+/// The identity with derivative zero, also of what a function captured.
+fn stop_gradient(cx: &mut dyn Caller, x: &Value, site: Span) -> Result<Value, RuntimeError> {
+    if cx.reals().depth() == 0 {
+        return Ok(x.clone());
     }
-    let stripped: Result<Value, std::convert::Infallible> = map_leaves(x, &mut |leaf| {
-        reals.operations += 1;
+    let mut stripped = 0;
+    let value = map_active(x, &mut |leaf| {
+        stripped += 1;
         Ok(Value::Real(primal(leaf)))
     });
-    stripped.unwrap_or_else(|never| match never {})
+    cx.reals().operations += stripped;
+    at(cx, value, site)
 }
 
 /// The call, of which a tape keeps only what it takes to run it again.

@@ -11,6 +11,7 @@ use crate::ad::workspace::Source;
 use crate::ad::{engine, System};
 use crate::eval::compile::FunctionSource;
 use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::leaves::each_leaf;
 use crate::prim::{Lift, Lifting};
 use crate::value::{Function, Value};
 use diffeo_base::Span;
@@ -24,7 +25,7 @@ impl Machine {
         site: Span,
     ) -> Result<Value, RuntimeError> {
         if lift.what == Lifting::Captures {
-            return Ok(Value::Bool(!captured(f).is_empty()));
+            return Ok(Value::Bool(has_numbers(captured(f))));
         }
         match self.lifted(lift, f)? {
             Some(value) => Ok(value),
@@ -104,6 +105,29 @@ impl Machine {
             }
         }
     }
+}
+
+/// Whether there are numbers in these values, or in what functions in them captured.
+fn has_numbers(values: &[Value]) -> bool {
+    let mut pending: Vec<&Value> = values.iter().collect();
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Real(_) | Value::Dual { .. } | Value::Active(_) | Value::Zero => return true,
+            Value::Tuple(_) | Value::Data(_) => pending.extend(value.fields()),
+            Value::Function(_) => pending.extend(captured(value)),
+            // Those of functions count as if they captured numbers.
+            Value::Array(array) => {
+                let functions =
+                    (0..array.len().min(1)).any(|i| matches!(array.get(i), Value::Function(_)));
+                let found = each_leaf(value, &mut |_| Err(()));
+                if functions || found.is_err() {
+                    return true;
+                }
+            }
+            Value::Unit | Value::Int(_) | Value::Bool(_) | Value::String(_) => {}
+        }
+    }
+    false
 }
 
 /// A tuple of values, as Core makes it.

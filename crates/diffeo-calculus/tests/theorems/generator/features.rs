@@ -41,6 +41,8 @@ pub struct Features {
     /// Programs that may stop: indices out of range, `fail`, sizes that differ, negative counts, Int division
     /// by zero; or that may be without end, and are left out if they are.
     pub partial: bool,
+    /// Programs of a few operations only.
+    pub short: bool,
 }
 
 impl Features {
@@ -64,6 +66,7 @@ impl Features {
         effects: false,
         globals: false,
         partial: false,
+        short: false,
     };
 
     /// The language of Abadi & Plotkin: Reals, `()`, products, operations, `let`, `letrec` of first-order
@@ -111,6 +114,7 @@ impl Features {
             effects: true,
             globals: true,
             partial: false,
+            short: false,
         }
     }
 
