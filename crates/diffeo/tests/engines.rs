@@ -7,7 +7,7 @@ use diffeo::differentiate::numbers;
 use diffeo::{Engine, Entry, Kinks, Options, Session};
 use diffeo_calculus::leaves::map_leaves;
 use diffeo_calculus::value::Value;
-use support::{corpus, judge, run_on, Case};
+use support::{bounded, corpus, judge, run_on, Case};
 
 /// What a system does not do, or not at a bearable cost as it is printed, with the reason.
 const REFUSED: &[(Engine, &str, &str)] = &[];
@@ -76,7 +76,7 @@ fn evaluate(
     arg: Option<Value>,
     engine: Engine,
 ) -> Result<Value, String> {
-    let limits = diffeo::Limits::after(std::time::Duration::from_secs(10));
+    let limits = bounded();
     let run = session.run_on(entry, arg, Options { limits, ..Options::default() }, engine);
     run.result.map_err(|d| format!("{engine:?}: {}: {}", d.code, d.message))
 }

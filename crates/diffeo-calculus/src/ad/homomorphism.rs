@@ -549,6 +549,10 @@ impl Translator<'_> {
             Prim::Inner(a) => self.polytypic(p, &[a.clone(), a.clone()], args, e),
             Prim::Unravel(a) => self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e),
             Prim::Sum(a) => self.polytypic(p, &[Ty::array(a.clone())], args, e),
+            Prim::Lift(l) if matches!(l.what, Lifting::SameShape(_)) => {
+                let args = args.into_iter().map(|x| self.primal(&l.from, x)).collect();
+                at(prim(p.clone(), args))
+            }
             // The code goes through one system more.
             Prim::Lift(l) => {
                 let mut systems = l.systems.clone();
