@@ -588,8 +588,10 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    // The translated array knows the sizes of the rows that it does not have.
-                    let zero = if is_vector(&element) {
+                    // The translated array knows the sizes of the rows that it does not have, but not those of what
+                    // a number is paired with.
+                    let number = t.ty(&Ty::Real);
+                    let zero = if is_vector(&element) && has_one_shape(&number) {
                         prim(Prim::Sum(element), xs)
                     } else {
                         t.lift(&result, plain)
