@@ -273,8 +273,7 @@ macro_rules! prims {
         }
 
         /// The operations of these two kinds, at one type.
-        #[cfg(test)]
-        fn listed_prims(ty: &Ty) -> Vec<Prim> {
+        pub(crate) fn listed_prims(ty: &Ty) -> Vec<Prim> {
             vec![$(Prim::$plain,)* $(Prim::$typed(ty.clone()),)*]
         }
     };

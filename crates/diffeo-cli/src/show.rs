@@ -165,7 +165,7 @@ fn entry(
 
 /// A Delta as Figure 12 of Krawiec et al. shows it, and the derivatives.
 fn as_text(shown: &Shown) -> String {
-    let mut out = format!("{shown}\n");
+    let mut out: String = shown.to_string().lines().map(filled).collect();
     let width = shown.inputs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (result, gradient) in shown.results.iter().zip(&shown.derivatives) {
         out.push_str(&match &*result.name {
@@ -177,6 +177,24 @@ fn as_text(shown: &Shown) -> String {
         }
     }
     out
+}
+
+/// A line as lines of at most 100 columns, as far as its words are.
+fn filled(line: &str) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for (i, word) in line.split(' ').enumerate() {
+        let width = word.chars().count();
+        if i > 0 && column + 1 + width > 100 {
+            out.push_str("\n  ");
+            column = 2;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+    }
+    out + "\n"
 }
 
 /// The same for tools.

@@ -86,7 +86,8 @@ impl Session {
         let refused = |what: &str, why: &str, span: Span| {
             let message = format!("`{name}` has no translation to show: {what}");
             let help = format!("`diffeo run … --engine {}` evaluates it all the same", by.engine());
-            let span = if span == Span::NONE { entry.span } else { span };
+            let library = entry.program.library.contains(&span.file);
+            let span = if span == Span::NONE || library { entry.span } else { span };
             Err(Diagnostic::error("not-translated", span, message).note(why).help(help))
         };
         if let Some(refusal) = w.refusals().first() {

@@ -109,12 +109,26 @@ impl Operator<'_> {
     }
 
     /// Stops the program if a tangent has another shape than its point.
-    fn checked(&mut self, a: &Ty, point: &Term, tangent: &Term) -> Vec<(Binder, Term)> {
+    fn checked(
+        &mut self,
+        name: &'static str,
+        a: &Ty,
+        point: &Term,
+        tangent: &Term,
+    ) -> Vec<(Binder, Term)> {
         if has_one_shape(a) {
             return Vec::new();
         }
-        let value = prim(Prim::Inner(a.clone()), vec![point.clone(), tangent.clone()]);
-        vec![(self.w.binder("checked", Ty::Real), value)]
+        vec![homomorphism::same_shape(self.w, name, a, point.clone(), tangent.clone())]
+    }
+
+    /// The value of f at x where it is differentiated: a rule of its own may give another one than f.
+    fn value(&mut self, f: &Term, x: &Term) -> Term {
+        let (s, t) = (self.s, self.t);
+        let both = Ty::tuple(vec![t.clone(), t.clone()]);
+        let zero = prim(Prim::ZeroOf(s.clone()), vec![x.clone()]);
+        let pair = self.diff(DiffOp::Jvp, s, t, vec![f.clone(), x.clone(), zero]);
+        proj(&both, 0, pair)
     }
 
     /// `jvp(f, x, dx)`
@@ -123,7 +137,7 @@ impl Operator<'_> {
         match self.engine {
             // F, with the primal (Krawiec et al., Figure 15).
             Engine::Dual | Engine::Taylor => {
-                let mut bindings = self.checked(self.s, x, dx);
+                let mut bindings = self.checked("the tangent", self.s, x, dx);
                 let system = self.first();
                 let translated = self.lift(&system, f);
                 let arg = dual::zip(self.w, &system, self.s, x.clone(), dx.clone());
@@ -137,9 +151,13 @@ impl Operator<'_> {
             }
             // fd(f, x, dx) = rd(λw. rd(f, x, w), 0_T, dx)
             Engine::Delta(_) => {
-                let mut bindings = self.checked(self.s, x, dx);
+                let mut bindings = self.checked("the tangent", self.s, x, dx);
                 let y = self.w.binder("y", self.t.clone());
-                bindings.push((y.clone(), app(f.clone(), x.clone())));
+                let pulled = Ty::fun(self.t.clone(), self.s.clone());
+                let both = Ty::tuple(vec![self.t.clone(), pulled]);
+                let (s, t) = (self.s, self.t);
+                let pair = self.diff(DiffOp::Vjp, s, t, vec![f.clone(), x.clone()]);
+                bindings.push((y.clone(), proj(&both, 0, pair)));
                 let cotangent = self.w.binder("w", self.t.clone());
                 let inner = self.diff(
                     DiffOp::Rd,
@@ -170,8 +188,8 @@ impl Operator<'_> {
             }
             Engine::Dual | Engine::Taylor => {
                 let y = self.w.binder("y", self.t.clone());
-                let mut bindings = vec![(y.clone(), app(f.clone(), x.clone()))];
-                bindings.extend(self.checked(self.t, &var(&y), cotangent));
+                let mut bindings = vec![(y.clone(), self.value(f, x))];
+                bindings.extend(self.checked("the cotangent", self.t, &var(&y), cotangent));
                 let gradient = self.one_hot(f, x, cotangent);
                 bind_all(bindings, gradient)
             }
@@ -213,12 +231,13 @@ impl Operator<'_> {
             Engine::Dual | Engine::Taylor => {
                 let y = self.w.binder("y", self.t.clone());
                 let cotangent = self.w.binder("w", self.t.clone());
-                let checked = self.checked(self.t, &var(&y), &var(&cotangent));
+                let checked =
+                    self.checked("the cotangent", self.t, &var(&y), &var(&cotangent));
                 let gradient = self.one_hot(f, x, &var(&cotangent));
                 let pullback = lam(cotangent, bind_all(checked, gradient));
                 let pulled = Ty::fun(self.t.clone(), self.s.clone());
                 let pair = tuple(vec![self.t.clone(), pulled], vec![var(&y), pullback]);
-                bind(y, app(f.clone(), x.clone()), pair)
+                bind(y, self.value(f, x), pair)
             }
         }
     }

@@ -242,6 +242,23 @@ pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term
     prim(Prim::Lift(Rc::new(lift)), vec![f])
 }
 
+/// `()`; stops the program if two structures have different shapes.
+pub(crate) fn same_shape(
+    w: &mut Workspace,
+    name: &'static str,
+    a: &Ty,
+    x: Term,
+    y: Term,
+) -> (Binder, Term) {
+    if w.dynamic {
+        let what = Lifting::SameShape(name);
+        let lift = Lift { what, systems: Vec::new(), from: a.clone(), to: Ty::Unit };
+        return (w.binder("checked", Ty::Unit), prim(Prim::Lift(Rc::new(lift)), vec![x, y]));
+    }
+    let value = prim(Prim::Inner(a.clone()), vec![x, y]);
+    (w.binder("checked", Ty::Real), value)
+}
+
 /// Whether there are numbers in the environment of a function value, translated or not.
 ///
 /// `kept` is mentioned so that what captures the one captures the other: the code may go through systems that want

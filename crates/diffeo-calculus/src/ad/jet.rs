@@ -88,7 +88,11 @@ fn expanded(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term], inline:
     }
     let number = Ty::tuple(vec![Ty::Real; indices.len()]);
     let params = vec![number; xs.len()];
-    let key = prim_name(&Prim::Real(op)).0;
+    let name = prim_name(&Prim::Real(op)).0;
+    let key = match op {
+        RealOp::Polygamma(order) => format!("{name}[{order}]"),
+        _ => name,
+    };
     definition(w, (system, &key, inline), params, xs, &|w, xs| composition(w, system, op, xs))
 }
 

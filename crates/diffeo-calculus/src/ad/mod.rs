@@ -10,6 +10,7 @@
 //! | `workspace.rs`, `build.rs`, `splice.rs` | a program that grows by translations; how terms are written |
 
 pub mod build;
+pub mod coverage;
 pub mod delta;
 mod derived;
 pub mod dual;

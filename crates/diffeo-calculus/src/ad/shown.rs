@@ -23,14 +23,19 @@ pub fn readable(w: &mut Workspace, entry: GlobalId) -> Program {
     let mut program = reach::needed(w, entry);
     simplify::simplify(&mut program);
     names::name(&mut program);
+    simplify::simplify(&mut program);
+    names::tell_apart(&mut program.part.globals);
     program.part.into_program()
 }
 
-/// The program without the variant types that its last definition does not need.
+/// The program without the variant types that its last definition does not need, and with different names for
+/// the variables of a definition.
 pub fn pruned(program: &Program) -> Program {
     let part = reach::Part { datas: program.datas.clone(), globals: program.globals.clone() };
     let last = GlobalId(part.globals.len() as u32 - 1);
-    reach::prune(&part, last).0.into_program()
+    let mut part = reach::prune(&part, last).0;
+    names::tell_apart(&mut part.globals);
+    part.into_program()
 }
 
 /// A place at which the code of a function value is not known before the program runs, so that the program has

@@ -247,6 +247,8 @@ pub enum Lifting {
     Lower,
     /// Whether there are numbers in its environment: a Bool.
     Captures,
+    /// Nothing; of two values of a type, stops the program if their shapes differ, under this name: `()`.
+    SameShape(&'static str),
 }
 
 /// How [`Prim::Lift`] translates a function value.

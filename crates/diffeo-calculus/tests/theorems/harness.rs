@@ -18,6 +18,7 @@ use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, Runtim
 use diffeo_calculus::leaves::{each_leaf, is_real, map_leaves};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
+use diffeo_calculus::Program;
 use proptest::collection::vec;
 use proptest::num::u16;
 use proptest::strategy::Strategy;
@@ -25,6 +26,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::rc::Rc;
 
 /// The most choices of a program.
 const MOST_CHOICES: usize = 700;
@@ -223,6 +225,11 @@ pub fn options(kinks: Kinks, operations: u64) -> Options {
 /// A machine for a case that stops after about so many operations; see [`limits`].
 pub fn machine(case: &Case, kinks: Kinks, operations: u64) -> Machine {
     Machine::new(case.program.clone(), options(kinks, operations))
+}
+
+/// The same for any program.
+pub fn machine_for(program: Rc<Program>, kinks: Kinks, operations: u64) -> Machine {
+    Machine::new(program, options(kinks, operations))
 }
 
 /// The stable name of an error.

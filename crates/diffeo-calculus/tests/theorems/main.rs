@@ -24,11 +24,17 @@
 
 mod abadi_plotkin;
 mod agreement;
+mod beta_eta;
+mod costs;
 mod generator;
 mod harness;
+mod huot_staton_vakar;
+mod krawiec;
 mod modes;
 mod programs;
+mod rewrite;
 mod shrink;
 #[path = "../support/mod.rs"]
 mod support;
 mod systems;
+mod translations;

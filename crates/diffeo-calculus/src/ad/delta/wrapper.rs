@@ -182,6 +182,11 @@ fn dot(
     let inner = inner_product(w, t);
     let inner = w.translated(system, inner);
     let ty = homomorphism::ty(w, system, t);
+    if w.dynamic && !homomorphism::has_one_shape(t) {
+        let primal = homomorphism::primal(w, system, t, value.clone());
+        let primal = named(w, "y", t.clone(), primal, steps);
+        steps.push(homomorphism::same_shape(w, "the cotangent", t, primal, dt.clone()));
+    }
     let zeros = homomorphism::lift(w, system, t, None, dt);
     let dt0 = named(w, "dt", ty.clone(), zeros, steps);
     call(inner, vec![ty.clone(), ty], vec![value, dt0])

@@ -173,8 +173,8 @@ impl Graph {
     }
 
     fn scale(&mut self, x: f64, a: Id) -> Id {
-        if let Some(y) = self.literal(a) {
-            return self.number(x * y);
+        if let Some(a) = self.literal(a) {
+            return self.number(x * a);
         }
         if x == 0.0 {
             return self.number(0.0);

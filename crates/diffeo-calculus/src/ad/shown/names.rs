@@ -11,7 +11,7 @@ use super::simplify::component_name;
 use crate::ad::build::{bind_all, map_children, proj, var};
 use crate::ad::workspace::{each_binder, each_child, rename};
 use crate::deep::deep;
-use crate::term::{Binder, Kind, Term, Var};
+use crate::term::{Binder, Global, Kind, Term, Var};
 use diffeo_base::Name;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -20,12 +20,20 @@ use std::rc::Rc;
 pub(crate) fn name(program: &mut Needed) {
     for i in 0..program.part.globals.len() {
         let mut global = (*program.part.globals[i]).clone();
-        let mut cx = Components { next: program.next, paths: HashMap::new(), named: HashMap::new() };
+        let mut cx = Components { next: program.next, ..Components::default() };
         count(&global.body, &mut cx.paths);
         global.body = cx.term(&global.body);
         program.next = cx.next;
-        global.body = distinct(&global.body);
+        program.kept.extend(cx.kept);
         program.part.globals[i] = Rc::new(global);
+    }
+}
+
+/// Gives the variables of each definition different names.
+pub(crate) fn tell_apart(globals: &mut [Rc<Global>]) {
+    for global in globals {
+        let inner = Rc::make_mut(global);
+        inner.body = distinct(&inner.body);
     }
 }
 
@@ -55,8 +63,11 @@ fn count(e: &Term, paths: &mut Paths) {
     }
 }
 
+#[derive(Default)]
 struct Components {
     next: u32,
+    /// The variables that were made.
+    kept: Vec<u32>,
     paths: Paths,
     /// The variables that stand for components.
     named: HashMap<(u32, usize), Var>,
@@ -126,6 +137,12 @@ impl Components {
         }
     }
 
+    /// How often a component of this component is taken.
+    fn taken(&self, x: &Binder, at: &[usize]) -> usize {
+        let paths = self.paths.get(&x.var.id).into_iter().flatten();
+        paths.filter(|(path, _)| path.starts_with(at)).map(|(_, n)| n).sum()
+    }
+
     /// Binds the components of `y`, which is the component of `x` at this path.
     fn open(
         &mut self,
@@ -136,16 +153,16 @@ impl Components {
         opened: &mut Vec<(Binder, Term)>,
     ) {
         let Some(types) = y.ty.components() else { return };
+        let several = self.taken(x, at) > 1;
         for (i, ty) in types.into_iter().enumerate() {
             at.push(i);
-            let taken: usize = self.paths.get(&x.var.id).map_or(0, |paths| {
-                paths.iter().filter(|(path, _)| path.starts_with(at)).map(|(_, n)| n).sum()
-            });
+            let taken = self.taken(x, at);
             let bound = self.named.contains_key(&(y.var.id, i));
-            if !bound && (taken > 1 || (parameter && taken > 0)) {
+            if !bound && taken > 0 && (several || parameter) {
                 let name = component_name(&y.var.name, &y.ty, i);
                 let part = Binder { var: Var { name: Name::new(&name), id: self.next }, ty };
                 self.next += 1;
+                self.kept.push(part.var.id);
                 opened.push((part.clone(), proj(&y.ty, i, var(y))));
                 self.named.insert((y.var.id, i), part.var.clone());
                 self.open(x, at, &part, parameter, opened);

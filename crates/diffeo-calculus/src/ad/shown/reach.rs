@@ -18,6 +18,8 @@ pub(crate) struct Needed {
     pub auxiliary: HashSet<GlobalId>,
     /// The variables that the source has a name for.
     pub sources: HashSet<u32>,
+    /// Further variables that keep their `let`s.
+    pub kept: HashSet<u32>,
     /// A number that no variable has.
     pub next: u32,
 }
@@ -52,7 +54,7 @@ pub(crate) fn needed(w: &Workspace, entry: GlobalId) -> Needed {
         });
     }
     let next = next_variable(&part.globals);
-    Needed { part, auxiliary, sources, next }
+    Needed { part, auxiliary, sources, kept: HashSet::new(), next }
 }
 
 /// What `entry` needs, each definition behind those that it needs, and the numbers that they had.

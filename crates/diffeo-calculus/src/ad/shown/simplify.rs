@@ -12,10 +12,10 @@
 //! where it would be done again. Variables of the source keep their `let`s.
 
 use super::reach::{prune, reached, references, Needed};
-use crate::ad::build::{app, map_children, proj, term, var};
+use crate::ad::build::{app, int, map_children, proj, term, var};
 use crate::ad::workspace::{each_binder, each_child, rename};
 use crate::deep::deep;
-use crate::prim::{Comparison, Prim};
+use crate::prim::{IntOp, Prim};
 use crate::term::{Binder, Control, GlobalId, Kind, Lit, Term, Var};
 use crate::ty::Ty;
 use diffeo_base::Name;
@@ -126,6 +126,7 @@ struct Round {
     functions: HashSet<GlobalId>,
     uses: HashMap<u32, Uses>,
     sources: HashSet<u32>,
+    kept: HashSet<u32>,
     /// Copies of variables of the source.
     more_sources: Vec<u32>,
     next: u32,
@@ -153,6 +154,7 @@ impl Round {
             functions,
             uses: count.uses,
             sources: program.sources.clone(),
+            kept: program.kept.clone(),
             more_sources: Vec::new(),
             next: program.next,
             replaced: HashMap::new(),
@@ -210,6 +212,11 @@ impl Round {
             Kind::App(f, x) => {
                 let (f, x) = (self.term(f), self.term(x));
                 match f.kind {
+                    Kind::Var(_) | Kind::Global(_) if matches!(x.kind, Kind::Let(..)) => {
+                        self.changed = true;
+                        let Kind::Let(bindings, x) = x.kind else { return at(app(f, x)) };
+                        term(Kind::Let(bindings, Box::new(at(app(f, *x)))))
+                    }
                     Kind::Lam(p, body) => {
                         self.changed = true;
                         at(term(Kind::Let(vec![(p, x)], body)))
@@ -231,8 +238,17 @@ impl Round {
                 let of = self.term(of);
                 self.component(ty, *i, of, e)
             }
+            Kind::Prim(Prim::Int(IntOp::Add), _) => {
+                let e = map_children(e, &mut |child| self.term(child));
+                let Kind::Prim(_, operands) = &e.kind else { return e };
+                match operands.iter().map(integer).collect::<Option<Vec<i64>>>().as_deref() {
+                    Some([a, b]) if a.checked_add(*b).is_some() => at(int(a + b)),
+                    _ => e,
+                }
+            }
             Kind::Case(case) => {
-                if let Kind::Con(_, _, tag, fields) = &case.scrutinee.kind {
+                let known = self.term(&case.scrutinee);
+                if let Kind::Con(_, _, tag, fields) = &known.kind {
                     let arm = case.arms.iter().find(|arm| arm.tag == *tag);
                     let total = arm.is_some() || fields.iter().all(|f| self.is_total(f));
                     if total {
@@ -334,13 +350,14 @@ impl Round {
                 self.components.insert(x.var.id, variables);
                 return;
             }
-            Kind::Tuple(_, parts) if parts.iter().all(is_name) => {
+            Kind::Tuple(_, parts) if parts.iter().all(is_short) => {
                 self.components.insert(x.var.id, parts.clone());
             }
             _ => {}
         }
         let short = size(&value, MOVED) <= MOVED;
         let function = matches!(value.kind, Kind::Lam(..));
+        let named = named || self.kept.contains(&x.var.id);
         if uses.all == 1 && !uses.again && !named && short && !function && self.is_total(&value) {
             return self.replace(x, value);
         }
@@ -400,6 +417,14 @@ fn is_name(e: &Term) -> bool {
     matches!(e.kind, Kind::Var(_) | Kind::Lit(_))
 }
 
+/// Whether the term is a structure of names.
+fn is_short(e: &Term) -> bool {
+    match &e.kind {
+        Kind::Tuple(_, parts) | Kind::Con(_, _, _, parts) => parts.iter().all(is_short),
+        _ => is_name(e),
+    }
+}
+
 /// What a component of a variable is called: `x_1`, `x_2`, …, or by its field.
 pub(super) fn component_name(x: &str, ty: &Ty, i: usize) -> String {
     match ty {
@@ -408,15 +433,19 @@ pub(super) fn component_name(x: &str, ty: &Ty, i: usize) -> String {
     }
 }
 
+/// The number, if the term is one.
+fn integer(e: &Term) -> Option<i64> {
+    match e.kind {
+        Kind::Lit(Lit::Int(n)) => Some(n),
+        _ => None,
+    }
+}
+
 /// Whether an operation has a value for all operands, and does nothing else.
 fn never_stops(p: &Prim) -> bool {
     match p {
         Prim::Real(_) | Prim::PowInt | Prim::Not | Prim::ToReal | Prim::IsNan => true,
-        Prim::Compare(comparison, ty) => {
-            let number = matches!(ty, Ty::Real | Ty::Int | Ty::Bool | Ty::String);
-            let _: &Comparison = comparison;
-            number
-        }
+        Prim::Compare(_, ty) => matches!(ty, Ty::Real | Ty::Int | Ty::Bool | Ty::String),
         Prim::Length(_) | Prim::AppendStrings => true,
         Prim::Int(_)
         | Prim::Round(_)

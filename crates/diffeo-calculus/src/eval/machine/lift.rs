@@ -43,7 +43,7 @@ impl Machine {
         let made = match lift.what {
             Lifting::Lift => workspace.lifting(system, outer, source, values),
             Lifting::Lower => workspace.lowering(system, outer, source, values),
-            Lifting::Captures => None,
+            Lifting::Captures | Lifting::SameShape(_) => None,
         };
         let Some((made, values)) = made else {
             return Ok(None);

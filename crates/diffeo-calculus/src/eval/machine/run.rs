@@ -14,7 +14,8 @@ use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
-use crate::prim::{int, real, DiffOp, IntOp, Prim, RealOp};
+use crate::leaves::each_leaf_pair;
+use crate::prim::{int, real, DiffOp, IntOp, Lifting, Prim, RealOp};
 use crate::value::{Data, Fields, Function, Value};
 use std::rc::Rc;
 
@@ -285,6 +286,11 @@ impl Machine {
                     let mut args: ops::Values<Value> = args!(args);
                     if let Prim::Lift(lift) = &code.prims[prim as usize] {
                         let site = Machine::place(&code, pc, origin);
+                        if let Lifting::SameShape(name) = lift.what {
+                            check!(each_leaf_pair(name, &args[0], &args[1], &mut |_, _| Ok(())));
+                            set!(to, Value::Unit);
+                            continue;
+                        }
                         let function = args.pop().unwrap_or(Value::Unit);
                         let value = outside!(to, self.lift(lift, &function, site));
                         set!(to, value);

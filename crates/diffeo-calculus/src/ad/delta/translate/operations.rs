@@ -255,15 +255,24 @@ impl Translator<'_> {
         if_(captures, term(Kind::Lit(Lit::Bool(true))), varies)
     }
 
-    /// `with_derivative` where nothing varies: the value of the function as it was before translation.
+    /// `with_derivative` where nothing varies: as it was before translation.
     fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value]) -> Value {
         let f = Ty::fun(s.clone(), t.clone());
         let f = homomorphism::lower_function(self.w, self.system, &f, args[0].term.clone());
+        let rule = Ty::fun(
+            Ty::tuple(vec![s.clone(), s.clone()]),
+            Ty::tuple(vec![t.clone(), t.clone()]),
+        );
+        let rule =
+            homomorphism::lower_function(self.w, self.system, &rule, args[1].term.clone());
         let x = homomorphism::primal(self.w, self.system, s, args[2].term.clone());
+        // The rule stays for the systems that the term goes through later.
+        let diff = Diff { op: DiffOp::WithDerivative, from: s.clone(), to: t.clone() };
+        let value = term(Kind::Diff(diff, vec![f, rule, x]));
         let y = self.w.binder("y", t.clone());
         let lifted = homomorphism::lift(self.w, self.system, t, None, var(&y));
         let ty = self.ty(t);
-        Value { term: bind(y, app(f, x), lifted), ty }
+        Value { term: bind(y, value, lifted), ty }
     }
 
     /// `with_derivative` by its rule; see [`homomorphism`].

@@ -1,0 +1,203 @@
+//! What `diffeo show` prints: it parses back to the same program, lints, and has the values of the translation
+//! that it is a short form of.
+
+use diffeo::show::Translation;
+use diffeo::{Entry, Options, Session};
+use diffeo_calculus::ad::delta::{naive, wrapper};
+use diffeo_calculus::ad::{dual, Delta, System, Workspace};
+use diffeo_calculus::eval::Machine;
+use diffeo_calculus::leaves::map_leaves;
+use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::value::Value;
+use diffeo_calculus::{alpha_eq_programs, lint, parse, print, Program, Ty};
+use std::convert::Infallible;
+use std::rc::Rc;
+
+const ALL: [Translation; 7] = [
+    Translation::Forward,
+    Translation::Taylor { k: 1, r: 1 },
+    Translation::Taylor { k: 1, r: 2 },
+    Translation::Taylor { k: 2, r: 2 },
+    Translation::Mixed,
+    Translation::DeltaNaive,
+    Translation::Delta,
+];
+
+/// Small functions with points.
+const FUNCTIONS: &[&str] = &[
+    "def f(x: Real, y: Real) = x * sin(y) + exp(x / y)\ndef f_at = (0.5, 1.5)",
+    "def f(x: Real) = if x > 1.0 then log(x) else sqrt(x)\ndef f_at = 0.4",
+    "def f(xs: [n]Real) = sum(map(fn x -> x * x, xs))\ndef f_at = [1.0, 2.0, 3.0]",
+    "def f(xs: [n]Real, m: [k][n]Real) = matvec(m, xs)\ndef f_at = ([1.0, 2.0], [[3.0, 4.0], [5.0, 6.0]])",
+    "def f(x: Real, n: Int) = loop y = x for i < n do y * y + x\ndef f_at = (0.3, 4)",
+    "def f(x: Real) = loop y = x while y < 10.0 do 2.0 * y\ndef f_at = 0.3",
+    "def f(p: {a: Real, b: (Real, Int)}) = {b = p.a * fst(p.b), c = x_of(p)}
+     def x_of(p: {a: Real, b: (Real, Int)}) = real(snd(p.b)) * p.a
+     def f_at = {a = 2.0, b = (3.0, 4)}",
+    "type Shape = Circle(Real) | Box(Real, Real)
+     def f(s: Shape) = case s of { Circle(r) -> 3.0 * r ^ 2 | Box(w, h) -> w * h }
+     def f_at = Box(2.0, 3.0)",
+    "def f(xs: List[Real]) = foldl(fn (s, x) -> s * x, xs, 1.0)\ndef f_at = list[1.5, 2.5, 3.5]",
+    "def twice(g) = fn x -> g(g(x))\ndef f(x: Real, y: Real) = twice(fn z -> z * y + 1.0)(x)\ndef f_at = (2.0, 3.0)",
+    "def f(x: Real, y: Real) = max(x, y) * min(x, 1.0) - abs(y) + atan2(x, y)\ndef f_at = (0.5, -1.5)",
+    "def f(x: Real, y: Real) = let rec power(n: Int) -> Real = if n == 0 then y else x * power(n - 1) in power(3)
+     def f_at = (1.5, 2.0)",
+    "def f(x: Real) = (x + 1.0) ^ 2.5 / hypot(x, 2.0)\ndef f_at = 0.7",
+];
+
+fn function(text: &str, name: &str) -> (Entry, Value) {
+    let mut session = Session::new();
+    let module = session.load_text("test.deo", text);
+    session.check();
+    let point = format!("{name}_at");
+    let function = session.differentiable(module, name, Some((module, &point)));
+    let messages: Vec<String> = session.diagnostics().iter().map(|d| d.message.clone()).collect();
+    let function = function.unwrap_or_else(|| panic!("{name}: {messages:?}\n{text}"));
+    let mut machine = Machine::new(function.entry.program.clone(), Options::default());
+    let point = machine.eval_global(function.point.expect("a point")).expect("a point");
+    (function.entry, point)
+}
+
+/// The structure with what `f` makes of the position of each number and of the number.
+fn mapped(value: &Value, f: &dyn Fn(usize, f64) -> Value) -> Value {
+    let mut i = 0;
+    let made: Result<Value, Infallible> = map_leaves(value, &mut |x| {
+        i += 1;
+        Ok(f(i, if let Value::Real(x) = x { *x } else { 0.0 }))
+    });
+    made.unwrap_or_else(|never| match never {})
+}
+
+fn applied(program: Rc<Program>, f: GlobalId, x: &Value) -> String {
+    let mut machine = Machine::new(program, Options::default());
+    let f = machine.eval_global(f).unwrap_or_else(|e| panic!("{:?}", e.kind));
+    let value = machine.apply(&f, x.clone()).unwrap_or_else(|e| panic!("{:?}", e.kind));
+    format!("{value:?}")
+}
+
+/// The translation as it is, and an argument for it.
+fn plain(entry: &Entry, point: &Value, by: Translation) -> (Rc<Program>, GlobalId, Value) {
+    let mut w = Workspace::new(&entry.program);
+    let e = entry.global;
+    let value = || {
+        let mut machine = Machine::new(entry.program.clone(), Options::default());
+        let f = machine.eval_global(e).expect("a function");
+        machine.apply(&f, point.clone()).expect("a value")
+    };
+    let wave = |i: usize| (i as f64).sin();
+    let tangent = mapped(point, &|i, _| Value::Real(wave(i)));
+    let cotangent = |value: Value| mapped(&value, &|i, _| Value::Real(wave(i)));
+    let taylor = |components: usize| {
+        mapped(point, &|i, x| {
+            let rest = (1..components).map(|j| Value::Real(wave(i * components + j)));
+            Value::tuple(std::iter::once(Value::Real(x)).chain(rest).collect::<Vec<_>>())
+        })
+    };
+    let (made, argument) = match by {
+        Translation::Forward => {
+            (dual::wrapper(&mut w, e), Value::tuple(vec![point.clone(), tangent]))
+        }
+        Translation::DeltaNaive => {
+            (naive::r2(&mut w, e), Value::tuple(vec![point.clone(), cotangent(value())]))
+        }
+        Translation::Delta => {
+            let r = wrapper::r(&mut w, e, Delta::default());
+            (r, Value::tuple(vec![point.clone(), cotangent(value())]))
+        }
+        Translation::Taylor { k, r } => {
+            let components = [(1, 1, 2), (1, 2, 3), (2, 2, 6)];
+            let found = components.iter().find(|(a, b, _)| (*a, *b) == (k, r));
+            let made = w.translated(&System::Taylor { k, r }, e);
+            (made, taylor(found.expect("a known one").2))
+        }
+        Translation::Mixed => (w.translated(&System::Mixed, e), taylor(4)),
+    };
+    (w.program(), made, argument)
+}
+
+/// What is printed parses back to what is shown, which lints; gives the program that was read.
+fn read_back(program: &Program, what: &str) -> Program {
+    let text = print(program);
+    assert!(text.lines().all(|line| line.chars().count() <= 140), "{what}: long lines\n{text}");
+    assert_eq!(lint(program), Vec::<String>::new(), "{what}\n{text}");
+    let parsed = parse(&text).unwrap_or_else(|error| panic!("{what}: {error}\n{text}"));
+    assert!(alpha_eq_programs(program, &parsed), "{what}\n{text}");
+    parsed
+}
+
+fn check(text: &str, name: &str) {
+    let (entry, point) = function(text, name);
+    let session = Session::new();
+    for by in ALL {
+        let what = format!("{name} {}\n{text}", by.name());
+        let shown = session.translation(&entry, by);
+        let shown = shown.unwrap_or_else(|d| panic!("{what}: {}", d.message));
+        let parsed = Rc::new(read_back(&shown, &what));
+        let last = GlobalId(parsed.globals.len() as u32 - 1);
+        let (program, f, argument) = plain(&entry, &point, by);
+        assert_eq!(applied(parsed, last, &argument), applied(program, f, &argument), "{what}");
+    }
+    let trace = session.traced(&entry, point.clone(), Options::default());
+    let trace = Rc::new(read_back(&trace.expect("a trace"), name));
+    let value = applied(entry.program.clone(), entry.global, &point);
+    assert_eq!(applied(trace, GlobalId(0), &point), value, "{name}");
+}
+
+#[test]
+fn what_is_shown_is_the_translation() {
+    for text in FUNCTIONS {
+        check(text, "f");
+    }
+}
+
+/// The text of an example.
+fn example(name: &str) -> String {
+    let path = format!("{}/../../examples/{name}.deo", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("the example")
+}
+
+#[test]
+fn examples_are_shown_as_they_are_translated() {
+    let papers = example("papers");
+    for name in ["inner_product", "network", "filled", "doubled", "product", "squares", "relu"] {
+        check(&papers, name);
+    }
+    check(&example("quaternion"), "rotated_x");
+    check(&example("tree"), "imbalance");
+    check(&example("missing_data"), "loss");
+}
+
+#[test]
+fn a_constant_is_shown_translated() {
+    let mut session = Session::new();
+    let module = session.load_text("test.deo", "def half = 1.0 / 2.0\ndef both = (half, sin)");
+    session.check();
+    for name in ["half", "both"] {
+        let entry = session.callable(module, name).expect("a definition");
+        for by in ALL {
+            let shown = session.translation(&entry, by).unwrap_or_else(|d| panic!("{}", d.message));
+            let parsed = read_back(&shown, name);
+            let translated = parsed.globals.last().expect("a definition");
+            assert!(translated.ty != Ty::Real, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_translated_is_refused_by_name() {
+    let text = "def f(x: Real) = x * grad(fn y -> x + y)(1.0)\ndef f_at = 1.0";
+    let (entry, point) = function(text, "f");
+    let session = Session::new();
+    let mut sessions = Session::new();
+    let module = sessions.load_text("test.deo", text);
+    assert!(sessions.definitions(module).len() == 2);
+    for by in ALL {
+        if let Err(d) = session.translation(&entry, by) {
+            assert_eq!(d.code, "not-translated", "{d:?}");
+            assert!(d.message.contains("`f`") && d.help.is_some() && !d.notes.is_empty(), "{d:?}");
+        }
+    }
+    // Its trace has the derivative in it.
+    let trace = session.traced(&entry, point, Options::default()).expect("a trace");
+    read_back(&trace, "trace");
+}
