@@ -554,6 +554,31 @@ fn a_function_defined_by_its_own_derivative() {
 }
 
 #[test]
+fn leaf_constants_of_a_derivative_are_those_of_the_point() {
+    let pair = "(Int, Real)";
+    for printed in [false, true] {
+        for body in ["p", "let q : (Int, Real) = p in q"] {
+            let text = format!(
+                "def main : {pair} = #rd[{pair}, {pair}](fn (p : {pair}) -> {body},
+                   tuple[{pair}](3, 2.0), tuple[{pair}](1, 5.0))"
+            );
+            let options = TraceOptions { printed, ..TraceOptions::default() };
+            assert_eq!(value_with(&text, options), "(3, 5.0)");
+            assert_eq!(in_machine(&text, Kinks::Ignore), "(3, 5.0)");
+        }
+    }
+    // Within another derivative.
+    let text = format!(
+        "def main : Real = #rd[Real, Real](fn (x : Real) ->
+           let g : {pair} = #rd[{pair}, {pair}](fn (p : {pair}) -> p,
+             tuple[{pair}](3, 2.0), tuple[{pair}](1, #real.mul(x, x))) in
+           #real.mul(#to_real(proj[{pair}, 0](g)), proj[{pair}, 1](g)), 2.0, 1.0)"
+    );
+    assert_eq!(value(&text), "12.0");
+    assert_eq!(in_machine(&text, Kinks::Ignore), "12.0");
+}
+
+#[test]
 fn predicates_are_not_defined_on_the_diagonal() {
     let relu = "def relu : Real -> Real = fn (x : Real) -> if #lt[Real](x, 0.0) then 0.0 else x";
     let slope = |x: &str| format!("{relu} def main : Real = #rd[Real, Real](@relu, {x}, 1.0)");

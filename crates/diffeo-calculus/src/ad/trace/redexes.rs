@@ -10,7 +10,7 @@ use super::linear::{self, Taken};
 use super::prepare::{Bind, Code, Id, Node, Place};
 use super::record::Writer;
 use super::reverse::Reverse;
-use super::syntax::{closure, internal, C, V};
+use super::syntax::{closure, internal, same_constants, C, V};
 use super::{Activation, Evaluator, Failure, Open, Origin};
 use crate::eval::derivative::{from_derivatives, jet_coefficients, to_derivatives, JetShape};
 use crate::eval::error::ErrorKind;
@@ -279,6 +279,7 @@ impl Evaluator {
             return Ok(v.clone());
         }
         let taken = self.close_trace(y, &diff.to)?;
+        let w = &self.cotangent(&y.close(), w, &diff.to)?;
         let ordinary = self.open.is_empty();
         let mut evaluated = Vec::new();
         let out = self.open.last_mut().map_or(&mut evaluated, |open| &mut open.bindings);
@@ -288,6 +289,14 @@ impl Evaluator {
             false => linear::reverse(&mut writer, &taken, v, w)?,
         };
         Ok(if ordinary { V::Closed(x_bar.close()) } else { x_bar })
+    }
+
+    /// W with the leaf constants of y: its own do not count (ours).
+    fn cotangent(&mut self, y: &Value, w: &V, ty: &Ty) -> Result<V, ErrorKind> {
+        if same_constants(y, &w.close()) {
+            return Ok(w.clone());
+        }
+        self.writer().zip(&V::Closed(y.clone()), w, ty, &mut |_, _, w| Ok(w))
     }
 
     /// The value of x as a constant of every trace (ours).

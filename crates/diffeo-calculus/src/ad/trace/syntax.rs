@@ -336,6 +336,19 @@ pub(super) fn part_of(value: &Value, i: usize) -> Result<Value, ErrorKind> {
     part.ok_or_else(|| internal("a part that is not there"))
 }
 
+/// Whether two values of one shape have the same leaf constants.
+pub(super) fn same_constants(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::Array(a), Value::Array(b)) => {
+            a.iter().zip(b.iter()).all(|(a, b)| deep(|| same_constants(&a, &b)))
+        }
+        _ => a.fields().iter().zip(b.fields()).all(|(a, b)| deep(|| same_constants(a, b))),
+    }
+}
+
 /// How many parts a structure has.
 pub(super) fn parts(value: &Value) -> usize {
     match value {
