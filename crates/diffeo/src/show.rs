@@ -3,6 +3,9 @@
 //! In: an [`Entry`], elaborated, and a point where the form needs one. Out: a Core program that prints, parses back
 //! and runs, or a Delta; where a system has no translation, a message that says why and what to do instead.
 
+// A message is made once, when there is nothing more to do.
+#![allow(clippy::result_large_err)]
+
 use crate::session::{Entry, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ad::delta::shown::{figure_12, naive, Shown, MOST};
@@ -95,7 +98,11 @@ impl Session {
         }
         if let Some(span) = shown::dynamic(&program) {
             let why = "a function value is translated when the program runs: which one, is known only then";
-            return refused("a function that is differentiated is not written in its place", why, span);
+            return refused(
+                "a function that is differentiated is not written in its place",
+                why,
+                span,
+            );
         }
         Ok(program)
     }
@@ -115,13 +122,15 @@ impl Session {
             TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
         let mut evaluator = Evaluator::new(entry.program.clone(), options);
         match evaluator.trace(entry.global, point) {
-            Ok((trace, _)) => trace
-                .to_core()
-                .map(|program| shown::pruned(&program))
-                .map_err(|kind| {
+            Ok((trace, _)) => {
+                trace.to_core().map(|program| shown::pruned(&program)).map_err(|kind| {
                     let span = entry.span;
-                    self.explain(entry, &RuntimeError { kind, span, function: None, trace: Vec::new() })
-                }),
+                    self.explain(
+                        entry,
+                        &RuntimeError { kind, span, function: None, trace: Vec::new() },
+                    )
+                })
+            }
             Err(Stop::Error(error)) => Err(self.explain(entry, &error)),
             Err(Stop::OutOfFuel) => {
                 let message = "recursion that is not limited came to its limit";

@@ -92,7 +92,7 @@ fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), Strin
     };
     let point = entry(&format!("(fn (f, x) -> (x, f(x)))(({f}), ({x}))"));
     let all = entry(&format!(
-        "fn (v, w) -> (fn (f, x) -> (rd(f, x, w), fd(f, x, v), fd(fn z -> rd(f, z, w), x, v)))\
+        "fn (v, w) -> (fn (f, x) -> (rd(f, x, w), fd(f, x, v), rd(fn z -> inner(v, rd(f, z, w)), x, 1.0)))\
          (({f}), ({x}))"
     ));
     let Some((point, all)) = point.zip(all) else {
@@ -104,7 +104,7 @@ fn derivative(case: &Case, f: &str, x: &str, engine: Engine) -> Result<(), Strin
     let arg = Value::tuple([v, w]);
     let expected = evaluate(&session, &all, Some(arg.clone()), Engine::Evaluator)?;
     let found = evaluate(&session, &all, Some(arg), engine)?;
-    for (i, name) in ["rd", "fd", "fd of rd"].iter().enumerate() {
+    for (i, name) in ["rd", "fd", "rd of rd"].iter().enumerate() {
         let (a, b) = (numbers(&expected.fields()[i]), numbers(&found.fields()[i]));
         let size = numbers(&expected).iter().chain(&numbers(&point)).fold(1.0, |m: f64, x| {
             if x.is_finite() {

@@ -231,8 +231,7 @@ impl Operator<'_> {
             Engine::Dual | Engine::Taylor => {
                 let y = self.w.binder("y", self.t.clone());
                 let cotangent = self.w.binder("w", self.t.clone());
-                let checked =
-                    self.checked("the cotangent", self.t, &var(&y), &var(&cotangent));
+                let checked = self.checked("the cotangent", self.t, &var(&y), &var(&cotangent));
                 let gradient = self.one_hot(f, x, &var(&cotangent));
                 let pullback = lam(cotangent, bind_all(checked, gradient));
                 let pulled = Ty::fun(self.t.clone(), self.s.clone());

@@ -147,7 +147,7 @@ pub struct Outcome {
 }
 
 /// How many times a thousand operations a case may take on one of the papers' systems.
-const MOST: usize = 20_000;
+const MOST: usize = 4_000;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
