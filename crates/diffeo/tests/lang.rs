@@ -4,15 +4,16 @@ mod support;
 
 use diffeo::derivative_check::{self, Extent};
 use diffeo::differentiate::{numbers, Evaluator};
-use diffeo::{Kinks, Options, RuntimeError, Session};
-use support::{corpus, judge, run, Case};
+use diffeo::{Engine, Kinks, Options, RuntimeError, Session};
+use support::{corpus, judge, run_on, Case};
 
 #[test]
 fn the_corpus_gives_what_it_says() {
     let cases = corpus();
     let mut failures = Vec::new();
     for case in &cases {
-        let (session, _, outcome) = run(&case.text, case.kinks.unwrap_or(Kinks::Ignore));
+        let (session, _, outcome) =
+            run_on(&case.text, case.kinks.unwrap_or(Kinks::Ignore), Engine::Evaluator);
         for wrong in judge(case, &session, &outcome) {
             failures.push(format!("{}:{} {}: {wrong}", case.file.display(), case.line, case.name));
         }

@@ -194,7 +194,7 @@ pub(crate) fn primal(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Ter
     family.apply(w, a, None, vec![x])
 }
 
-/// D{A} → D{A}: the same, but that no number varies; function values stay what they are.
+/// D{A} → D{A}: the same, but that no number varies, nor what function values captured.
 fn stop(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
     let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
     let family = Pointwise {
@@ -588,11 +588,17 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    // The translated array knows the sizes of the rows that it does not have, but not those of what
-                    // a number is paired with.
-                    let number = t.ty(&Ty::Real);
-                    let zero = if is_vector(&element) && has_one_shape(&number) {
-                        prim(Prim::Sum(element), xs)
+                    // The translated array knows the sizes of the rows that it does not have.
+                    let zero = if is_vector(&element) {
+                        let sum = prim(Prim::Sum(element), xs);
+                        // It does not know the shape of δS.
+                        match &t.zero {
+                            Some(_) => {
+                                let sum = t.primal(a, sum);
+                                t.lift(&result, sum)
+                            }
+                            None => sum,
+                        }
                     } else {
                         t.lift(&result, plain)
                     };

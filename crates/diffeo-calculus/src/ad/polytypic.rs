@@ -15,7 +15,7 @@
 use super::build::*;
 use super::delta::split;
 use super::{homomorphism, System, Workspace};
-use crate::prim::{Prim, RealOp};
+use crate::prim::{Diff, DiffOp, Prim, RealOp};
 use crate::term::{Arm, Binder, Case, GlobalId, Kind, Term};
 use crate::ty::{DataId, Ty};
 use std::rc::Rc;
@@ -271,6 +271,13 @@ impl Pointwise<'_> {
                 // And the way back.
                 ([Some(system)], None) if self.name == "primal" => {
                     homomorphism::lower_function(w, system, ty, xs[0].clone())
+                }
+                // Embedded again, without what varied.
+                ([Some(system)], Some(_)) if self.name == "stop" => {
+                    let plain = homomorphism::lower_function(w, system, ty, xs[0].clone());
+                    let (op, [from, to]) = (DiffOp::StopGradient, [ty.clone(), ty.clone()]);
+                    let plain = homomorphism::stopped(&Diff { op, from, to }, plain);
+                    homomorphism::lift_function(w, system, ty, plain)
                 }
                 // Nothing is done to it.
                 ([from], to) if from == to => xs[0].clone(),

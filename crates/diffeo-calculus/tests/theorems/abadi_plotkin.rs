@@ -127,7 +127,7 @@ theorem! {
             (Ok(v), Ok((c, on_the_way))) => {
                 let scale = largest_of(&v);
                 close_values(&v, &on_the_way, scale)?;
-                close_values(&v, &c.evaluate(&[case.point.clone()]).map_err(wrong)?, scale)?;
+                close_values(&v, &c.evaluate(std::slice::from_ref(&case.point)).map_err(wrong)?, scale)?;
                 // The trace is a program: by the machine.
                 let mut machine = Machine::new(core(&c)?, crate::harness::options(Kinks::Ignore, MOST_OPERATIONS));
                 let f = machine.eval_global(GlobalId(0))?;

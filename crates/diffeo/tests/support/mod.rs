@@ -147,7 +147,7 @@ pub struct Outcome {
 }
 
 /// How many times a thousand operations a case may take on one of the papers' systems.
-const MOST: usize = 4_000;
+const MOST: usize = 2_000;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
@@ -165,12 +165,7 @@ pub fn bounded() -> Limits {
     Limits { memory: Some(MemoryLimit { bytes: 0, in_use }), ..Limits::default() }
 }
 
-/// Loads a program and runs its `main`, if it has one.
-pub fn run(text: &str, kinks: Kinks) -> (Session, ModuleId, Outcome) {
-    run_on(text, kinks, Engine::Evaluator)
-}
-
-/// As [`run`], with the derivatives of an engine.
+/// Loads a program and runs its `main`, if it has one, on an engine.
 pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, Outcome) {
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
