@@ -47,6 +47,7 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
         CAPTURED,
     ),
     (&[Engine::Delta], "histogram", WIDTHS),
+    (&[Engine::Delta], "a checkpoint with traces runs again for the pullback", CALL),
 ];
 
 const ALL: &[Engine] = &[Engine::Trace, Engine::Dual, Engine::Delta, Engine::Taylor];
@@ -59,6 +60,7 @@ const SIGN: &str = "zeros that others leave out are added: a message shows anoth
 const CAPTURED: &str =
     "solvers count the derivatives that are taken of what a jet's function captured";
 const WIDTHS: &str = "an array without rows forgets their size when it is translated";
+const CALL: &str = "a checkpoint is a call: nothing is computed again";
 
 fn refused(engine: Engine, name: &str) -> bool {
     REFUSED.iter().any(|(engines, case, _)| *case == name && engines.contains(&engine))
