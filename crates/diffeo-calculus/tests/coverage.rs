@@ -3,7 +3,9 @@
 
 mod support;
 
-use diffeo_calculus::ad::coverage::{in_term, of, operations, table, Coverage, Row, FORMS, SYSTEMS};
+use diffeo_calculus::ad::coverage::{
+    in_term, of, operations, table, Coverage, Row, FORMS, SYSTEMS,
+};
 use diffeo_calculus::ad::delta::{naive, wrapper};
 use diffeo_calculus::ad::engine::{machine as engine, Engine};
 use diffeo_calculus::ad::trace::{Evaluator, TraceOptions};

@@ -176,10 +176,9 @@ fn deltas_are_names() {
                 parts(a, found);
                 parts(b, found);
             }
-            Expression::Zero
-            | Expression::Var(_)
-            | Expression::OneHot(_)
-            | Expression::Let(..) => found.push(u),
+            Expression::Zero | Expression::Var(_) | Expression::OneHot(_) | Expression::Let(..) => {
+                found.push(u)
+            }
         }
     }
     let named = |u: &Expression| matches!(u, Expression::Zero | Expression::Var(_));

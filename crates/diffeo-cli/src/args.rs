@@ -436,9 +436,8 @@ impl Form {
         }
         match text.split_once(':') {
             Some(("taylor", numbers)) => {
-                let (k, r) = jet(numbers).map_err(|why| {
-                    format!("taylor:K,R is meant, or taylor:2,2-mixed; {why}")
-                })?;
+                let (k, r) = jet(numbers)
+                    .map_err(|why| format!("taylor:K,R is meant, or taylor:2,2-mixed; {why}"))?;
                 if jet_coefficients(k.into(), r.into()) > MOST_COMPONENTS {
                     return Err(format!(
                         "it has more than {MOST_COMPONENTS} components for each Real: \

@@ -58,10 +58,7 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
 /// What is wrong with the command line.
 fn wrong(args: &ShowArgs) -> Option<String> {
     let name = args.form.name();
-    let delta = matches!(
-        args.form,
-        Form::Translated(Translation::Delta | Translation::DeltaNaive)
-    );
+    let delta = matches!(args.form, Form::Translated(Translation::Delta | Translation::DeltaNaive));
     match args.form {
         Form::Ast if args.entry.is_some() => {
             Some("`--as ast` shows a whole file, not one definition".to_string())
@@ -204,11 +201,8 @@ fn as_json(shown: &Shown) -> Json {
         let derivatives = shown.derivatives.get(i).into_iter().flatten().map(|x| number(*x));
         Json::Object(inputs.zip(derivatives).collect())
     };
-    let inputs: Vec<Json> = shown
-        .inputs
-        .iter()
-        .map(|(name, x)| json!({"name": name, "value": number(*x)}))
-        .collect();
+    let inputs: Vec<Json> =
+        shown.inputs.iter().map(|(name, x)| json!({"name": name, "value": number(*x)})).collect();
     let first = shown.inputs.len() + 1;
     let bindings: Vec<Json> = shown
         .bindings

@@ -58,7 +58,8 @@ fn the_commands_of_the_book_run() {
 
 #[test]
 fn the_inner_product_is_that_of_the_paper() {
-    for (name, form) in [("inner_product_1_1", "taylor:1,1"), ("inner_product_2_2", "taylor:2,2-mixed")]
+    for (name, form) in
+        [("inner_product_1_1", "taylor:1,1"), ("inner_product_2_2", "taylor:2,2-mixed")]
     {
         let done = diffeo(&["show", "examples/papers.deo", "inner_product", "--as", form]);
         assert_eq!((done.status, &*done.err), (0, ""));
@@ -80,8 +81,7 @@ fn programs_are_shown_as_the_papers_show_them() {
     }
 }
 
-const POINT: &str =
-    r#"[{"x": 1.1, "y": 2.2, "z": 3.3, "w": 4.4}, {"x": 5.5, "y": 6.6, "z": 7.7}]"#;
+const POINT: &str = r#"[{"x": 1.1, "y": 2.2, "z": 3.3, "w": 4.4}, {"x": 5.5, "y": 6.6, "z": 7.7}]"#;
 
 #[test]
 fn figure_12() {
@@ -160,7 +160,8 @@ def vector(x: Real) = [x, x * x]
     show(&["k", "--as", "delta", "--at", "1.0"]).fails(1, &["`k`", "no function"]);
     show(&["f", "--as", "delta", "--at", "\"a\""]).fails(1, &["Real"]);
     show(&["f", "--as", "delta", "--at", "x=1"]).fails(2, &["no record"]);
-    show(&["large", "--as", "delta-naive", "--at", "1.0"]).fails(1, &["without sharing", "--as delta"]);
+    show(&["large", "--as", "delta-naive", "--at", "1.0"])
+        .fails(1, &["without sharing", "--as delta"]);
     for form in ["forward", "taylor:1,1", "delta", "delta-naive"] {
         show(&["deep", "--as", form]).fails(1, &["a.deo:5:", "`deep`", "--engine"]);
     }

@@ -95,7 +95,11 @@ impl Session {
         }
         if let Some(span) = shown::dynamic(&program) {
             let why = "a function value is translated when the program runs: which one, is known only then";
-            return refused("a function that is differentiated is not written in its place", why, span);
+            return refused(
+                "a function that is differentiated is not written in its place",
+                why,
+                span,
+            );
         }
         Ok(program)
     }
@@ -115,13 +119,15 @@ impl Session {
             TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
         let mut evaluator = Evaluator::new(entry.program.clone(), options);
         match evaluator.trace(entry.global, point) {
-            Ok((trace, _)) => trace
-                .to_core()
-                .map(|program| shown::pruned(&program))
-                .map_err(|kind| {
+            Ok((trace, _)) => {
+                trace.to_core().map(|program| shown::pruned(&program)).map_err(|kind| {
                     let span = entry.span;
-                    self.explain(entry, &RuntimeError { kind, span, function: None, trace: Vec::new() })
-                }),
+                    self.explain(
+                        entry,
+                        &RuntimeError { kind, span, function: None, trace: Vec::new() },
+                    )
+                })
+            }
             Err(Stop::Error(error)) => Err(self.explain(entry, &error)),
             Err(Stop::OutOfFuel) => {
                 let message = "recursion that is not limited came to its limit";

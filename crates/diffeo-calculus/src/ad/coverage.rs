@@ -82,9 +82,7 @@ pub fn of(kind: &Kind) -> Row {
         Kind::Case(_) => row("case", Ours, sums),
         Kind::If(..) => row("if", evaluated, [Ours; 6]),
         Kind::Array(..) => ours("array"),
-        Kind::Build(_) => {
-            row("build", Ours, [Ours, Ours, Ours, Ours, Ours, Paper("section 10.2")])
-        }
+        Kind::Build(_) => row("build", Ours, [Ours, Ours, Ours, Ours, Ours, Paper("section 10.2")]),
         Kind::Loop(_) => ours("loop"),
         Kind::Prim(p, _) => of_prim(p),
         Kind::Diff(d, _) => of_derivative(d.op),
@@ -123,9 +121,7 @@ fn of_prim(p: &Prim) -> Row {
         Prim::Round(_) => ours("floor, ceil, round, trunc"),
         // Predicates.
         Prim::Compare(..) => row("eq, ne, lt, le, gt, ge", Paper("Figures 2, 4"), [Ours; 6]),
-        Prim::Index(_) => {
-            row(&name, Ours, [Ours, Ours, Ours, Ours, Ours, Paper("section 10.2")])
-        }
+        Prim::Index(_) => row(&name, Ours, [Ours, Ours, Ours, Ours, Ours, Paper("section 10.2")]),
         Prim::PowInt
         | Prim::Not
         | Prim::ToReal
@@ -183,8 +179,7 @@ pub fn in_term(e: &Term) -> Vec<Row> {
 /// The rows of all operations and derivative terms.
 pub fn operations() -> Vec<Row> {
     let pattern = SizePattern { names: Vec::new(), given: 0, shape: Shape::Any };
-    let lift =
-        Lift { what: Lifting::Captures, systems: Vec::new(), from: Ty::Unit, to: Ty::Bool };
+    let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from: Ty::Unit, to: Ty::Bool };
     let mut prims = listed_prims(&Ty::Real);
     prims.extend(RealOp::ALL.iter().map(|op| Prim::Real(*op)));
     prims.extend(IntOp::ALL.iter().map(|op| Prim::Int(*op)));

@@ -55,7 +55,9 @@ fn core(trace: &Trace) -> Result<Rc<Program>, Failure> {
     let program = trace.to_core().map_err(wrong)?;
     match lint(&program).as_slice() {
         [] => Ok(Rc::new(program)),
-        errors => Err(format!("{}\n{}", errors.join("\n"), diffeo_calculus::print(&program)).into()),
+        errors => {
+            Err(format!("{}\n{}", errors.join("\n"), diffeo_calculus::print(&program)).into())
+        }
     }
 }
 
@@ -169,7 +171,8 @@ theorem! {
 /// Whether a value is of a first-order type.
 fn has_type(value: &Value, ty: &Ty, program: &Program) -> bool {
     let all = |values: &[Value], types: &[Ty]| {
-        values.len() == types.len() && values.iter().zip(types).all(|(v, ty)| has_type(v, ty, program))
+        values.len() == types.len()
+            && values.iter().zip(types).all(|(v, ty)| has_type(v, ty, program))
     };
     match (value, ty) {
         (Value::Real(_), Ty::Real)
@@ -208,9 +211,10 @@ fn is_trace_term(term: &Term) -> bool {
         // A field of a constructor that is known.
         Kind::Case(case) => {
             let [arm] = case.arms.as_slice() else { return false };
-            let other = case.default.as_ref().is_none_or(|default| {
-                matches!(&default.kind, Kind::Prim(Prim::Fail(_), _))
-            });
+            let other = case
+                .default
+                .as_ref()
+                .is_none_or(|default| matches!(&default.kind, Kind::Prim(Prim::Fail(_), _)));
             other && is_trace_term(&case.scrutinee) && matches!(arm.body.kind, Kind::Var(_))
         }
         Kind::Global(_)
@@ -318,7 +322,8 @@ theorem! {
 fn limited(case: &Case, n: u64) -> Result<Option<Outcome>, Failure> {
     let options = TraceOptions { fuel: Some(n), ..trace_options(Kinks::Ignore) };
     let mut evaluator = Evaluator::new(case.program.clone(), options);
-    let run = evaluator.eval_global(case.main).and_then(|f| evaluator.apply(&f, case.point.clone()));
+    let run =
+        evaluator.eval_global(case.main).and_then(|f| evaluator.apply(&f, case.point.clone()));
     match run {
         Ok(value) => Ok(Some(Ok(value))),
         Err(Stop::OutOfFuel) => Ok(None),

@@ -142,9 +142,7 @@ fn stops(case: &Case, engine: Engine) -> Result<(), Failure> {
     let expected = by_machine(case)?;
     let mut machine =
         engine::machine(&case.program, engine, options(Kinks::Ignore, MOST_OPERATIONS));
-    let found = machine
-        .eval_global(case.main)
-        .and_then(|f| machine.apply(&f, case.point.clone()));
+    let found = machine.eval_global(case.main).and_then(|f| machine.apply(&f, case.point.clone()));
     let largest = machine.take_largest();
     let found = outcome(found)?;
     let numbers = expected.as_ref().map_or(Vec::new(), reals);

@@ -92,8 +92,7 @@ pub fn figure_12(
         rest = next;
     }
     let bindings = made.iter().rev().enumerate();
-    let bindings =
-        bindings.map(|(i, u)| (format!("x{}", i + 1), reader.expression(u))).collect();
+    let bindings = bindings.map(|(i, u)| (format!("x{}", i + 1), reader.expression(u))).collect();
     reader.result(&f.1, &ran.fields()[0], String::new());
     let derivatives = gradients(&mut machine, (e, r), &point)?;
     Ok(reader.shown(bindings, derivatives))

@@ -87,9 +87,8 @@ fn inlined(program: &Needed) -> HashMap<GlobalId, (Binder, Term)> {
         let Kind::Lam(x, body) = &globals[id.0 as usize].body.kind else { continue };
         let once = mentions.get(id) == Some(&1);
         let short = once || size(body, SMALL) <= SMALL;
-        let again = references(body)
-            .iter()
-            .any(|next| next == id || reached(globals, *next).contains(id));
+        let again =
+            references(body).iter().any(|next| next == id || reached(globals, *next).contains(id));
         if short && !again {
             found.insert(*id, (x.clone(), (**body).clone()));
         }
@@ -256,7 +255,8 @@ impl Round {
                         return match (arm, &case.default) {
                             (Some(arm), _) => {
                                 let bindings = arm.binders.iter().cloned().zip(fields.clone());
-                                let kind = Kind::Let(bindings.collect(), Box::new(arm.body.clone()));
+                                let kind =
+                                    Kind::Let(bindings.collect(), Box::new(arm.body.clone()));
                                 self.term(&at(term(kind)))
                             }
                             (None, Some(default)) => self.term(default),

@@ -223,8 +223,7 @@ impl Translator<'_> {
     /// Whether the rule of `with_derivative` may matter: a number of the point is not Zero, or the rule captured
     /// something.
     fn varies(&mut self, s: &Ty, x: &Value, rule: &Value, f: &Value) -> Term {
-        let captures =
-            homomorphism::captures(rule.ty.clone(), rule.term.clone(), f.term.clone());
+        let captures = homomorphism::captures(rule.ty.clone(), rule.term.clone(), f.term.clone());
         if inert(self.w, s) {
             return captures;
         }
@@ -259,12 +258,9 @@ impl Translator<'_> {
     fn without_rule(&mut self, (s, t): (&Ty, &Ty), args: &[Value]) -> Value {
         let f = Ty::fun(s.clone(), t.clone());
         let f = homomorphism::lower_function(self.w, self.system, &f, args[0].term.clone());
-        let rule = Ty::fun(
-            Ty::tuple(vec![s.clone(), s.clone()]),
-            Ty::tuple(vec![t.clone(), t.clone()]),
-        );
         let rule =
-            homomorphism::lower_function(self.w, self.system, &rule, args[1].term.clone());
+            Ty::fun(Ty::tuple(vec![s.clone(), s.clone()]), Ty::tuple(vec![t.clone(), t.clone()]));
+        let rule = homomorphism::lower_function(self.w, self.system, &rule, args[1].term.clone());
         let x = homomorphism::primal(self.w, self.system, s, args[2].term.clone());
         // The rule stays for the systems that the term goes through later.
         let diff = Diff { op: DiffOp::WithDerivative, from: s.clone(), to: t.clone() };
