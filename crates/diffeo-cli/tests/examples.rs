@@ -75,6 +75,22 @@ fn quaternion() {
 }
 
 #[test]
+fn papers() {
+    for engine in ["interp", "trace", "dual", "delta", "taylor"] {
+        let result = run(&["examples/papers.deo", "--engine", engine]);
+        near(&result["nested_sum"], 1.0, 0.0);
+        near(&result["nested_product"], 1.0, 0.0);
+        near(&result["doubled"], 16.0, 0.0);
+        near(&result["relu"], 1.0, 0.0);
+        near(&result["filled"][1], 2.0, 0.0);
+        near(&result["inner_product"][1][0], 1.0, 0.0);
+        near(&result["product"][1], 2.0 * 0.5f64.cos(), 1e-15);
+        // Three steps of w ↦ w + 0.4 (a - 2 w), at each of which its derivative by w is 0.2.
+        near(&result["descend"][1], 0.008, 1e-15);
+    }
+}
+
+#[test]
 fn tree() {
     let result = run(&["examples/tree.deo"]);
     near(&result["imbalance"], 0.0, 1e-6);

@@ -7,6 +7,8 @@
 //! | `dual.rs`, `delta/` | Krawiec et al., *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation* (POPL 2022) |
 //! | `homomorphism.rs`, `numbers.rs` | what the translations of the last two have in common |
 //! | `polytypic.rs`, `partial.rs` | operations by induction on the type; partial derivatives as terms |
+//! | `shown.rs`, `shown/` | translated programs in short, for readers |
+//! | `coverage.rs` | which system has which form of Core, from the paper or as an extension |
 //! | `workspace.rs`, `build.rs`, `splice.rs` | a program that grows by translations; how terms are written |
 
 pub mod build;
