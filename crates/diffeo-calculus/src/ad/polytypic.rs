@@ -272,8 +272,8 @@ impl Pointwise<'_> {
                 ([Some(system)], None) if self.name == "primal" => {
                     homomorphism::lower_function(w, system, ty, xs[0].clone())
                 }
-                // Embedded again, without what varied.
-                ([Some(system)], Some(_)) if self.name == "stop" => {
+                // Embedded again, without what varied, where the code of functions is known.
+                ([Some(system)], Some(_)) if self.name == "stop" && w.dynamic => {
                     let plain = homomorphism::lower_function(w, system, ty, xs[0].clone());
                     let (op, [from, to]) = (DiffOp::StopGradient, [ty.clone(), ty.clone()]);
                     let plain = homomorphism::stopped(&Diff { op, from, to }, plain);
