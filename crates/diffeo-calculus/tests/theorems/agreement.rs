@@ -3,18 +3,23 @@
 
 use crate::generator::{Case, Features};
 use crate::harness::{
-    close, close_values, inner, jets, options, reals, theorem, with_reals, Failure, MOST_OPERATIONS,
+    close, close_values, inner, jets, moved, options, reals, theorem, with_reals, Failure,
+    MOST_OPERATIONS,
 };
 use crate::support::translated::named;
-use crate::systems::{by_machine, outcome, reference, same_outcome, with_derivatives};
+use crate::systems::{
+    by_machine, evaluate, evaluator, outcome, reference, same_outcome, with_derivatives,
+};
 use diffeo_calculus::ad::delta::{naive, wrapper};
 use diffeo_calculus::ad::engine::{self, Engine};
 use diffeo_calculus::ad::jet::canonical;
 use diffeo_calculus::ad::{dual, Delta, Workspace};
 use diffeo_calculus::eval::{Kinks, Machine};
-use diffeo_calculus::lint;
 use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::value::Value;
+use diffeo_calculus::{lint, parse, print, print_type};
+use std::rc::Rc;
 
 const DELTAS: [Delta; 4] = [
     Delta { arrays: false, split: false },
@@ -137,6 +142,34 @@ fn whole_program(case: &Case, engine: Engine) -> Result<(), Failure> {
     close_values(&expected, &jvp, largest)
 }
 
+/// jet(1, 2, f) of the function of a case, of which there are few in the programs themselves.
+fn second_order(case: &Case) -> Result<(), Failure> {
+    let [s, t] = [&case.s, &case.t].map(|ty| print_type(ty, &case.program));
+    let [from, to] = [&case.s, &case.t].map(|ty| print_type(&jet_type(ty), &case.program));
+    let text = format!(
+        "{}\ndef by_jet : {from} -> {to} = fn (x : {from}) -> #jet[1, 2, {s}, {t}](@main, x)",
+        print(&case.program)
+    );
+    let program = parse(&text).map(Rc::new).map_err(|error| format!("{error}\n{text}"))?;
+    let by_jet = named(&program, "by_jet");
+    let second = moved(&case.tangent, -0.5, &case.point);
+    let point = jets(&case.point, &[&case.tangent, &second])?;
+    let run = |mut machine: Machine| -> Result<(Value, f64), Failure> {
+        let f = machine.eval_global(by_jet)?;
+        let jet = machine.apply(&f, point.clone())?;
+        let largest = reals(&jet).iter().fold(machine.take_largest(), |m: f64, x| m.max(x.abs()));
+        Ok((jet, largest))
+    };
+    let bounded = || options(Kinks::Ignore, MOST_OPERATIONS);
+    let (expected, largest) = run(Machine::new(program.clone(), bounded()))?;
+    for engine in [Engine::Dual, Engine::Taylor, Engine::Delta(DELTAS[0])] {
+        let (jet, most) = run(engine::machine(&program, engine, bounded()))?;
+        close_values(&expected, &jet, largest.max(most))?;
+    }
+    let jet = evaluate(&mut evaluator(&program), by_jet, point.clone())?;
+    close_values(&expected, &jet, largest)
+}
+
 /// The function of a case, with all derivatives in it from one system, ends as with the machine's.
 fn stops(case: &Case, engine: Engine) -> Result<(), Failure> {
     let expected = by_machine(case)?;
@@ -157,6 +190,7 @@ systems_agree! {
     programs_on_delta_with_arrays_split, Features::all(), |case| {
         whole_program(case, Engine::Delta(DELTAS[3]))
     };
+    jets_of_order_2, Features { short: true, ..JETS }, |case| second_order(case);
     stops_on_dual, Features::all().and_partial(), |case| stops(case, Engine::Dual);
     stops_on_taylor, Features::all().and_partial(), |case| stops(case, Engine::Taylor);
     stops_on_delta, Features::all().and_partial(), |case| stops(case, Engine::Delta(DELTAS[0]));
