@@ -1,0 +1,11 @@
+//! Machine code and C from Flat.
+//!
+//! ```text
+//! Flat ──memory──▶ Low ──▶ Cranelift ─▶ machine code
+//!                      ──▶ LLVM ──────▶ machine code
+//!                      ──▶ C
+//! ```
+//!
+//! Everything clever happens before: what stands in [`low`] is translated statement by statement.
+
+pub mod low;

@@ -1,0 +1,427 @@
+//! Low: what is left of Flat when arrays are addresses and every reference is counted.
+//!
+//! A function of Low has registers that are set any number of times, and structured control flow, so that
+//! Cranelift, LLVM and C are each a translation of every form by itself. The first argument of every function
+//! is the [`context`](crate) of the run; it is not written. A function that can fail gives a status beside
+//! its results; that is not written either: [`Stmt::Call`] leaves the function when the callee failed,
+//! after it has noted its site, and [`Stmt::Raise`] leaves it with an error.
+//!
+//! # Blocks of memory
+//!
+//! Everything that is counted is a block. A block begins with two words: how many references there are to it
+//! (negative: it is never freed), and the index of its [`Layout`]. Then come
+//! - of a box: its fields, one word each, an array in `2 + rank` words;
+//! - of an array or a text: a word with the size of its data in bytes, a word for the runtime, and the data
+//!   ([`DATA`] from the beginning).
+//!
+//! An array is `2 + rank` registers: the block that it lies in (null if it is not counted: it belongs to the
+//! caller of the program, or has no elements), the address of its first element, its sizes. A Bool takes one
+//! byte, everything else eight.
+
+use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
+use diffeo_base::Name;
+use diffeo_calculus::prim::{RealOp, Rounding};
+
+/// The offset of the references in a block.
+pub const COUNT: i64 = 0;
+/// The offset of the layout in a block.
+pub const LAYOUT: i64 = 8;
+/// The offset of the first field in a box.
+pub const FIELDS: i64 = 16;
+/// The offset of the size of the data in an array or a text, in bytes.
+pub const BYTES: i64 = 16;
+/// The offset of the data in an array or a text.
+pub const DATA: i64 = 32;
+
+/// A whole program.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The functions.
+    pub functions: Vec<Function>,
+    /// What lies in blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
+    pub layouts: Vec<Layout>,
+    /// The texts of the program; each is a block that is never freed.
+    pub texts: Vec<Name>,
+    /// How many words the constants take, in the context: for each its state (0 not computed, 1 being
+    /// computed, 2 computed), then the words of its value.
+    pub constant_words: usize,
+    /// For each word of the constants whether it refers to a block, to be released at the end.
+    pub constant_references: Vec<bool>,
+    /// The program's function for callers: `(arguments: Ptr, results: Ptr)`, both arrays of words: the
+    /// registers of the entry's parameters (borrowed) and results (owned), a Bool in a word of its own.
+    pub entry: FunctionId,
+    /// What the module was made from: for the places and names in messages.
+    pub flat: std::sync::Arc<Flat>,
+}
+
+/// The index of a function in [`Module::functions`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FunctionId(pub u32);
+
+/// A register: an index into [`Function::registers`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Reg(pub u32);
+
+/// The type of a register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ty {
+    /// 64 bits.
+    Int,
+    /// `f64`.
+    Real,
+    /// A byte, 0 or 1.
+    Bool,
+    /// An address, or null.
+    Ptr,
+}
+
+/// What the words of a block are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// An array of numbers or truth values.
+    Plain,
+    /// A text: the data are its bytes.
+    Text,
+    /// An array of references to blocks.
+    References,
+    /// A box with so many words of fields; of each, whether it refers to a block. There is a layout for each
+    /// tag of a type of boxes, in the order of the tags.
+    Fields(Box<[bool]>),
+    /// A stack, see [`Runtime::StackNew`]: so many words a tuple; of each, whether it refers to a block.
+    Stack(Box<[bool]>),
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name, unique: letters, digits and `_`.
+    pub name: String,
+    /// The types of the registers.
+    pub registers: Vec<Ty>,
+    /// The parameters.
+    pub params: Vec<Reg>,
+    /// The types of the results.
+    pub results: Vec<Ty>,
+    /// Whether it can fail: a [`Stmt::Raise`], or a call of a function that can.
+    pub fallible: bool,
+    /// Whether it can be open several times: then it begins with a test that the stack is large enough, which
+    /// also looks whether the run is to end. Such a function is fallible. The site is for that error.
+    pub recursive: Option<SiteId>,
+    /// Its statements; the last one executed is a `Return` or `Raise`.
+    pub body: Vec<Stmt>,
+}
+
+/// An operand.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Operand {
+    /// A register.
+    Reg(Reg),
+    /// An Int.
+    Int(i64),
+    /// A Real.
+    Real(f64),
+    /// A truth value.
+    Bool(bool),
+    /// The null address.
+    Null,
+    /// The block of a text of [`Module::texts`].
+    Text(u32),
+    /// The word of the constants in the context with this index.
+    Constant(u32),
+}
+
+/// `base + index * scale + offset`, in bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Address {
+    /// A `Ptr`.
+    pub base: Operand,
+    /// An Int.
+    pub index: Operand,
+    /// 1 or 8.
+    pub scale: u8,
+    /// A number of bytes.
+    pub offset: i64,
+}
+
+/// A value computed without effects.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Expr {
+    /// The operand.
+    Copy(Operand),
+    /// Of one operand.
+    Unary(Unary, Operand),
+    /// Of two operands.
+    Binary(Binary, Operand, Operand),
+    /// `a * b + c`, rounded once.
+    Fma(Operand, Operand, Operand),
+    /// A real operation without an instruction of its own: a call of a function of the runtime, or of the
+    /// system's mathematical library, unless it was expanded before.
+    Math(RealOp, Operand, Operand),
+    /// The Bool `a op b`.
+    Compare(Compare, Operand, Operand),
+    /// The second, if the first (a Bool) holds; else the third. Both are evaluated.
+    Select(Operand, Operand, Operand),
+    /// What lies there. A load whose address is [`invariant`](Address) in a loop may be moved by whoever can
+    /// prove it: blocks that are read are not written while they are shared.
+    Load(Ty, Address),
+    /// The address itself.
+    Offset(Address),
+}
+
+/// Operations of one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unary {
+    /// `-a` of a Real.
+    Neg,
+    /// `|a|` of a Real.
+    Abs,
+    /// The square root of a Real.
+    Sqrt,
+    /// A Real to the integral Real in a direction; [`Rounding::Round`] is of halves to even here.
+    Integral(Rounding),
+    /// Int to Real.
+    ToReal,
+    /// Real to Int, towards zero; it is known to fit.
+    ToInt,
+    /// The bits of a Real, an Int.
+    Bits,
+    /// The Real with these bits.
+    FromBits,
+    /// Bool to Int.
+    FromBool,
+    /// `not` of a Bool.
+    Not,
+}
+
+/// Operations of two operands of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Binary {
+    /// Real `a + b`.
+    Add,
+    /// Real `a - b`.
+    Sub,
+    /// Real `a * b`.
+    Mul,
+    /// Real `a / b`.
+    Div,
+    /// Int `a + b` modulo 2^64.
+    IntAdd,
+    /// Int `a - b` modulo 2^64.
+    IntSub,
+    /// Int `a * b` modulo 2^64.
+    IntMul,
+    /// Int `a / b` towards zero; b is not 0, and the quotient fits.
+    IntDiv,
+    /// Int remainder with the sign of a; b is neither 0 nor -1.
+    IntRem,
+    /// Bitwise and, of Ints or Bools.
+    And,
+    /// Bitwise or, of Ints or Bools.
+    Or,
+    /// Bitwise exclusive or, of Ints or Bools.
+    Xor,
+    /// Left by 0 … 63 bits.
+    ShiftLeft,
+    /// Right by 0 … 63 bits, zeros come in.
+    ShiftRight,
+    /// Right by 0 … 63 bits, the sign comes in.
+    ShiftRightSigned,
+}
+
+/// Comparisons. Those of Reals are false of nan, but for `Ne`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Compare {
+    /// Of Ints, Bools or addresses.
+    IntEq,
+    /// Of Ints, Bools or addresses.
+    IntNe,
+    /// Of Ints with signs.
+    IntLt,
+    /// Of Ints with signs.
+    IntLe,
+    /// Of Ints without signs: `0 ≤ a < b` for b that is not negative.
+    Below,
+    /// Of Reals.
+    Eq,
+    /// Of Reals.
+    Ne,
+    /// Of Reals.
+    Lt,
+    /// Of Reals.
+    Le,
+}
+
+/// Operations with a test whether the result fits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Checked {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// `register = expr`
+    Set(Reg, Expr),
+    /// `result = a op b` modulo 2^64, and whether that is another number (`overflow`, a Bool).
+    Checked {
+        /// The operation.
+        op: Checked,
+        /// The result.
+        result: Reg,
+        /// Whether the result does not fit.
+        overflow: Reg,
+        /// An Int.
+        a: Operand,
+        /// An Int.
+        b: Operand,
+    },
+    /// Puts a value of a type there.
+    Store(Ty, Address, Operand),
+    /// By a Bool.
+    If(Operand, Vec<Stmt>, Vec<Stmt>),
+    /// By an Int: the arm of the value, else the default.
+    Switch(Operand, Vec<(i64, Vec<Stmt>)>, Vec<Stmt>),
+    /// Again and again, until a `Break` that belongs to it.
+    Loop(Vec<Stmt>),
+    /// Leaves the innermost `Loop`. It does not stand in a `For` within it.
+    Break,
+    /// For `index` from `from` to below `to`; the body does not set `index`.
+    For(Box<For>),
+    /// Calls a function; if it fails, this one does.
+    Call {
+        /// Where the results go.
+        results: Vec<Reg>,
+        /// The function.
+        function: FunctionId,
+        /// The arguments.
+        args: Vec<Operand>,
+        /// The place of the call.
+        site: SiteId,
+    },
+    /// An operation of the runtime.
+    Runtime {
+        /// Where the results go.
+        results: Vec<Reg>,
+        /// The operation.
+        op: Runtime,
+        /// Its operands.
+        args: Vec<Operand>,
+    },
+    /// Fails: leaves the function.
+    Raise {
+        /// Why.
+        error: Raise,
+        /// The operands that the error names.
+        args: Vec<Operand>,
+        /// Where.
+        site: SiteId,
+    },
+    /// Leaves the function with these results.
+    Return(Vec<Operand>),
+}
+
+/// A counted loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct For {
+    /// The index.
+    pub index: Reg,
+    /// Its first value.
+    pub from: Operand,
+    /// Its end.
+    pub to: Operand,
+    /// A step.
+    pub body: Vec<Stmt>,
+    /// Whether no step reads what another one writes (in memory), and no registers are carried but those of
+    /// `reductions`: the steps may be done in any order and at once.
+    pub independent: bool,
+    /// Registers that the steps combine in any order: each step sets it once, to itself combined with a value.
+    pub reductions: Vec<(Reg, Reduction)>,
+}
+
+/// Why a function fails. The comment gives the operands that the message names.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Raise {
+    /// `a op b` (or `op a`) of Ints does not fit, divides by zero, shifts too far …: `prim::int::apply` gives
+    /// the error. `(a, b)`
+    Int(diffeo_calculus::prim::IntOp),
+    /// `(x: Real)` has no Int.
+    Round(Rounding),
+    /// `(index, length)`
+    Index,
+    /// `(lo, hi, length)`
+    Slice,
+    /// A count that is negative, or too large. `(count)`
+    Count,
+    /// `(expected, found)`
+    Size(Name),
+    /// `(expected, found)`
+    Rows,
+    /// `(message: Text)`
+    Fail,
+    /// `(difference: Text)`
+    Shape(Name),
+    /// A constant needs its own value; the constant of this index in `Module::flat`. The others of the cycle
+    /// are those whose initialisers are open. `()`
+    Cycle(u32),
+    /// Memory is used up. `()`
+    Memory,
+    /// The run is to end, or the stack is used up: the context knows which. `()`
+    Stopped,
+}
+
+/// Operations of the runtime. The comment gives operands and results. `Block` is a `Ptr` to a block; blocks
+/// are borrowed, and results owned, unless it says otherwise. Those that give a null block where memory is
+/// used up are marked with `?`: a test and a `Raise` follow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Runtime {
+    /// `(layout) → Block?`: a box with a count of one; its fields are to be stored.
+    Box,
+    /// `(layout, bytes) → Block?`: an array or a text with a count of one and this many bytes of data,
+    /// which are to be stored.
+    Array,
+    /// The same, with zeros.
+    Zeros,
+    /// `(block)`: frees a block whose last reference is gone, and releases what it refers to, without
+    /// recursion.
+    Free,
+    /// `(to: Ptr, from: Ptr, bytes)`: copies; they do not overlap.
+    Copy,
+    /// `(data: Ptr, count)`: adds a reference to each of so many blocks, some perhaps null.
+    RetainAll,
+    /// `(Block, Block) → Block?`: both texts, one after the other.
+    AppendText,
+    /// `(Block, Block) → Int`: -1, 0 or 1: the order of two texts.
+    CompareText,
+    /// `(Real) → Block?`
+    ShowReal,
+    /// `(Int) → Block?`
+    ShowInt,
+    /// `(Bool) → Block?`
+    ShowBool,
+    /// `(Block) → Block?`: with quotes and escapes.
+    ShowText,
+    /// `(label: Block, value: Block)`: prints a line.
+    Trace,
+    /// `(label: Block, step: Int, value: Real)`
+    Progress,
+    /// `(data: Ptr, length, to: Ptr)`: the sorting permutation of Reals, as Ints.
+    SortReals,
+    /// The same of Ints.
+    SortInts,
+    /// The same of texts.
+    SortTexts,
+    /// `() → Bool`: whether the run is to end.
+    Poll,
+    /// `(Real, Int) → Real`: repeated multiplication, as the evaluator's `PowInt`.
+    PowInt,
+    /// `(layout) → Block?`: an empty stack of tuples. Its words after the header: how many tuples there are,
+    /// how many have room, the address of the tuples (one after the other, a word for each component).
+    StackNew,
+    /// `(Block) → Bool`: makes room for one more tuple; false if memory is used up.
+    StackGrow,
+}
