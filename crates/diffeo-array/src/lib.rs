@@ -4,3 +4,4 @@
 //! machines.
 
 pub mod ir;
+pub mod opt;
