@@ -42,7 +42,13 @@ pub struct Builder {
 impl Builder {
     /// A function without statements; the first ones stand at this place.
     pub fn new(site: SiteId) -> Builder {
-        Builder { vars: Vec::new(), params: Vec::new(), blocks: vec![Vec::new()], site, error: None }
+        Builder {
+            vars: Vec::new(),
+            params: Vec::new(),
+            blocks: vec![Vec::new()],
+            site,
+            error: None,
+        }
     }
 
     /// The body of a function that was declared: with its variables and parameters.
@@ -98,7 +104,8 @@ impl Builder {
         match results(module, &self.vars, &op) {
             Ok(types) => self.push(op, types.unwrap_or_default()),
             Err(error) => {
-                let error = || format!("{error}, in {}", crate::print::op_text(module, &self.vars, &op));
+                let error =
+                    || format!("{error}, in {}", crate::print::op_text(module, &self.vars, &op));
                 self.error.get_or_insert_with(error);
                 Vec::new()
             }

@@ -4,11 +4,11 @@
 //! or what is wrong with its operands, in words. Of the blocks in it, only their results are looked at.
 
 use crate::ir::{
-    Atom, Block, BoxId, Carried, Check, Comparison, Constant, Elem, Function, Module, Op, Reduction,
-    Scalar, Stop, Ty, VarInfo,
+    Atom, Block, BoxId, Carried, Check, Constant, Elem, Function, Module, Op, Reduction, Scalar,
+    Stop, Ty, VarInfo,
 };
 use crate::print::type_text;
-use diffeo_calculus::prim::{int, real};
+use diffeo_calculus::prim::{int, real, Comparison};
 
 /// The type of an operand; `None` of a variable that the function does not have.
 pub fn atom_type(vars: &[VarInfo], atom: &Atom) -> Option<Ty> {
@@ -78,11 +78,7 @@ impl Scalar {
 
 /// The types of a function's parameters.
 pub fn param_types(function: &Function) -> Vec<Ty> {
-    function
-        .params
-        .iter()
-        .filter_map(|var| atom_type(&function.vars, &Atom::Var(*var)))
-        .collect()
+    function.params.iter().filter_map(|var| atom_type(&function.vars, &Atom::Var(*var))).collect()
 }
 
 /// The types of the results of an operation; `None` if they can be any ([`Op::Stop`]).
@@ -230,7 +226,9 @@ impl Typing<'_> {
     fn stop(&self, stop: &Stop) -> Result<(), String> {
         match stop {
             Stop::Fail(message) => self.wants("the message", message, &Ty::Text),
-            Stop::Shape { what: _, difference } => self.wants("the difference", difference, &Ty::Text),
+            Stop::Shape { what: _, difference } => {
+                self.wants("the difference", difference, &Ty::Text)
+            }
         }
     }
 
@@ -246,12 +244,13 @@ impl Typing<'_> {
                 self.wants("the exponent", n, &Ty::Int)?;
                 one(Ty::Real)
             }
-            Op::Int(op, args) => {
+            Op::Int(op, args) | Op::IntFits(op, args) => {
                 self.all("operand", args, &vec![Ty::Int; int::arity(*op)])?;
                 one(Ty::Int)
             }
             Op::Compare(comparison, scalar, a, b) => {
-                if *scalar == Scalar::Bool && !matches!(comparison, Comparison::Eq | Comparison::Ne) {
+                if *scalar == Scalar::Bool && !matches!(comparison, Comparison::Eq | Comparison::Ne)
+                {
                     return Err("truth values have no order".to_string());
                 }
                 self.wants("the first operand", a, &scalar.ty())?;
