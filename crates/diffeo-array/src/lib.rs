@@ -15,5 +15,7 @@
 pub mod build;
 mod deep;
 pub mod ir;
+pub mod lint;
+pub mod opt;
 pub mod print;
 pub mod typing;

@@ -1,0 +1,3 @@
+//! Passes over Flat.
+
+pub(crate) mod walk;
