@@ -328,7 +328,11 @@ mod sweep {
     pub(super) fn sweep(module: Module, needs: &Needs) -> Module {
         let numbers = |kept: &[bool]| -> Vec<u32> {
             let mut next = 0;
-            kept.iter().map(|kept| std::mem::replace(&mut next, next + u32::from(*kept))).collect()
+            let number = |kept: &bool| {
+                next += u32::from(*kept);
+                next - u32::from(*kept)
+            };
+            kept.iter().map(number).collect()
         };
         let functions = numbers(&needs.functions);
         let constants = numbers(&needs.constants);

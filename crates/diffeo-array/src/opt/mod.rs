@@ -4,10 +4,12 @@ mod cse;
 mod dce;
 mod effects;
 mod graph;
+mod inline;
 mod shapes;
 mod simplify;
-mod walk;
+pub mod walk;
 
 pub use cse::cse;
 pub use dce::dce;
+pub use inline::inline;
 pub use simplify::simplify;

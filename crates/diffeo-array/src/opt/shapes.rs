@@ -216,16 +216,17 @@ impl Shapes {
                         continue;
                     };
                     let last = self.extents_of(&body.results[i]);
+                    let count = last.len();
                     let keeps = last.iter().enumerate().all(|(k, extent)| {
                         matches!(self.resolve(&extent.size), Size::Of(v, j) if v == param && j == k as u8)
                     });
-                    if keeps && !last.is_empty() {
+                    if keeps && count > 0 {
                         self.keeps[param.0 as usize] = Some(*init);
                         let resolved = |k| Extent {
                             size: self.resolve(&Size::Of(param, k as u8)),
                             always: true,
                         };
-                        let extents = (0..last.len()).map(resolved).collect();
+                        let extents = (0..count).map(resolved).collect();
                         self.set(*result, extents);
                     }
                 }
