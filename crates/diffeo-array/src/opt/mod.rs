@@ -1,3 +1,3 @@
 //! Passes over Flat.
 
-pub(crate) mod walk;
+pub mod walk;

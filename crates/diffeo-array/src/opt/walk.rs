@@ -241,7 +241,7 @@ pub(crate) fn binders(op: &Op, mut each: impl FnMut(Var)) {
 }
 
 /// The same, to be changed.
-fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
+pub(crate) fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
     match op {
         Op::For { index, carried, .. } => {
             each(index);
