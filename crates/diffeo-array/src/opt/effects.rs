@@ -86,11 +86,6 @@ impl Effects {
         effects
     }
 
-    /// What calls of a function do.
-    pub fn function(&self, f: usize) -> Effect {
-        self.functions[f]
-    }
-
     /// What a block does.
     pub fn block(&self, block: &Block, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
         block.stmts.iter().fold(Effect::NONE, |e, stmt| e.and(self.stmt(stmt, shapes, vars)))

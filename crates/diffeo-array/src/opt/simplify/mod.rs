@@ -11,9 +11,11 @@ mod control;
 mod real;
 mod scalar;
 
+pub(crate) use control::neutral;
+
 use super::shapes::Shapes;
 use super::walk::{binders, has_regions, operands_mut, var};
-use crate::ir::{Atom, Block, Check, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 
 /// See the head of the file.
 pub fn simplify(mut module: Module) -> Module {
@@ -311,11 +313,5 @@ fn element_of(ty: &Ty, indices: usize) -> Option<Ty> {
     if left > 0 {
         return Some(Ty::Array(*elem, left as u8));
     }
-    Some(match elem {
-        Elem::Real => Ty::Real,
-        Elem::Int => Ty::Int,
-        Elem::Bool => Ty::Bool,
-        Elem::Text => Ty::Text,
-        Elem::Box(id) => Ty::Box(*id),
-    })
+    Some(elem.ty())
 }
