@@ -12,7 +12,7 @@ const MOST_TRIES: usize = 3;
 
 impl<'p> Lower<'p> {
     /// Closes blocks with values of one shape.
-    fn join(&mut self, arms: Vec<(Block, Sym)>, at: SiteId) -> (Vec<Block>, Shape) {
+    fn merge(&mut self, arms: Vec<(Block, Sym)>, at: SiteId) -> (Vec<Block>, Shape) {
         let mut shape = Shape::Never;
         for (_, value) in &arms {
             let other = self.shape_of(value);
@@ -43,7 +43,7 @@ impl<'p> Lower<'p> {
             Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Unused(_) => {}
         }
         let arms = vec![self.arm(|cx| cx.term(yes)), self.arm(|cx| cx.term(no))];
-        let (mut blocks, shape) = self.join(arms, at);
+        let (mut blocks, shape) = self.merge(arms, at);
         let otherwise = blocks.pop().unwrap_or_default();
         let then = blocks.pop().unwrap_or_default();
         let atoms = self.ops(at, Op::If { cond, then, otherwise });
@@ -81,7 +81,7 @@ impl<'p> Lower<'p> {
         if let Some(default) = default {
             arms.push(self.arm(|cx| cx.term(default)));
         }
-        let (mut blocks, shape) = self.join(arms, at);
+        let (mut blocks, shape) = self.merge(arms, at);
         let default = default.and_then(|_| blocks.pop());
         let arms = tags.into_iter().zip(blocks).collect();
         let atoms = self.ops(at, Op::Switch { on, arms, default });

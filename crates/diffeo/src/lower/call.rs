@@ -140,7 +140,7 @@ impl<'p> Lower<'p> {
         let (name, span) = (definition.name.clone(), definition.span);
         let unique = self.unique(&name);
         let library = self.program.library.contains(&definition.body.span.file);
-        let init = self.declare(unique, shown(&name), library, span, &[], self.types(&plain));
+        let init = self.declare(unique, name.clone(), library, span, &[], self.types(&plain));
         let id = ConstantId(self.module.constants.len() as u32);
         self.module.constants.push(ir::Constant { name, init });
         if plain.has_dynamic() {
@@ -351,7 +351,7 @@ impl<'p> Lower<'p> {
         let name = self.unique(&lambda.shown);
         let results = self.types(&plain);
         let function =
-            self.declare(name, shown(&lambda.shown), lambda.library, lambda.span, &params, results);
+            self.declare(name, lambda.shown.clone(), lambda.library, lambda.span, &params, results);
         let i = self.instances.len();
         self.by_key.insert(key.clone(), i);
         let open = plain.has_dynamic();
@@ -532,9 +532,4 @@ impl<'p> Lower<'p> {
         };
         self.end(apply, results, saved);
     }
-}
-
-/// The name of a definition without the type arguments of an instance.
-fn shown(name: &Name) -> Name {
-    Name::new(name.split('[').next().unwrap_or_default())
 }

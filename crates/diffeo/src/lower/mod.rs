@@ -48,7 +48,7 @@ use diffeo_array::build::Builder;
 use diffeo_array::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
 };
-use diffeo_base::{Name, Span};
+use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_calculus::term::{GlobalId, Kind, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
@@ -68,6 +68,27 @@ pub enum Unsupported {
     Bug(String),
 }
 
+impl Unsupported {
+    /// The message for the user; what has no place stands at `entry`.
+    pub fn to_diagnostic(&self, entry: Span) -> Diagnostic {
+        match self {
+            Unsupported::Derivative(span) => {
+                let message = "derivatives are not compiled yet".to_string();
+                Diagnostic::error("not-compiled", *span, message)
+                    .help("such a program runs on the evaluator")
+            }
+            Unsupported::Entry => {
+                let message = "an entry that takes or gives functions is not compiled".to_string();
+                Diagnostic::error("not-compiled", entry, message)
+            }
+            Unsupported::Bug(what) => {
+                Diagnostic::error("internal", entry, format!("a bug of Diffeo: {what}"))
+                    .help("please report it with the program")
+            }
+        }
+    }
+}
+
 /// Runs one level of a recursion, on a new piece of stack if the present one is nearly used up.
 fn deep<R>(level: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(256 << 10, 4 << 20, level)
@@ -78,7 +99,7 @@ fn deep<R>(level: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// What there is no code for.
-pub fn lower(program: &Program, entry: GlobalId) -> Result<Module, Unsupported> {
+pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported> {
     if let Some(unsupported) = analyse::unsupported(program, entry) {
         return Err(unsupported);
     }
@@ -93,7 +114,16 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Module, Unsupported> 
         return Err(Unsupported::Entry);
     }
     cx.entry(entry, &ty);
-    cx.finish()
+    cx.finish(ty)
+}
+
+/// A lowered program.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The program.
+    pub module: Module,
+    /// The layout of its argument and result.
+    pub interface: value::Interface,
 }
 
 /// The function being lowered.
@@ -195,7 +225,7 @@ impl<'p> Lower<'p> {
         let value = match from {
             Some(shape) => {
                 let arg = self.load(&shape, &mut params.into_iter());
-                self.apply(&value, arg, false, at)
+                self.apply(&value, &arg, false, at)
             }
             None => value,
         };
@@ -233,7 +263,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Lowers everything that is needed, to the end.
-    fn finish(mut self) -> Result<Module, Unsupported> {
+    fn finish(mut self, ty: Ty) -> Result<Lowered, Unsupported> {
         self.run_jobs();
         if let Some(bug) = self.bug {
             return Err(Unsupported::Bug(bug));
@@ -241,7 +271,13 @@ impl<'p> Lower<'p> {
         for i in 0..self.module.functions.len() {
             tail::loops(&mut self.module, FunctionId(i as u32));
         }
-        Ok(self.module)
+        let (from, to) = match ty {
+            Ty::Fun(fun) => (Some(fun.0.clone()), fun.1.clone()),
+            ty => (None, ty),
+        };
+        let datas = self.program.datas.clone();
+        let interface = value::Interface { from, to, shapes: self.shapes, datas };
+        Ok(Lowered { module: self.module, interface })
     }
 
     // Functions in the making

@@ -188,7 +188,7 @@ impl Lower<'_> {
             }
             Ty::Data(data, args) => {
                 if !self.is_recursive(*data) {
-                    if let Some(sum) = self.sum(*data, args) {
+                    if let Some(sum) = self.sum_type(*data, args) {
                         return Shape::Sum(sum);
                     }
                 }
@@ -199,7 +199,7 @@ impl Lower<'_> {
     }
 
     /// The layout of a variant that is not recursive, unless it is too large.
-    fn sum(&mut self, data: DataId, args: &Rc<[Ty]>) -> Option<Rc<Sum>> {
+    fn sum_type(&mut self, data: DataId, args: &Rc<[Ty]>) -> Option<Rc<Sum>> {
         let program = self.program;
         let decl = &program.datas[data.0 as usize];
         let mut slots: Vec<Flat> = Vec::new();
