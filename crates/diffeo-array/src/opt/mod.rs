@@ -8,12 +8,14 @@
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
 //! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
 //! | `inline.rs` | bodies in the place of calls |
+//! | `count.rs` | loops that count are counted loops |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
+mod count;
 mod cse;
 mod dce;
 mod effects;
@@ -28,6 +30,7 @@ mod sink;
 mod unroll;
 pub mod walk;
 
+pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
 pub use fuse::fuse;
@@ -62,6 +65,7 @@ pub const PASSES: &[Pass] = &[
     pass("inline", inline),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
+    pass("count", count),
     pass("unroll", unroll),
     pass("simplify.3", simplify),
     pass("ranges", ranges),
