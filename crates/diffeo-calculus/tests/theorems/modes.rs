@@ -5,7 +5,7 @@ use crate::harness::{
     apply_main, close, close_values, derivative, inner, jets, machine, moved, reals, same_shape,
     theorem, Failure, MOST_OPERATIONS,
 };
-use diffeo_calculus::eval::{Kinks, RuntimeWarning};
+use diffeo_calculus::eval::Kinks;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
 
