@@ -10,7 +10,7 @@ use super::linear::{self, Taken};
 use super::prepare::{Bind, Code, Id, Node, Place};
 use super::record::Writer;
 use super::reverse::Reverse;
-use super::syntax::{closure, internal, same_constants, Influence, C, V};
+use super::syntax::{closure, internal, same_constants, C, V};
 use super::{Activation, Evaluator, Failure, Open, Origin};
 use crate::eval::derivative::{from_derivatives, jet_coefficients, to_derivatives, JetShape};
 use crate::eval::error::ErrorKind;
@@ -446,11 +446,7 @@ impl Evaluator {
         each_leaf_pair(rule, &t.close(), &dt.close(), &mut |_, _| Ok(()))?;
         Ok(writer.zip(&t, &dt, &diff.to, &mut |w, t, dt| {
             let sum = w.op(RealOp::Add, &[&t, &dt])?;
-            if let V::Var(x) = &sum {
-                let mask = x.influence.borrow().mask() | (1 << level);
-                *x.influence.borrow_mut() = Influence::All(mask);
-            }
-            Ok(sum)
+            w.influenced(sum, 1 << level)
         })?)
     }
 }
