@@ -419,6 +419,10 @@ theorem! {
         if case.stops.is_some() {
             return Err(Failure::Skip("there is no value"));
         }
+        // A tape does not know which results of a checkpoint vary before it runs backwards: all do.
+        if diffeo_calculus::print::print(&case.program).contains("#checkpoint") {
+            return Err(Failure::Skip("there is a checkpoint"));
+        }
         let program = with_derivatives(case)?;
         let f = named(&program, "by_rd");
         let argument = Value::tuple([case.point.clone(), case.cotangent.clone()]);
