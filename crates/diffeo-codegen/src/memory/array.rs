@@ -1,6 +1,6 @@
 //! Arrays: elements, views, changes, appending.
 
-use super::emit::{at, counted, elem_ty, element, layout, width, Array};
+use super::emit::{counted, elem_ty, element, layout, width, Array};
 use super::function::Lower;
 use super::helpers::Helper;
 use crate::low::{Address, Compare, Operand, Runtime, Stmt, Ty};

@@ -114,7 +114,8 @@ impl<'c, 'a> Lower<'c, 'a> {
 
     /// Lets a variable stand for new registers, which are to be set.
     pub fn define_new(&mut self, v: Var) -> Vec<low::Reg> {
-        let regs = self.regs(word_types(self.ty(v)));
+        let types = word_types(self.ty(v));
+        let regs = self.regs(types);
         self.define(v, regs.iter().map(|reg| Operand::Reg(*reg)).collect());
         regs
     }
