@@ -8,4 +8,6 @@
 //!
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
+mod deep;
 pub mod low;
+pub mod memory;
