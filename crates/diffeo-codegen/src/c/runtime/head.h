@@ -1,0 +1,176 @@
+/* The runtime of compiled Diffeo programs: types and what the compiled functions are written with.
+ *
+ * Nothing here is global and mutable: everything a run needs is in its context, so contexts can be used by
+ * threads at the same time, each by one. */
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+
+#if defined(__GNUC__)
+#define DF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define DF_COLD __attribute__((cold, noinline))
+#define DF_UNUSED __attribute__((unused))
+#else
+#define DF_UNLIKELY(x) (x)
+#define DF_COLD
+#define DF_UNUSED
+#endif
+
+/* Everything the runtime has is for the program in this file alone; it need not use all of it. */
+#define DF_FN DF_UNUSED static
+
+/* Ints: modulo 2^64. */
+#define DF_ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+#define DF_SUB(a, b) ((int64_t)((uint64_t)(a) - (uint64_t)(b)))
+#define DF_MUL(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
+#define DF_SHL(a, b) ((int64_t)((uint64_t)(a) << (b)))
+#define DF_SHR(a, b) ((int64_t)((uint64_t)(a) >> (b)))
+#define DF_SAR(a, b) ((int64_t)(a) >> (b))
+#define DF_BELOW(a, b) ((uint64_t)(a) < (uint64_t)(b))
+
+/* The same, and whether the result is another number. */
+#if defined(__GNUC__) || __has_builtin(__builtin_add_overflow)
+#define DF_CHECKED_ADD(a, b, r) __builtin_add_overflow((int64_t)(a), (int64_t)(b), r)
+#define DF_CHECKED_SUB(a, b, r) __builtin_sub_overflow((int64_t)(a), (int64_t)(b), r)
+#define DF_CHECKED_MUL(a, b, r) __builtin_mul_overflow((int64_t)(a), (int64_t)(b), r)
+#else
+#define DF_CHECKED_ADD(a, b, r) df_checked_add(a, b, r)
+#define DF_CHECKED_SUB(a, b, r) df_checked_sub(a, b, r)
+#define DF_CHECKED_MUL(a, b, r) df_checked_mul(a, b, r)
+DF_FN bool df_checked_add(int64_t a, int64_t b, int64_t *r) {
+  *r = DF_ADD(a, b);
+  return b < 0 ? *r >= a : *r < a;
+}
+DF_FN bool df_checked_sub(int64_t a, int64_t b, int64_t *r) {
+  *r = DF_SUB(a, b);
+  return b < 0 ? *r <= a : *r > a;
+}
+DF_FN bool df_checked_mul(int64_t a, int64_t b, int64_t *r) {
+  *r = DF_MUL(a, b);
+  if (a == 0 || b == 0) return false;
+  if ((a == -1 && b == INT64_MIN) || (b == -1 && a == INT64_MIN)) return true;
+  return *r / b != a;
+}
+#endif
+
+/* A block of memory that is counted: this, then the fields of a box, or the data of an array or a text. */
+typedef struct df_block {
+  int64_t count;  /* how many references there are; negative: it is never freed */
+  int64_t layout; /* an index into df_layouts */
+} df_block;
+
+/* An array or a text; the data follow. */
+typedef struct df_array {
+  int64_t count, layout;
+  int64_t bytes;    /* of data */
+  int64_t capacity; /* bytes that there is room for */
+} df_array;
+
+/* A stack of tuples. */
+typedef struct df_stack {
+  int64_t count, layout;
+  int64_t length, room; /* in tuples */
+  char *tuples;
+} df_stack;
+
+enum df_kind { DF_PLAIN, DF_TEXT, DF_REFERENCES, DF_FIELDS, DF_STACK };
+
+/* What the words of a block are. */
+typedef struct df_layout {
+  enum df_kind kind;
+  int64_t words;              /* of the fields, or of a tuple */
+  const unsigned char *flags; /* of each word, whether it refers to a block */
+} df_layout;
+
+/* Blocks of at most so many bytes come from chunks, by size; larger ones from malloc. */
+#define DF_SMALL 512
+#define DF_CLASSES (DF_SMALL / 16 + 1)
+
+struct df_chunk {
+  struct df_chunk *next;
+  int64_t bytes;
+};
+
+struct df_large {
+  struct df_large *next, *previous;
+  int64_t bytes, unused;
+};
+
+/* Of the calls that were open at an error the innermost and outermost are kept. */
+#define DF_NOTES 64
+
+typedef struct df_note_t {
+  uint32_t site, callee;
+} df_note_t;
+
+/* What the program that runs this one provides; each may be null. */
+typedef struct df_host {
+  void *data;
+  /* Prints `label: value`. */
+  void (*trace)(void *data, const char *label, int64_t label_bytes, const char *value, int64_t value_bytes);
+  void (*progress)(void *data, const char *label, int64_t label_bytes, int64_t step, double value);
+  /* Why the run is to end: 0 if it is not. */
+  int32_t (*stop)(void *data);
+} df_host;
+
+/* A run. */
+typedef struct df_context {
+  char *volatile stack_end; /* the stack may not grow below this */
+  int64_t *constants;       /* the words of the constants */
+  char *bump, *bump_end;    /* what is left of the last chunk */
+  void *free[DF_CLASSES];   /* freed blocks by size; each begins with the address of the next one */
+  int64_t live;             /* how many blocks there are */
+  int64_t in_use, limit;    /* bytes of chunks and large blocks; the limit is 0 if there is none */
+  int64_t next_chunk;
+  struct df_chunk *chunks;
+  struct df_large *large;
+  uint32_t error, site; /* of df_raises, counted from 1; 0: none */
+  int32_t stopped;      /* what df_host.stop said */
+  int64_t words[3];     /* the operands that the error names */
+  char *message;        /* the text that the error names */
+  int64_t message_bytes;
+  int64_t notes; /* of the error: how many calls were open */
+  df_note_t innermost[DF_NOTES], outermost[DF_NOTES]; /* the latter a ring */
+  df_host host;
+  char *thread_low, *thread_high; /* the stack that stack_end was made for */
+  char *report;                   /* the text of the last error, for callers */
+} df_context;
+
+/* An error that a program raises. */
+typedef struct df_raise_t {
+  int32_t kind; /* of enum df_error */
+  const char *what;
+} df_raise_t;
+
+enum df_error {
+  DF_OVERFLOW_INFIX, /* a op b does not fit */
+  DF_OVERFLOW_CALL,  /* op(a, b) does not fit */
+  DF_OVERFLOW_UNARY, /* op(a) does not fit */
+  DF_DIVISION,
+  DF_EXPONENT,
+  DF_SHIFT,
+  DF_ROUND,
+  DF_INDEX,
+  DF_SLICE,
+  DF_COUNT,
+  DF_SIZE,
+  DF_ROWS,
+  DF_FAIL,
+  DF_SHAPE,
+  DF_CYCLE,
+  DF_MEMORY,
+  DF_STOPPED
+};
