@@ -8,4 +8,5 @@
 //!
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
+pub mod c;
 pub mod low;

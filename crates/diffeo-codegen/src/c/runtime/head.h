@@ -69,8 +69,11 @@ DF_FN bool df_checked_mul(int64_t a, int64_t b, int64_t *r) {
 /* A block of memory that is counted: this, then the fields of a box, or the data of an array or a text. */
 typedef struct df_block {
   int64_t count;  /* how many references there are; negative: it is never freed */
-  int64_t layout; /* an index into df_layouts */
+  int64_t layout; /* an index into the layouts of the program */
 } df_block;
+
+/* The count of blocks that are never freed. */
+#define DF_STATIC (INT64_MIN / 2)
 
 /* An array or a text; the data follow. */
 typedef struct df_array {
@@ -94,6 +97,13 @@ typedef struct df_layout {
   int64_t words;              /* of the fields, or of a tuple */
   const unsigned char *flags; /* of each word, whether it refers to a block */
 } df_layout;
+
+/* A program; several can share this file. */
+typedef struct df_program {
+  const df_layout *layouts;
+  int64_t first_constant, constant_words; /* where its constants are in those of the context */
+  const unsigned char *constant_references; /* of each word, whether it refers to a block */
+} df_program;
 
 /* Blocks of at most so many bytes come from chunks, by size; larger ones from malloc. */
 #define DF_SMALL 512
@@ -130,6 +140,7 @@ typedef struct df_host {
 typedef struct df_context {
   char *volatile stack_end; /* the stack may not grow below this */
   int64_t *constants;       /* the words of the constants */
+  const df_layout *layouts; /* of the program that runs */
   char *bump, *bump_end;    /* what is left of the last chunk */
   void *free[DF_CLASSES];   /* freed blocks by size; each begins with the address of the next one */
   int64_t live;             /* how many blocks there are */

@@ -137,7 +137,7 @@ DF_FN void df_free(df_context *cx, char *reference) {
   list->count = 0;
   while (list) {
     df_block *block = list;
-    const df_layout *layout = &df_layouts[block->layout];
+    const df_layout *layout = &cx->layouts[block->layout];
     int64_t bytes = 0;
     list = (df_block *)(intptr_t)block->count;
     switch (layout->kind) {
@@ -177,6 +177,11 @@ DF_FN void df_release(df_context *cx, char *reference) {
   if (list) df_free(cx, (char *)list);
 }
 
+/* Copies; they do not overlap. */
+DF_FN void df_copy(char *to, const char *from, int64_t bytes) {
+  if (bytes > 0) memcpy(to, from, (size_t)bytes);
+}
+
 DF_FN void df_retain_all(char *data, int64_t count) {
   df_block **blocks = (df_block **)data;
   for (int64_t i = 0; i < count; i++) {
@@ -199,7 +204,7 @@ DF_FN char *df_stack_new(df_context *cx, int64_t layout) {
 DF_FN bool df_stack_grow(df_context *cx, char *reference) {
   df_stack *stack = (df_stack *)reference;
   if (stack->length < stack->room) return true;
-  int64_t width = 8 * df_layouts[stack->layout].words;
+  int64_t width = 8 * cx->layouts[stack->layout].words;
   int64_t room = stack->room < 8 ? 8 : stack->room;
   if (room > INT64_MAX / 4 / (width + 1)) return false;
   room *= 2;
@@ -236,8 +241,12 @@ DF_FN void df_free_all(df_context *cx) {
 
 /* Drops the values of the constants. */
 DF_FN void df_release_constants(df_context *cx) {
-  for (int64_t i = 0; i < DF_CONSTANT_WORDS; i++) {
-    if (df_constant_references[i]) df_release(cx, *(char **)(cx->constants + i));
+  for (int64_t p = 0; p < DF_PROGRAMS; p++) {
+    const df_program *program = &df_programs[p];
+    cx->layouts = program->layouts;
+    for (int64_t i = 0; i < program->constant_words; i++) {
+      if (program->constant_references[i]) df_release(cx, *(char **)(cx->constants + program->first_constant + i));
+    }
   }
   memset(cx->constants, 0, 8 * DF_CONSTANT_WORDS);
 }

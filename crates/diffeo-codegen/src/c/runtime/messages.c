@@ -48,10 +48,18 @@ static const char *const df_codes[] = {
     "not-an-int", "index-out-of-bounds", "slice-out-of-bounds", "negative-count", "size-mismatch", "irregular-rows",
     "fail",       "shape-mismatch", "constant-cycle", "out-of-memory", "too-deep"};
 
-/* The kind of the last error; null if there was none. */
+/* What the last error was: division and powers fail for two reasons. */
+DF_FN enum df_error df_error_kind(const df_context *cx) {
+  enum df_error kind = (enum df_error)df_raises[cx->error - 1].kind;
+  if (kind == DF_DIVISION && cx->words[1] != 0) return DF_OVERFLOW_INFIX;
+  if (kind == DF_EXPONENT && cx->words[1] >= 0) return DF_OVERFLOW_INFIX;
+  return kind;
+}
+
+/* The code of the last error; null if there was none. */
 DF_FN const char *df_error_code(const df_context *cx) {
   if (!cx->error) return NULL;
-  int32_t kind = df_raises[cx->error - 1].kind;
+  enum df_error kind = df_error_kind(cx);
   if (kind == DF_COUNT && cx->words[0] >= 0) return "too-large";
   return df_codes[kind];
 }
@@ -61,7 +69,7 @@ DF_FN void df_write_message(df_writer *w, const df_context *cx) {
   const df_raise_t *raise = &df_raises[cx->error - 1];
   const int64_t *words = cx->words;
   const char *what = raise->what;
-  switch ((enum df_error)raise->kind) {
+  switch (df_error_kind(cx)) {
   case DF_OVERFLOW_INFIX:
     df_write_format(w, "Int overflow: %d %s %d has more than 64 bits", words, what);
     break;
