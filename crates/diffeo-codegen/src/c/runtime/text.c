@@ -59,7 +59,7 @@ DF_FN bool df_reads_back(const char *digits, int exponent, double x) {
 DF_FN void df_shortest(double x, char *digits, int *exponent) {
   /* All numbers of 15 digits are told apart, but for those near zero, which have fewer bits. */
   int count = x < 2.2250738585072014e-308 ? 1 : 15;
-  for (; count < 17; count++) {
+  for (; count <= 17; count++) {
     df_digits(x, count, digits, exponent);
     char upper[24];
     int upper_exponent = *exponent;
@@ -79,7 +79,6 @@ DF_FN void df_shortest(double x, char *digits, int *exponent) {
     }
     if (fits || upper_fits) break;
   }
-  if (count == 17) df_digits(x, 17, digits, exponent);
   int n = (int)strlen(digits);
   while (n > 1 && digits[n - 1] == '0') digits[--n] = 0;
 }
