@@ -9,4 +9,8 @@
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
 pub mod c;
+pub mod cranelift;
+mod deep;
+pub mod engine;
 pub mod low;
+pub mod runtime;
