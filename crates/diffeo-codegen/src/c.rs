@@ -6,7 +6,7 @@
 //! | `function.rs`, `scope.rs`, `literal.rs` | a function; where registers are declared; numbers and texts |
 //! | `runtime/` | the runtime, in C |
 //! | `compiler.rs` | the system's C compiler |
-//! | `engine.rs` | what it has compiled is loaded and run |
+//! | `engine.rs` | engine `c`: what it has compiled is loaded and run |
 //! | `cache.rs` | compiled code on disk |
 //!
 //! Each form of Low is translated by itself. All engines round alike: nothing is contracted or reordered but in
@@ -20,4 +20,4 @@ mod literal;
 mod scope;
 mod unit;
 
-pub use unit::{Text, Unit};
+pub use unit::{Host, Text, Unit};

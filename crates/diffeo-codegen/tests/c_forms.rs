@@ -1,12 +1,14 @@
 //! Every form of Low on engine `c`, against what it means: programs are built by hand, compiled by the system's
 //! C compiler and run.
 
+mod c_support;
+
+use c_support::{compile, text, Failed, Library, Run};
 use diffeo_array::ir::{self, Reduction, SiteId};
 use diffeo_calculus::prim::{int, real, IntOp, RealOp, Rounding};
 use diffeo_calculus::show;
 use diffeo_codegen::c::compiler::{Compiler, Options};
-use diffeo_codegen::c::engine::{compile, text, Failed, Host, Library, Run};
-use diffeo_codegen::c::Unit;
+use diffeo_codegen::c::{Host, Unit};
 use diffeo_codegen::low::*;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -141,14 +143,15 @@ fn module(functions: Vec<Function>, layouts: &[Layout], texts: &[&str]) -> Modul
 }
 
 fn library(modules: &[Module]) -> Arc<Library> {
-    let mut unit = Unit::new();
+    let mut unit = Unit::new(Host::Own);
     for module in modules {
         unit.add(module);
     }
     Arc::new(compile(unit, &Options::default()).unwrap_or_else(|e| panic!("{e}")))
 }
 
-const HOST: Host = Host { data: std::ptr::null_mut(), trace: None, progress: None, stop: None };
+const HOST: c_support::Host =
+    c_support::Host { data: std::ptr::null_mut(), trace: None, progress: None, stop: None };
 
 fn state(library: &Arc<Library>) -> Run {
     // SAFETY: the host has no functions.
@@ -217,14 +220,8 @@ fn scalar_operations() {
     let (a, c) = (b.arg(Ty::Int, 0), b.arg(Ty::Int, 1));
     let (x, y) = (b.arg(Ty::Real, 2), b.arg(Ty::Real, 3));
     let shift = b.set(Ty::Int, Expr::Binary(Binary::And, r(c), Operand::Int(63)));
-    for op in [
-        Binary::IntAdd,
-        Binary::IntSub,
-        Binary::IntMul,
-        Binary::And,
-        Binary::Or,
-        Binary::Xor,
-    ] {
+    for op in [Binary::IntAdd, Binary::IntSub, Binary::IntMul, Binary::And, Binary::Or, Binary::Xor]
+    {
         b.give(Ty::Int, Expr::Binary(op, r(a), r(c)));
     }
     for op in [Binary::ShiftLeft, Binary::ShiftRight, Binary::ShiftRightSigned] {
@@ -332,7 +329,8 @@ fn scalar_operations() {
                 assert_eq!(expected.len(), got.len());
                 for (i, (got, expected)) in got.iter().zip(&expected).enumerate() {
                     let nans = (12..25).contains(&i) || i == 37;
-                    let nans = nans && f64::from_bits(*got).is_nan() && f64::from_bits(*expected).is_nan();
+                    let nans =
+                        nans && f64::from_bits(*got).is_nan() && f64::from_bits(*expected).is_nan();
                     assert!(
                         got == expected || nans,
                         "result {i} of {a}, {c}, {x}, {y}: {got:x}, not {expected:x}"
@@ -532,8 +530,7 @@ fn loops_and_branches() {
                 data[i] = f64::NAN;
             }
             let before = data.clone();
-            let got =
-                run::<6>(&mut state, 0, &[data.as_mut_ptr() as u64, n as u64]).unwrap();
+            let got = run::<6>(&mut state, 0, &[data.as_mut_ptr() as u64, n as u64]).unwrap();
             let sum: f64 = before.iter().sum();
             let max = before.iter().fold(f64::NEG_INFINITY, |a, x| real::eval(RealOp::Max, a, *x));
             let min = before.iter().fold(f64::INFINITY, |a, x| real::eval(RealOp::Min, a, *x));
@@ -631,7 +628,8 @@ fn calls_and_failures() {
     b.push(call(&[], 3, &[r(z)], 51));
     let (half, yes) = (b.reg(Ty::Real), b.reg(Ty::Bool));
     b.push(call(&[half, yes], 4, &[r(z)], 52));
-    for (ty, reg) in [(Ty::Int, q), (Ty::Int, m), (Ty::Real, h), (Ty::Real, half), (Ty::Bool, yes)] {
+    for (ty, reg) in [(Ty::Int, q), (Ty::Int, m), (Ty::Real, h), (Ty::Real, half), (Ty::Bool, yes)]
+    {
         b.result(ty, r(reg));
     }
     let mut functions = calls();
@@ -1047,7 +1045,7 @@ fn the_text_is_the_same_every_time_and_grows_linearly() {
             b.push(Stmt::Set(x, Expr::Binary(Binary::Add, r(x), r(y))));
         }
         b.result(Ty::Real, r(x));
-        let mut unit = Unit::new();
+        let mut unit = Unit::new(Host::Own);
         unit.add(&module(vec![b.function("main", false, false)], &[], &[]));
         text(unit)
     };
@@ -1062,7 +1060,7 @@ fn the_text_is_the_same_every_time_and_grows_linearly() {
     }
     let mut b = Build::entry();
     b.body = body;
-    let mut unit = Unit::new();
+    let mut unit = Unit::new(Host::Own);
     let deep = module(vec![b.function("main", false, false)], &[], &[]);
     unit.add(&deep);
     assert!(text(unit).text.len() > 20_000);

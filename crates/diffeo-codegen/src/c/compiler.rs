@@ -2,7 +2,9 @@
 //!
 //! What comes in: the text of a file of C. What goes out: a shared library. The command is `CC`, else `cc`.
 
+use super::cache::Cache;
 use super::Text;
+use crate::engine::Cpu;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -55,8 +57,8 @@ impl std::error::Error for Error {}
 /// What may be said about the code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The processor that the code is for; none: the one that it is compiled on.
-    pub cpu: Option<String>,
+    /// The instructions that the code may have.
+    pub cpu: Cpu,
     /// Without the optimisations that take time.
     pub quick: bool,
 }
@@ -85,7 +87,9 @@ impl Compiler {
             return Some(program.to_path_buf()).filter(|path| path.is_file());
         }
         let folders = std::env::var_os("PATH")?;
-        std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+        std::env::split_paths(&folders)
+            .map(|folder| folder.join(program))
+            .find(|path| path.is_file())
     }
 
     /// What the compiled code depends on besides its text.
@@ -99,7 +103,11 @@ impl Compiler {
     fn flags(&self, text: &Text, options: &Options) -> Vec<String> {
         let level = if options.quick || text.largest > HUGE { "-O1" } else { "-O3" };
         let mut flags = self.arguments.clone();
-        flags.extend([level.to_string(), format!("-march={}", options.cpu.as_deref().unwrap_or("native"))]);
+        flags.push(level.to_string());
+        match options.cpu {
+            Cpu::Host => flags.push("-march=native".to_string()),
+            Cpu::Baseline => {}
+        }
         flags.extend(FLAGS.map(str::to_string));
         flags
     }
@@ -108,13 +116,46 @@ impl Compiler {
     ///
     /// # Errors
     /// There is no compiler, or it fails.
-    pub fn shared(&self, text: &Text, source: &Path, to: &Path, options: &Options) -> Result<(), Error> {
+    pub fn shared(
+        &self,
+        text: &Text,
+        source: &Path,
+        to: &Path,
+        options: &Options,
+    ) -> Result<(), Error> {
         std::fs::write(source, &text.text).map_err(|e| Error::File(source.to_path_buf(), e))?;
         let mut command = Command::new(&self.program);
         command.args(self.flags(text, options)).args(["-shared", "-fPIC", "-o"]);
         command.arg(to).arg(source).arg("-lm");
         run(&mut command)
     }
+}
+
+/// Compiles a file and loads it, or loads what was compiled from the same text before.
+///
+/// # Errors
+/// There is no compiler, or it fails.
+pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error> {
+    let compiler = Compiler::find();
+    let cache = Cache::open();
+    let key = format!("{}\n{}", compiler.identity(options), text.text);
+    if let Some(path) = cache.as_ref().and_then(|cache| cache.get(&key)) {
+        if let Ok(code) = open(&path) {
+            return Ok(code);
+        }
+    }
+    let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
+    let to = folder.path().join("program.so");
+    compiler.shared(text, &folder.path().join("program.c"), &to, options)?;
+    if let Some(cache) = cache {
+        cache.put(&key, &to);
+    }
+    open(&to)
+}
+
+fn open(path: &Path) -> Result<libloading::Library, Error> {
+    // SAFETY: the library was made here, from text that has no initialisers and needs the C library alone.
+    unsafe { libloading::Library::new(path) }.map_err(|e| Error::Load(e.to_string()))
 }
 
 /// How compiled code rounds and what it may assume.

@@ -1,217 +1,124 @@
-//! Programs compiled by the C compiler, loaded and run.
+//! Engine `c`: programs compiled by the system's C compiler, with the runtime of this process.
 
-use super::cache::Cache;
-use super::compiler::{Compiler, Error, Options};
-use super::{Text, Unit};
-use crate::low::Raise;
-use diffeo_array::ir::SiteId;
-use std::ffi::c_void;
-use std::path::Path;
-use std::ptr::NonNull;
-use std::sync::atomic::AtomicUsize;
+use super::compiler::{load, Error, Options};
+use super::unit::{Host, Unit};
+use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Entry};
+use crate::low::{Module, Runtime, Ty};
+use crate::runtime::{self, CONSTANTS, STACK_END, STATICS, TEXTS};
+use std::fmt::Write;
 use std::sync::Arc;
 
-/// What a program calls while it runs; as `df_host` of the runtime.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Host {
-    /// Given to each of the functions.
-    pub data: *mut c_void,
-    /// `(data, label, its bytes, value, its bytes)`: prints a line.
-    pub trace: Option<unsafe extern "C" fn(*mut c_void, *const u8, i64, *const u8, i64)>,
-    /// `(data, label, its bytes, step, value)`
-    pub progress: Option<unsafe extern "C" fn(*mut c_void, *const u8, i64, i64, f64)>,
-    /// Why the run is to end: 0 if it is not.
-    pub stop: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
+// The beginning of the context, as `runtime/hosted.h` has it.
+const _: () = assert!(STACK_END == 0 && CONSTANTS == 8 && TEXTS == 16 && STATICS == 24);
+
+/// The operations of the runtime that are called. The others are C.
+const CALLED: [Runtime; 19] = [
+    Runtime::Box,
+    Runtime::Array,
+    Runtime::Zeros,
+    Runtime::Free,
+    Runtime::RetainAll,
+    Runtime::AppendText,
+    Runtime::CompareText,
+    Runtime::ShowReal,
+    Runtime::ShowInt,
+    Runtime::ShowBool,
+    Runtime::ShowText,
+    Runtime::Trace,
+    Runtime::Progress,
+    Runtime::SortReals,
+    Runtime::SortInts,
+    Runtime::SortTexts,
+    Runtime::Poll,
+    Runtime::StackNew,
+    Runtime::StackGrow,
+];
+
+/// The functions of the runtime, in the order of the table that the code is given.
+fn functions() -> Vec<runtime::Function> {
+    let mut functions = vec![runtime::raise(), runtime::note()];
+    functions.extend(CALLED.map(runtime::function));
+    functions
 }
 
-/// As `df_face` of the runtime.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Face {
-    create: unsafe extern "C" fn(*const Host, i64) -> *mut c_void,
-    destroy: unsafe extern "C" fn(*mut c_void),
-    run: unsafe extern "C" fn(*mut c_void, i64, *const u64, *mut u64) -> bool,
-    stack_end: unsafe extern "C" fn(*mut c_void) -> *const AtomicUsize,
-    error: unsafe extern "C" fn(*const c_void, *mut i64),
-    note: unsafe extern "C" fn(*const c_void, i64) -> i64,
-    abandon: unsafe extern "C" fn(*mut c_void),
-    release: unsafe extern "C" fn(*mut c_void, *mut u8),
-    release_constants: unsafe extern "C" fn(*mut c_void),
-    live: unsafe extern "C" fn(*const c_void) -> i64,
+/// Where the addresses of the runtime are kept, and what takes them.
+fn imports() -> String {
+    let (mut declared, mut taken) = (String::new(), String::new());
+    for (i, function) in functions().iter().enumerate() {
+        let ty = |ty: &Ty| match ty {
+            Ty::Int | Ty::Bool => "int64_t",
+            Ty::Real => "double",
+            Ty::Ptr => "char *",
+        };
+        let result = function.result.as_ref().map_or("void", ty);
+        let params: Vec<&str> = function.params.iter().map(ty).collect();
+        let params = params.iter().fold("df_context *".to_string(), |all, p| all + ", " + p);
+        // Writing to a string does not fail.
+        let _ = writeln!(declared, "static {result} (*{})({params});", function.name);
+        let _ = writeln!(taken, "  memcpy(&{}, &addresses[{i}], sizeof(void *));", function.name);
+    }
+    format!(
+        "{declared}\n__attribute__((visibility(\"default\"))) void diffeo_load(void *const *addresses) {{\n{taken}}}\n\n"
+    )
 }
 
-/// Compiled programs.
-pub struct Library {
-    face: Face,
-    raises: Vec<Raise>,
-    sites: Vec<(usize, SiteId)>,
-    // The code must stay as long as it can be called.
-    _code: libloading::Library,
+/// The text of programs for this engine.
+pub fn text(modules: &[Arc<Module>]) -> super::Text {
+    let mut unit = Unit::new(Host::Process);
+    let mut face = String::new();
+    for (i, module) in modules.iter().enumerate() {
+        unit.add(module);
+        let _ = write!(
+            face,
+            "__attribute__((visibility(\"default\"))) int64_t diffeo_enter_{i}(df_context *cx, char *arguments, \
+             char *results) {{\n  return df_enter_{i}(cx, arguments, results);\n}}\n"
+        );
+    }
+    unit.finish(&imports(), &face)
 }
 
-/// An error of a program.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Failed {
-    /// Why.
-    pub raise: Raise,
-    /// The operands that the error names, as words.
-    pub operands: [u64; 3],
-    /// The text that the error names.
-    pub text: String,
-    /// Where.
-    pub site: SiteId,
-    /// The places of the open calls, innermost first; of many, the first and the last.
-    pub calls: Vec<SiteId>,
-    /// How many calls were open.
-    pub depth: usize,
-}
-
-/// The text of the programs of a unit, to be run by this engine.
-pub fn text(unit: Unit) -> Text {
-    let names: Vec<String> = (0..unit.modules()).map(|i| format!("df_enter_{i}")).collect();
-    let enter = format!("#define DF_ENTER {{{}}}\n", names.join(", "));
-    unit.finish("", &(enter + include_str!("runtime/face.c")))
-}
-
-/// Compiles the programs of a unit, or finds them compiled.
+/// Compiles programs together, or finds them compiled.
 ///
 /// # Errors
 /// There is no compiler, or it fails.
-pub fn compile(unit: Unit, options: &Options) -> Result<Library, Error> {
-    let text = text(unit);
-    let compiler = Compiler::find();
-    let cache = Cache::open();
-    let key = format!("{}\n{}", compiler.identity(options), text.text);
-    if let Some(path) = cache.as_ref().and_then(|cache| cache.get(&key)) {
-        if let Ok(library) = load(&text, &path) {
-            return Ok(library);
-        }
-    }
-    let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
-    let to = folder.path().join("program.so");
-    compiler.shared(&text, &folder.path().join("program.c"), &to, options)?;
-    if let Some(cache) = cache {
-        cache.put(&key, &to);
-    }
-    load(&text, &to)
+pub fn compile_all(modules: &[Arc<Module>], options: &Options) -> Result<Vec<Compiled>, Error> {
+    let text = text(modules);
+    let code = Arc::new(load(&text, options)?);
+    let addresses: Vec<*const u8> = functions().iter().map(|f| f.address).collect();
+    type Load = unsafe extern "C" fn(*const *const u8);
+    let missing = |e: libloading::Error| Error::Load(e.to_string());
+    // SAFETY: the function has this type, and reads as many addresses as there are. Where the same code was
+    // loaded before, it writes what is there.
+    unsafe { code.get::<Load>(b"diffeo_load\0").map_err(missing)?(addresses.as_ptr()) };
+    let programs = modules.iter().enumerate().map(|(i, module)| {
+        // SAFETY: the function has this type.
+        let entry = *unsafe { code.get::<Entry>(format!("diffeo_enter_{i}\0").as_bytes()) }
+            .map_err(missing)?;
+        // A compiler may put other functions into one, so frames are larger than registers need.
+        let frames: Vec<usize> =
+            module.functions.iter().map(|f| 4096 + 64 * f.registers.len()).collect();
+        let margin = stack_margin(module, &frames);
+        // SAFETY: the entry is that of the module, in the code that is kept.
+        Ok(unsafe {
+            Compiled::new(
+                module.clone(),
+                text.raises.clone(),
+                entry,
+                margin,
+                Box::new(code.clone()),
+            )
+        })
+    });
+    programs.collect()
 }
 
-fn load(text: &Text, path: &Path) -> Result<Library, Error> {
-    let failed = |e: libloading::Error| Error::Load(e.to_string());
-    // SAFETY: the library was made here, from text that has no initialisers; its only symbol has this type.
-    let (code, face) = unsafe {
-        let code = libloading::Library::new(path).map_err(failed)?;
-        let face = **code.get::<*const Face>(b"diffeo_face\0").map_err(failed)?;
-        (code, face)
-    };
-    Ok(Library { face, raises: text.raises.clone(), sites: text.sites.clone(), _code: code })
-}
-
-/// The state of runs, one after the other.
-pub struct Run {
-    library: Arc<Library>,
-    context: NonNull<c_void>,
-}
-
-impl Run {
-    /// A state; `limit` bytes may be in use, any number if it is 0. None if there is no memory for it.
-    ///
-    /// # Safety
-    /// The functions of `host` can be called, with its data, as long as this lives.
-    pub unsafe fn new(library: Arc<Library>, host: Host, limit: i64) -> Option<Run> {
-        // SAFETY: the function has this type; it copies what `host` refers to.
-        let context = NonNull::new(unsafe { (library.face.create)(&raw const host, limit) })?;
-        Some(Run { library, context })
-    }
-
-    /// The end of the stack: calls that need more than down to this address are errors. Another thread ends the
-    /// run by setting it to the highest address.
-    pub fn stack_end(&self) -> &AtomicUsize {
-        // SAFETY: the word lives as long as the context, and is only read by the program.
-        unsafe { &*(self.library.face.stack_end)(self.context.as_ptr()) }
-    }
-
-    /// Runs a program, on the stack in use.
-    ///
-    /// # Errors
-    /// That of the program. All blocks are freed then.
-    ///
-    /// # Safety
-    /// `arguments` are the words of the entry's parameters, and what they refer to is readable; there is room
-    /// for as many results as it has; the stack reaches down to its end, and some more.
-    pub unsafe fn call(
-        &mut self,
-        program: usize,
-        arguments: &[u64],
-        results: &mut [u64],
-    ) -> Result<(), Box<Failed>> {
-        let (face, context) = (self.library.face, self.context.as_ptr());
-        // SAFETY: by the condition of the function.
-        unsafe {
-            if !(face.run)(context, program as i64, arguments.as_ptr(), results.as_mut_ptr()) {
-                return Ok(());
-            }
-        }
-        let failed = self.failed();
-        // SAFETY: no result is taken after an error.
-        unsafe { (face.abandon)(context) };
-        Err(Box::new(failed))
-    }
-
-    fn failed(&self) -> Failed {
-        let (face, context) = (self.library.face, self.context.as_ptr());
-        let mut words = [0i64; 8];
-        // SAFETY: there are eight words.
-        unsafe { (face.error)(context, words.as_mut_ptr()) };
-        let [raise, site, a, b, c, text, bytes, depth] = words;
-        let text = if text == 0 || bytes <= 0 {
-            String::new()
-        } else {
-            // SAFETY: the text has so many bytes, and is kept until the next error.
-            let bytes = unsafe { std::slice::from_raw_parts(text as *const u8, bytes as usize) };
-            String::from_utf8_lossy(bytes).into_owned()
-        };
-        let place = |site: i64| self.library.sites[site as usize].1;
-        let kept = 0..depth;
-        // SAFETY: any position may be asked for.
-        let calls = kept.filter(|i| *i < 64 || *i >= depth - 64);
-        let calls = calls.map(|i| unsafe { (face.note)(context, i) }).filter(|site| *site >= 0);
-        Failed {
-            raise: self.library.raises[raise as usize].clone(),
-            operands: [a as u64, b as u64, c as u64],
-            text,
-            site: place(site),
-            calls: calls.map(place).collect(),
-            depth: depth as usize,
-        }
-    }
-
-    /// Drops a reference to a block.
-    ///
-    /// # Safety
-    /// The block is of this run, and the reference is not used again.
-    pub unsafe fn release(&mut self, block: *mut u8) {
-        // SAFETY: by the condition of the function.
-        unsafe { (self.library.face.release)(self.context.as_ptr(), block) }
-    }
-
-    /// Drops the values of the constants.
-    pub fn release_constants(&mut self) {
-        // SAFETY: no program runs; the constants are computed again when they are needed.
-        unsafe { (self.library.face.release_constants)(self.context.as_ptr()) }
-    }
-
-    /// How many blocks there are.
-    pub fn live(&self) -> i64 {
-        // SAFETY: it reads a word of the context.
-        unsafe { (self.library.face.live)(self.context.as_ptr()) }
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        // SAFETY: the context was made by this library, and nobody uses it or its blocks any more.
-        unsafe { (self.library.face.destroy)(self.context.as_ptr()) }
-    }
+/// Compiles a program, or finds it compiled.
+///
+/// # Errors
+/// There is no compiler, or it fails.
+pub fn compile(module: &Arc<Module>, cpu: Cpu) -> Result<Compiled, CompileError> {
+    let options = Options { cpu, quick: false };
+    let unsupported = |e: Error| CompileError::Unsupported(e.to_string());
+    let mut programs = compile_all(std::slice::from_ref(module), &options).map_err(unsupported)?;
+    programs.pop().ok_or_else(|| CompileError::Unsupported("there is no program".to_string()))
 }

@@ -7,8 +7,8 @@ use super::literal::{int, real};
 use super::scope::{scopes, Scopes};
 use super::unit::Unit;
 use crate::low::{
-    Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand, Raise,
-    Reg, Runtime, Stmt, Ty, Unary, NOWHERE,
+    Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand,
+    Raise, Reg, Runtime, Stmt, Ty, Unary, NOWHERE,
 };
 use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_calculus::prim::{RealOp, Rounding};
@@ -165,9 +165,9 @@ impl Writer<'_> {
             Operand::Bool(b) => b.to_string(),
             Operand::Null => "NULL".to_string(),
             Operand::Text(text) => {
-                format!("(char *)&df_text_{}", self.unit.text_number(self.number, *text))
+                format!("DF_TEXT_BLOCK({})", self.unit.text_number(self.number, *text))
             }
-            Operand::Static(layout) => format!("(char *)&df_static_{layout}"),
+            Operand::Static(layout) => format!("DF_STATIC_BLOCK({layout})"),
             Operand::Constant(word) => {
                 format!("(char *)(cx->constants + {})", self.unit.constant(self.number, *word))
             }
@@ -480,8 +480,11 @@ impl Writer<'_> {
                     Some(_) | None => None,
                 };
                 match layout {
-                    Some(Layout::Fields(fields)) => format!("df_box(cx, {texts}, {})", fields.len()),
-                    Some(Layout::Plain | Layout::Text | Layout::References | Layout::Stack(_)) | None => {
+                    Some(Layout::Fields(fields)) => {
+                        format!("df_box(cx, {texts}, {})", fields.len())
+                    }
+                    Some(Layout::Plain | Layout::Text | Layout::References | Layout::Stack(_))
+                    | None => {
                         format!("df_box(cx, {texts}, cx->layouts[{texts}].words)")
                     }
                 }

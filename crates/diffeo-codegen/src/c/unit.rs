@@ -12,18 +12,30 @@ use diffeo_calculus::prim::{int, IntOp, Rounding};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
+/// What every program needs.
+const COMMON: [&str; 2] = [include_str!("runtime/common.c"), include_str!("runtime/math.c")];
+
 /// The parts of the runtime that need the tables.
-const RUNTIME: [&str; 5] = [
+const RUNTIME: [&str; 4] = [
     include_str!("runtime/memory.c"),
-    include_str!("runtime/math.c"),
     include_str!("runtime/text.c"),
     include_str!("runtime/sort.c"),
     include_str!("runtime/errors.c"),
 ];
 
+/// Who has the memory of the programs, and what else the runtime does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Host {
+    /// The file itself: it needs nothing else.
+    Own,
+    /// The process that loads it: [`runtime`](crate::runtime). Numbers of places, texts and constants are those
+    /// of each module.
+    Process,
+}
+
 /// A file that is being written.
-#[derive(Default)]
 pub struct Unit {
+    host: Host,
     /// The most statements that a function has.
     pub largest: usize,
     modules: Vec<Placed>,
@@ -75,8 +87,25 @@ pub struct Text {
 
 impl Unit {
     /// An empty file.
-    pub fn new() -> Unit {
-        Unit::default()
+    pub fn new(host: Host) -> Unit {
+        Unit {
+            host,
+            largest: 0,
+            modules: Vec::new(),
+            functions: String::new(),
+            prototypes: String::new(),
+            result_types: BTreeMap::new(),
+            text_table: Vec::new(),
+            text_numbers: HashMap::new(),
+            statics: BTreeSet::new(),
+            raises: Vec::new(),
+            raise_rows: String::new(),
+            raise_numbers: HashMap::new(),
+            sites: Vec::new(),
+            site_numbers: HashMap::new(),
+            constant_words: 0,
+            function_count: 0,
+        }
     }
 
     /// Adds a module; gives its number.
@@ -138,21 +167,33 @@ impl Unit {
 
     /// The number of a function in the file.
     pub(super) fn function_number(&self, module: usize, function: FunctionId) -> usize {
+        if self.host == Host::Process {
+            return function.0 as usize;
+        }
         self.modules[module].first_function + function.0 as usize
     }
 
     /// The number of a text of a module.
     pub(super) fn text_number(&self, module: usize, text: u32) -> usize {
+        if self.host == Host::Process {
+            return text as usize;
+        }
         self.modules[module].texts[text as usize]
     }
 
     /// The number of a word of the constants.
     pub(super) fn constant(&self, module: usize, word: u32) -> usize {
+        if self.host == Host::Process {
+            return word as usize;
+        }
         self.modules[module].first_constant + word as usize
     }
 
     /// The number of a place.
     pub(super) fn site(&mut self, module: usize, site: SiteId) -> u32 {
+        if self.host == Host::Process {
+            return site.0;
+        }
         let sites = &mut self.sites;
         *self.site_numbers.entry((module, site)).or_insert_with(|| {
             sites.push((module, site));
@@ -185,7 +226,8 @@ impl Unit {
             ([ty], false) => type_of(*ty).trim_end().to_string(),
             (types, fallible) => self.result_type(types, fallible),
         };
-        let mut text = format!("static {ty} {}(df_context *cx", self.function_name(module, function));
+        let mut text =
+            format!("static {ty} {}(df_context *cx", self.function_name(module, function));
         for param in &function.params {
             let ty = function.registers[param.0 as usize];
             // Writing to a string does not fail.
@@ -218,16 +260,29 @@ impl Unit {
 
     // The file
 
-    /// The whole file: `head` at its beginning, `face` (with the places and what is exported) at its end.
-    pub fn finish(self, head: &str, face: &str) -> Text {
-        let mut out = String::with_capacity(self.functions.len() + self.prototypes.len() + (1 << 17));
+    /// The whole file, with `imports` before the program and `face`, what is exported, behind it.
+    pub fn finish(self, imports: &str, face: &str) -> Text {
+        let mut out =
+            String::with_capacity(self.functions.len() + self.prototypes.len() + (1 << 17));
         out += "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n";
-        out += head;
-        out += include_str!("runtime/head.h");
-        self.tables(&mut out);
-        for part in RUNTIME {
-            out.push('\n');
-            out += part;
+        out += include_str!("runtime/base.h");
+        match self.host {
+            Host::Own => {
+                out += include_str!("runtime/context.h");
+                self.tables(&mut out);
+                for part in COMMON.iter().chain(&RUNTIME) {
+                    out.push('\n');
+                    out += part;
+                }
+            }
+            Host::Process => {
+                out += include_str!("runtime/hosted.h");
+                out += imports;
+                for part in COMMON {
+                    out.push('\n');
+                    out += part;
+                }
+            }
         }
         out += "\n/* The program. */\n\n";
         out += "#ifdef __GNUC__\n#pragma omp declare reduction(df_max : double : omp_out = df_max(omp_out, omp_in)) \
@@ -244,12 +299,19 @@ impl Unit {
         for (number, placed) in self.modules.iter().enumerate() {
             let (name, fallible) = &placed.entry;
             let call = format!("{name}(cx, arguments, results)");
-            let body =
-                if *fallible { format!("return {call};") } else { format!("{call};\n  return false;") };
+            let body = if *fallible {
+                format!("return {call};")
+            } else {
+                format!("{call};\n  return false;")
+            };
+            let layouts = match self.host {
+                Host::Own => format!("cx->layouts = df_programs[{number}].layouts;\n  "),
+                Host::Process => String::new(),
+            };
             let _ = write!(
                 out,
                 "static bool df_enter_{number}(df_context *cx, char *arguments, char *results) {{\n  \
-                 cx->layouts = df_programs[{number}].layouts;\n  {body}\n}}\n\n"
+                 {layouts}{body}\n}}\n\n"
             );
         }
         out += face;
@@ -310,7 +372,10 @@ impl Unit {
             );
         }
         for layout in &self.statics {
-            let _ = writeln!(out, "static const df_block df_static_{layout} = {{DF_STATIC, {layout}}};");
+            let _ = writeln!(
+                out,
+                "static const df_block df_static_{layout} = {{DF_STATIC, {layout}}};"
+            );
         }
         let _ = writeln!(
             out,

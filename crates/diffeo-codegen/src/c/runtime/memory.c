@@ -177,11 +177,6 @@ DF_FN void df_release(df_context *cx, char *reference) {
   if (list) df_free(cx, (char *)list);
 }
 
-/* Copies; they do not overlap. */
-DF_FN void df_copy(char *to, const char *from, int64_t bytes) {
-  if (bytes > 0) memcpy(to, from, (size_t)bytes);
-}
-
 DF_FN void df_retain_all(char *data, int64_t count) {
   df_block **blocks = (df_block **)data;
   for (int64_t i = 0; i < count; i++) {
@@ -271,19 +266,6 @@ DF_FN void df_context_free(df_context *cx) {
   free(cx->report);
   free(cx);
 }
-
-/* Whether the stack is nearly used up, or the run is to end (then the end of the stack is the highest
- * address). */
-#if defined(__GNUC__)
-#define DF_STACK_LOW(cx) DF_UNLIKELY((char *)__builtin_frame_address(0) < (cx)->stack_end)
-#else
-DF_FN bool df_stack_low(const df_context *cx) {
-  char here;
-  char *volatile address = &here;
-  return address < cx->stack_end;
-}
-#define DF_STACK_LOW(cx) DF_UNLIKELY(df_stack_low(cx))
-#endif
 
 DF_FN bool df_poll(df_context *cx) {
   if (cx->stack_end == (char *)UINTPTR_MAX) return true;
