@@ -8,6 +8,7 @@
 //!
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
+pub mod c;
 pub mod cranelift;
 mod deep;
 pub mod engine;
