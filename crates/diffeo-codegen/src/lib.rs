@@ -9,3 +9,4 @@
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
 pub mod low;
+pub mod math;
