@@ -2,5 +2,18 @@
 //!
 //! [`ir`] is the language. Everything here knows Flat alone: nothing of the source language, nothing of
 //! machines.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `ir.rs` | the terms, and what always holds of them |
+//! | `typing.rs`, `build.rs` | the types of operations; making functions |
+//! | `print.rs`, `parse.rs` | Flat as text, and back |
+//! | `lint.rs` | whether what always holds holds |
+//! | `value.rs`, `eval/` | values, and the evaluator that says what a program means |
+//! | `report.rs` | run-time errors with their places |
 
+pub mod build;
+mod deep;
 pub mod ir;
+pub mod print;
+pub mod typing;

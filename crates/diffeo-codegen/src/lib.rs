@@ -10,3 +10,4 @@
 
 pub mod low;
 pub mod math;
+pub mod runtime;

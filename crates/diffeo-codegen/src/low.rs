@@ -11,8 +11,9 @@
 //! Everything that is counted is a block. A block begins with two words: how many references there are to it
 //! (negative: it is never freed), and the index of its [`Layout`]. Then come
 //! - of a box: its fields, one word each, an array in `2 + rank` words;
-//! - of an array or a text: a word with the size of its data in bytes, a word for the runtime, and the data
-//!   ([`DATA`] from the beginning).
+//! - of an array or a text: a word with the size of its data in bytes, a word with the bytes that there is
+//!   room for, and the data ([`DATA`] from the beginning);
+//! - of a stack: how many tuples there are, how many have room, the address of the tuples.
 //!
 //! An array is `2 + rank` registers: the block that it lies in (null if it is not counted: it belongs to the
 //! caller of the program, or has no elements), the address of its first element, its sizes. A Bool takes one
@@ -30,13 +31,26 @@ pub const LAYOUT: i64 = 8;
 pub const FIELDS: i64 = 16;
 /// The offset of the size of the data in an array or a text, in bytes.
 pub const BYTES: i64 = 16;
+/// The offset, in an array or a text, of the number of bytes that there is room for: at least [`BYTES`], more
+/// where an array grew by appending. Only those of [`BYTES`] are in use.
+pub const CAPACITY: i64 = 24;
+/// The offset of the number of tuples in a stack.
+pub const STACK_LENGTH: i64 = 16;
+/// The offset of the number of tuples that a stack has room for.
+pub const STACK_ROOM: i64 = 24;
+/// The offset of the address of the tuples of a stack.
+pub const STACK_DATA: i64 = 32;
 /// The offset of the data in an array or a text.
 pub const DATA: i64 = 32;
+
+/// The place of calls that the source does not have, such as that of the program by its entry: when the callee
+/// fails, nothing is noted.
+pub const NOWHERE: SiteId = SiteId(u32::MAX);
 
 /// A whole program.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The functions.
+    /// The functions: first those of Flat, by their indices there, then what they need.
     pub functions: Vec<Function>,
     /// What lies in blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
     pub layouts: Vec<Layout>,
@@ -126,7 +140,9 @@ pub enum Operand {
     Null,
     /// The block of a text of [`Module::texts`].
     Text(u32),
-    /// The word of the constants in the context with this index.
+    /// The block of the box without fields that has this layout: there is one, which is never freed.
+    Static(u32),
+    /// The address of the word of the constants in the context with this index.
     Constant(u32),
 }
 
@@ -382,7 +398,7 @@ pub enum Runtime {
     /// `(layout) → Block?`: a box with a count of one; its fields are to be stored.
     Box,
     /// `(layout, bytes) → Block?`: an array or a text with a count of one and this many bytes of data,
-    /// which are to be stored.
+    /// which are to be stored; there is room for no more.
     Array,
     /// The same, with zeros.
     Zeros,

@@ -30,8 +30,8 @@ fn kernel<'b>(u: Real<'b>, c: Option<Real<'b>>, raised: impl FnOnce(Real<'b>) ->
     let k = raised(k);
     let f = match c {
         None => m - 1.0,
-        // 2^-k has the exponent 2046 - exponent.
-        Some(c) => c.fma((((exponent ^ 2047) - 1) << 52).real(), m - 1.0),
+        // The number with the exponent 2047 - exponent is 2^(1 - k).
+        Some(c) => (0.5 * c).fma(((exponent ^ 2047) << 52).real(), m - 1.0),
     };
     let s = f / (2.0 + f);
     let z = s.square();

@@ -14,14 +14,15 @@ const LN_2_PARTS: [f64; 2] = [0.6931471803691238, 1.9082149292705877e-10];
 const TWO_THIRDS: [f64; 2] = [0.6666666666666666, 3.700743415417188e-17];
 
 /// `(2 artanh(s)/s - 2 - ⅔s²) / s⁴` as a polynomial in `s²`.
-const ARTANH: [f64; 7] = [
-    0.40000000000006264,
-    0.28571428569081153,
-    0.22222222647511625,
-    0.1818177560809388,
-    0.15387093277984137,
-    0.13250061063123272,
-    0.1325185030935544,
+const ARTANH: [f64; 8] = [
+    0.3999999999999998,
+    0.2857142857144515,
+    0.22222222217526813,
+    0.1818181887150198,
+    0.15384556789834367,
+    0.13336320546978042,
+    0.1167475490976256,
+    0.11989543648820616,
 ];
 
 /// `a + b` for `|a| ≥ |b|` or a = 0, and what it lacks.
@@ -95,8 +96,8 @@ pub(super) fn hypot<'b>(x: Real<'b>, y: Real<'b>) -> Real<'b> {
     let (long, short) = (less.select(b, a), less.select(a, b));
     let ratio = short / long;
     let value = long * ratio.fma(ratio, 1.0).sqrt();
-    let value = long.equals(0.0).select(0.0, value);
-    // A nan stands in the place of `long` or `short`; infinity comes before it.
+    let value = long.equals(0.0).select(short, value);
+    // Infinity comes before nan.
     let infinite = a.equals(f64::INFINITY) | b.equals(f64::INFINITY);
     infinite.select(f64::INFINITY, value)
 }
