@@ -14,6 +14,11 @@
 
 pub mod build;
 mod deep;
+pub mod eval;
 pub mod ir;
+pub mod lint;
+pub mod opt;
 pub mod print;
+pub mod report;
 pub mod typing;
+pub mod value;

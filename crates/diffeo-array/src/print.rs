@@ -37,6 +37,7 @@ use crate::ir::{
     Atom, Block, BoxType, Carried, Check, Elem, Function, Inlined, Module, Op, Reduction, Site,
     SiteId, Stmt, Stop, Ty, Var, VarInfo,
 };
+use crate::opt::walk::{binders, has_regions, regions};
 use diffeo_base::{Name, Span};
 use diffeo_calculus::names::{escape, quote, Named, Names};
 use diffeo_calculus::prim::RealOp;
@@ -95,34 +96,10 @@ pub(crate) fn definitions(function: &Function, each: &mut dyn FnMut(Var)) {
 fn block_definitions(block: &Block, each: &mut dyn FnMut(Var)) {
     for stmt in &block.stmts {
         stmt.results.iter().for_each(|var| each(*var));
-        match &stmt.op {
-            Op::For { index, carried, .. } => {
-                each(*index);
-                carried.iter().for_each(|c| each(c.param));
-            }
-            Op::While { carried, .. } => carried.iter().for_each(|c| each(c.param)),
-            Op::Build { index, .. } | Op::Reduce { index, .. } => each(*index),
-            // Nothing else binds variables.
-            _ => {}
+        binders(&stmt.op, &mut *each);
+        if has_regions(&stmt.op) {
+            deep(|| regions(&stmt.op, |block| block_definitions(block, each)));
         }
-        let blocks = blocks(&stmt.op);
-        if !blocks.is_empty() {
-            deep(|| blocks.iter().for_each(|block| block_definitions(block, each)));
-        }
-    }
-}
-
-/// The blocks of an operation, in the order of the text.
-fn blocks(op: &Op) -> Vec<&Block> {
-    match op {
-        Op::If { then, otherwise, .. } => vec![then, otherwise],
-        Op::Switch { arms, default, .. } => {
-            arms.iter().map(|(_, block)| block).chain(default).collect()
-        }
-        Op::While { cond, body, .. } => vec![cond, body],
-        Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } => vec![body],
-        // Nothing else has blocks.
-        _ => Vec::new(),
     }
 }
 
@@ -262,7 +239,8 @@ impl<'m> Printer<'m> {
         if self.sites {
             text += &format!(" @{}", stmt.site.0);
         }
-        let blocks = blocks(&stmt.op);
+        let mut blocks = Vec::new();
+        regions(&stmt.op, |block| blocks.push(block));
         if blocks.is_empty() {
             self.line(&text);
             return;

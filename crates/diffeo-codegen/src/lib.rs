@@ -8,6 +8,9 @@
 //!
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
+pub mod cranelift;
+mod deep;
+pub mod engine;
 pub mod low;
 pub mod math;
 pub mod runtime;

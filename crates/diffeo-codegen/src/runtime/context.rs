@@ -1,6 +1,6 @@
 //! The context of a run: the first argument of every compiled function.
 //!
-//! Compiled code reads the first three words, at the offsets given here; everything else is changed by the
+//! Compiled code reads the first words, at the offsets given here; everything else is changed by the
 //! functions of the runtime alone. They have a raw pointer and borrow one field at a time, because another
 //! thread may write the end of the stack at any moment.
 
@@ -9,7 +9,7 @@ use super::memory::{Memory, STATIC};
 use crate::low::{Layout, Module, DATA};
 use diffeo_calculus::eval::Progress;
 use std::any::Any;
-use std::ptr::NonNull;
+use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub const STACK_END: i64 = std::mem::offset_of!(Context, stack_end) as i64;
 pub const CONSTANTS: i64 = std::mem::offset_of!(Context, constants) as i64;
 /// The offset of the address of the table of the blocks of texts.
 pub const TEXTS: i64 = std::mem::offset_of!(Context, texts) as i64;
+/// The offset of the address of the table of the blocks of boxes without fields, by layout; null for others.
+pub const STATICS: i64 = std::mem::offset_of!(Context, statics) as i64;
 /// What the end of the stack is if the run is to end.
 pub const STOP: usize = usize::MAX;
 
@@ -44,6 +46,7 @@ pub struct Context {
     stack_end: AtomicUsize,
     constants: *mut u64,
     texts: *const *mut u8,
+    statics: *const *mut u8,
     pub(super) memory: Memory,
     pub(super) failure: Failure,
     pub(super) callbacks: Callbacks,
@@ -53,7 +56,10 @@ pub struct Context {
     /// The blocks of the texts, each in words of its own: they are not in [`Context::memory`], because an
     /// error does not free them.
     text_blocks: Vec<Box<[u64]>>,
+    /// A block of two words for each layout of boxes without fields.
+    static_blocks: Vec<Box<[u64; 2]>>,
     text_table: Vec<*mut u8>,
+    static_table: Vec<*mut u8>,
     constant_words: Vec<u64>,
 }
 
@@ -63,6 +69,7 @@ fn text_block(text: &str) -> Box<[u64]> {
     words[0] = STATIC as u64;
     words[1] = super::memory::TEXT as u64;
     words[2] = text.len() as u64;
+    words[3] = text.len() as u64;
     for (word, bytes) in words[DATA as usize / 8..].iter_mut().zip(text.as_bytes().chunks(8)) {
         let mut padded = [0; 8];
         padded[..bytes.len()].copy_from_slice(bytes);
@@ -80,18 +87,34 @@ impl Owned {
         let mut text_blocks: Vec<_> = module.texts.iter().map(|text| text_block(text)).collect();
         let text_table: Vec<*mut u8> =
             text_blocks.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
+        let mut static_blocks = Vec::new();
+        let statics = module.layouts.iter().enumerate().map(|(i, layout)| match layout {
+            Layout::Fields(fields) if fields.is_empty() => {
+                static_blocks.push(Box::new([STATIC as u64, i as u64]));
+                static_blocks.last_mut().map_or(null_mut(), |block| block.as_mut_ptr().cast())
+            }
+            Layout::Fields(_)
+            | Layout::Plain
+            | Layout::Text
+            | Layout::References
+            | Layout::Stack(_) => null_mut(),
+        });
+        let static_table: Vec<*mut u8> = statics.collect();
         let mut constant_words = vec![0; module.constant_words];
         let context = Box::new(Context {
             stack_end: AtomicUsize::new(0),
             constants: constant_words.as_mut_ptr(),
             texts: text_table.as_ptr(),
+            statics: static_table.as_ptr(),
             memory: Memory::new(),
             failure: Failure::new(),
             callbacks,
             panic: None,
             module,
             text_blocks,
+            static_blocks,
             text_table,
+            static_table,
             constant_words,
         });
         // SAFETY: the address of a box is not null.

@@ -1,9 +1,31 @@
 //! What is kept of an error while the run leaves its functions: why, where, and the open calls.
 
+use crate::low::FunctionId;
 use diffeo_array::ir::SiteId;
 
 /// How many of the innermost and of the outermost open calls are kept.
 pub const KEPT: usize = 64;
+
+/// An open call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Open {
+    /// The function that was called.
+    pub function: FunctionId,
+    /// The place of the call.
+    pub site: SiteId,
+}
+
+impl Open {
+    /// The call as a word, for compiled code.
+    pub fn to_word(self) -> i64 {
+        (i64::from(self.function.0) << 32) | i64::from(self.site.0)
+    }
+
+    /// The call that a word stands for.
+    pub fn from_word(word: i64) -> Open {
+        Open { function: FunctionId((word >> 32) as u32), site: SiteId(word as u32) }
+    }
+}
 
 /// An error on its way out.
 pub struct Failure {
@@ -13,9 +35,9 @@ pub struct Failure {
     pub operands: [u64; 3],
     /// Where.
     pub site: SiteId,
-    innermost: Vec<SiteId>,
+    innermost: Vec<Open>,
     /// A ring: the call with number `i` lies at `i % KEPT`.
-    outermost: Vec<SiteId>,
+    outermost: Vec<Open>,
     calls: usize,
 }
 
@@ -40,13 +62,13 @@ impl Failure {
         self.calls = 0;
     }
 
-    pub(super) fn note(&mut self, site: SiteId) {
+    pub(super) fn note(&mut self, call: Open) {
         if self.calls < KEPT {
-            self.innermost.push(site);
+            self.innermost.push(call);
         } else if self.outermost.len() < KEPT {
-            self.outermost.push(site);
+            self.outermost.push(call);
         } else {
-            self.outermost[(self.calls - KEPT) % KEPT] = site;
+            self.outermost[(self.calls - KEPT) % KEPT] = call;
         }
         self.calls += 1;
     }
@@ -56,32 +78,34 @@ impl Failure {
         self.calls
     }
 
-    /// The places of the innermost calls that were open, innermost first.
-    pub fn innermost(&self) -> &[SiteId] {
+    /// The innermost calls that were open, innermost first.
+    pub fn innermost(&self) -> &[Open] {
         &self.innermost
     }
 
-    /// The places of the outermost calls, innermost first, without those among the innermost.
-    pub fn outermost(&self) -> Vec<SiteId> {
-        let mut sites = self.outermost.clone();
+    /// The outermost calls, innermost first, without those among the innermost.
+    pub fn outermost(&self) -> Vec<Open> {
+        let mut calls = self.outermost.clone();
         if self.calls > 2 * KEPT {
-            sites.rotate_left(self.calls % KEPT);
+            calls.rotate_left(self.calls % KEPT);
         }
-        sites
+        calls
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, SiteId, KEPT};
+    use super::{Failure, Open, SiteId, KEPT};
+    use crate::low::FunctionId;
 
     #[test]
     fn both_ends_of_the_open_calls_are_kept() {
         for n in [0, 1, KEPT, KEPT + 1, 2 * KEPT, 2 * KEPT + 1, 1000] {
             let mut failure = Failure::new();
             failure.raise(1, SiteId(7), [1, 2, 3]);
-            let all: Vec<SiteId> = (0..n as u32).map(SiteId).collect();
-            all.iter().for_each(|site| failure.note(*site));
+            let call = |i| Open { function: FunctionId(i + 1), site: SiteId(u32::MAX - i) };
+            let all: Vec<Open> = (0..n as u32).map(call).collect();
+            all.iter().for_each(|call| failure.note(Open::from_word(call.to_word())));
             assert_eq!(failure.calls(), n);
             assert_eq!(failure.innermost(), &all[..n.min(KEPT)]);
             let rest = n.saturating_sub(KEPT).min(KEPT);

@@ -4,7 +4,9 @@
 //! large ones from the allocator of the program, in a list of all of them. So after an error everything is
 //! freed at once, whoever referred to it. Nothing is atomic: a block belongs to one run.
 
-use crate::low::{Layout, BYTES, COUNT, DATA, FIELDS, LAYOUT};
+use crate::low::{
+    Layout, BYTES, CAPACITY, COUNT, DATA, FIELDS, LAYOUT, STACK_DATA, STACK_LENGTH, STACK_ROOM,
+};
 use diffeo_calculus::eval::MemoryLimit;
 use std::alloc;
 use std::ptr::{null_mut, NonNull};
@@ -86,7 +88,7 @@ impl Memory {
         self.live
     }
 
-    pub(super) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
+    pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
         self.limit = limit;
     }
 
@@ -244,6 +246,7 @@ impl Memory {
                 word(block, COUNT).write(1);
                 word(block, LAYOUT).write(layout as i64);
                 word(block, BYTES).write(bytes);
+                word(block, CAPACITY).write(bytes);
             }
         }
         block
@@ -287,15 +290,13 @@ impl Memory {
                     }
                 };
                 let size = match &layouts[word(block, LAYOUT).read() as usize] {
-                    Layout::Plain | Layout::Text => {
-                        DATA as usize + word(block, BYTES).read() as usize
-                    }
+                    Layout::Plain | Layout::Text => array_size(block),
                     Layout::References => {
                         let bytes = word(block, BYTES).read();
                         for at in (0..bytes).step_by(8) {
                             release(word(block, DATA + at));
                         }
-                        DATA as usize + bytes as usize
+                        array_size(block)
                     }
                     Layout::Fields(fields) => {
                         for (i, _) in fields.iter().enumerate().filter(|(_, reference)| **reference)
@@ -307,7 +308,7 @@ impl Memory {
                     Layout::Stack(components) => {
                         let tuples = stack_tuples(block);
                         if components.iter().any(|reference| *reference) {
-                            let n = word(block, FIELDS).read() * components.len() as i64;
+                            let n = word(block, STACK_LENGTH).read() * components.len() as i64;
                             for i in 0..n {
                                 if components[i as usize % components.len()] {
                                     release(word(tuples, DATA + 8 * i));
@@ -315,8 +316,7 @@ impl Memory {
                             }
                         }
                         if !tuples.is_null() {
-                            let bytes = word(tuples, BYTES).read();
-                            self.deallocate(tuples, DATA as usize + bytes as usize);
+                            self.deallocate(tuples, array_size(tuples));
                         }
                         FIELDS as usize + 24
                     }
@@ -349,7 +349,7 @@ impl Memory {
             let Layout::Stack(components) = &layouts[word(stack, LAYOUT).read() as usize] else {
                 return false;
             };
-            let (count, room) = (word(stack, FIELDS).read(), word(stack, FIELDS + 8).read());
+            let (count, room) = (word(stack, STACK_LENGTH).read(), word(stack, STACK_ROOM).read());
             if count < room {
                 return true;
             }
@@ -363,10 +363,10 @@ impl Memory {
             if !old.is_null() {
                 let bytes = word(old, BYTES).read() as usize;
                 new.add(DATA as usize).copy_from_nonoverlapping(old.add(DATA as usize), bytes);
-                self.deallocate(old, DATA as usize + bytes);
+                self.deallocate(old, array_size(old));
             }
-            word(stack, FIELDS + 8).write(room);
-            word(stack, FIELDS + 16).write(new.add(DATA as usize) as i64);
+            word(stack, STACK_ROOM).write(room);
+            word(stack, STACK_DATA).write(new.add(DATA as usize) as i64);
             true
         }
     }
@@ -415,6 +415,15 @@ unsafe fn drop_reference(block: *mut u8) -> bool {
     }
 }
 
+/// How many bytes an array or a text has, header and all.
+///
+/// # Safety
+/// It is one.
+unsafe fn array_size(block: *mut u8) -> usize {
+    // SAFETY: by the condition of the function.
+    DATA as usize + unsafe { word(block, CAPACITY).read() } as usize
+}
+
 /// The array with the tuples of a stack, or null.
 ///
 /// # Safety
@@ -422,7 +431,7 @@ unsafe fn drop_reference(block: *mut u8) -> bool {
 unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
     // SAFETY: the third word of a stack is null or the address of the data of an array.
     unsafe {
-        let data = word(stack, FIELDS + 16).read() as *mut u8;
+        let data = word(stack, STACK_DATA).read() as *mut u8;
         if data.is_null() {
             null_mut()
         } else {

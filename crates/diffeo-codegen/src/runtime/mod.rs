@@ -17,8 +17,8 @@ mod math;
 mod memory;
 mod operations;
 
-pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STOP, TEXTS};
-pub use failure::{Failure, KEPT};
+pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS};
+pub use failure::{Failure, Open, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
 
 use crate::low::{Runtime, Ty};
@@ -68,7 +68,7 @@ pub fn raise() -> Function {
     function!("raise", operations::raise, (Int, Int, Int, Int, Int))
 }
 
-/// `(site)`: records an open call of a function that failed.
+/// `(call: `[`Open::to_word`]`)`: records an open call of a function that failed.
 pub fn note() -> Function {
     function!("note", operations::note, (Int))
 }

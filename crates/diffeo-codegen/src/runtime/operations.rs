@@ -9,6 +9,7 @@
 //! have the room that the operation needs: so it is in every function of Low that follows from Flat.
 
 use super::context::Context;
+use super::failure::Open;
 use super::memory::word;
 use crate::low::{BYTES, DATA};
 use diffeo_array::ir::SiteId;
@@ -290,11 +291,11 @@ pub(super) unsafe extern "C" fn raise(
     unsafe { (*context).failure.raise(raise as u32, SiteId(site as u32), [a, b, c]) }
 }
 
-/// Records the place of an open call of a function that failed.
+/// Records an open call of a function that failed, see [`Open::to_word`].
 #[cold]
-pub(super) unsafe extern "C" fn note(context: *mut Context, site: i64) {
+pub(super) unsafe extern "C" fn note(context: *mut Context, call: i64) {
     // SAFETY: see the top.
-    unsafe { (*context).failure.note(SiteId(site as u32)) }
+    unsafe { (*context).failure.note(Open::from_word(call)) }
 }
 
 #[cfg(test)]

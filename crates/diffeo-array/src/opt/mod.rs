@@ -1,0 +1,3 @@
+//! Passes over Flat.
+
+pub mod walk;
