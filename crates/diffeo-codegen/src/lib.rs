@@ -11,6 +11,7 @@
 pub mod cranelift;
 mod deep;
 pub mod engine;
+pub mod llvm;
 pub mod low;
 pub mod math;
 pub mod runtime;

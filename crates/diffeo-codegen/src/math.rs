@@ -21,7 +21,7 @@ mod logarithm;
 mod power;
 mod trigonometric;
 
-use crate::low::{Expr, Function, Module, Operand, Reg, Stmt};
+use crate::low::{Expr, Function, Module, Stmt};
 use builder::{Builder, Real};
 use diffeo_calculus::prim::RealOp;
 
@@ -42,61 +42,43 @@ pub fn expand_function(function: &mut Function) {
     let mut room = GROWTH;
     let mut pending = vec![&mut function.body];
     while let Some(stmts) = pending.pop() {
-        if stmts.iter().any(|stmt| to_expand(stmt).is_some()) {
-            let mut expanded = Vec::with_capacity(stmts.len());
-            for stmt in stmts.drain(..) {
-                match to_expand(&stmt) {
-                    Some((register, op, a, b)) if room > 0 => {
-                        let before = expanded.len();
-                        let builder = Builder::new(registers, expanded);
-                        let value = value(op, builder.real(a), builder.real(b));
-                        if let Some(value) = value {
-                            builder.set(register, value);
-                        }
-                        (registers, expanded) = builder.finish();
-                        room = room.saturating_sub(expanded.len() - before);
+        let mut expanded = Vec::with_capacity(stmts.len());
+        // Which of these were there before.
+        let mut old = Vec::with_capacity(stmts.len());
+        for stmt in stmts.drain(..) {
+            match stmt {
+                Stmt::Set(register, Expr::Math(op, a, b)) if room > 0 => {
+                    let before = expanded.len();
+                    let builder = Builder::new(registers, expanded);
+                    match value(op, builder.real(a), builder.real(b)) {
+                        Some(value) => builder.set(register, value),
+                        None => builder.push(stmt),
                     }
-                    Some(_) | None => expanded.push(stmt),
+                    (registers, expanded) = builder.finish();
+                    room = room.saturating_sub(expanded.len() - before);
+                }
+                stmt => {
+                    old.push(expanded.len());
+                    expanded.push(stmt);
                 }
             }
-            *stmts = expanded;
         }
-        for stmt in stmts {
-            pending.extend(stmt.blocks_mut());
+        *stmts = expanded;
+        // Calls of the library for rare operands stay.
+        let mut old = old.into_iter().peekable();
+        for (i, stmt) in stmts.iter_mut().enumerate() {
+            if old.next_if_eq(&i).is_some() {
+                pending.extend(stmt.blocks_mut());
+            }
         }
     }
     function.registers = registers;
 }
 
-/// The function that a statement computes, if it can be expanded.
-fn to_expand(stmt: &Stmt) -> Option<(Reg, RealOp, Operand, Operand)> {
-    match stmt {
-        Stmt::Set(register, Expr::Math(op, a, b)) if expands(*op) => Some((*register, *op, *a, *b)),
-        _ => None,
-    }
-}
-
-/// Whether [`expand`] knows the function.
-pub fn expands(op: RealOp) -> bool {
-    !matches!(op, RealOp::Rem | RealOp::Lgamma | RealOp::Polygamma(_))
-}
-
-/// The value of a function, as straight-line code.
+/// The value of a function, as straight-line code. None where engines have instructions, or where there is no
+/// such code.
 fn value<'b>(op: RealOp, a: Real<'b>, b: Real<'b>) -> Option<Real<'b>> {
     Some(match op {
-        RealOp::Add => a + b,
-        RealOp::Sub => a - b,
-        RealOp::Mul => a * b,
-        RealOp::Div => a / b,
-        RealOp::Neg => -a,
-        RealOp::Sqrt => a.sqrt(),
-        RealOp::Abs => a.abs(),
-        RealOp::Sign => {
-            let sign = a.lt(0.0).select(-1.0, a);
-            a.above(0.0).select(1.0, a.equals(0.0).select(0.0, sign))
-        }
-        RealOp::Min => (a.is_nan() | !(b.lt(a) | b.is_nan())).select(a, b),
-        RealOp::Max => (a.is_nan() | !(a.lt(b) | b.is_nan())).select(a, b),
         RealOp::Exp => exponential::exp(a),
         RealOp::Expm1 => exponential::expm1(a),
         RealOp::Sigmoid => exponential::sigmoid(a),
@@ -120,6 +102,18 @@ fn value<'b>(op: RealOp, a: Real<'b>, b: Real<'b>) -> Option<Real<'b>> {
         RealOp::Atanh => hyperbolic::atanh(a),
         RealOp::Erf => error_function::erf(a),
         RealOp::Erfc => error_function::erfc(a),
-        RealOp::Rem | RealOp::Lgamma | RealOp::Polygamma(_) => return None,
+        RealOp::Add
+        | RealOp::Sub
+        | RealOp::Mul
+        | RealOp::Div
+        | RealOp::Neg
+        | RealOp::Sqrt
+        | RealOp::Abs
+        | RealOp::Sign
+        | RealOp::Min
+        | RealOp::Max
+        | RealOp::Rem
+        | RealOp::Lgamma
+        | RealOp::Polygamma(_) => return None,
     })
 }

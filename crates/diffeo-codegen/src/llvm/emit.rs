@@ -45,7 +45,8 @@ pub(super) struct Shared<'m> {
     module: &'m Module,
     raises: Raises,
     imports: BTreeMap<&'static str, runtime::Function>,
-    intrinsics: BTreeMap<&'static str, &'static str>,
+    /// The declarations of the intrinsic functions that are called, by name.
+    intrinsics: BTreeMap<String, String>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -85,7 +86,7 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
     }
     entry(module, &mut text);
     for declaration in shared.intrinsics.values() {
-        let _ = writeln!(text, "declare {declaration}");
+        let _ = writeln!(text, "{declaration}");
     }
     for function in shared.imports.values() {
         declare(function, &mut text);
@@ -169,23 +170,25 @@ struct Emitter<'e, 'm> {
     index: usize,
     function: &'m Function,
     facts: Facts,
+    /// By register that is set once: its value here.
+    values: Vec<String>,
     out: &'e mut String,
     /// How many names have been given.
     names: u32,
     /// The block that is being written; none after a statement that does not go on.
     block: Option<String>,
-    /// The exits of the open loops.
-    exits: Vec<String>,
+    /// The exits of the open loops, and whether something goes there.
+    exits: Vec<(String, bool)>,
     /// The groups of accesses of the open independent loops.
     groups: Vec<usize>,
     /// Their list as metadata, once it has been needed.
     access: Option<usize>,
     /// The registers that the open loops reduce.
     reduced: Vec<Reg>,
-    /// Where calls failed: the place to note, and the block.
-    failures: Vec<(u32, String)>,
-    /// The blocks from which the function is left, its error being recorded.
-    failed: Vec<String>,
+    /// Where calls failed: the call, as a word, and the block.
+    failures: Vec<(i64, String)>,
+    /// Whether the function is left with an error somewhere.
+    fails: bool,
 }
 
 impl<'e, 'm> Emitter<'e, 'm> {
@@ -200,6 +203,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             shared,
             index,
             function,
+            values: vec![String::new(); function.registers.len()],
             facts,
             out,
             names: 0,
@@ -209,7 +213,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             access: None,
             reduced: Vec::new(),
             failures: Vec::new(),
-            failed: Vec::new(),
+            fails: false,
         }
     }
 
@@ -221,9 +225,16 @@ impl<'e, 'm> Emitter<'e, 'm> {
     }
 
     /// A new name for a value.
-    fn value(&mut self) -> String {
+    fn name(&mut self) -> String {
         self.names += 1;
         format!("%v{}", self.names)
+    }
+
+    /// Writes an instruction; the name of its value.
+    fn compute(&mut self, instruction: std::fmt::Arguments<'_>) -> String {
+        let name = self.name();
+        self.line(format_args!("{name} = {instruction}"));
+        name
     }
 
     /// A new name for a block.
@@ -245,6 +256,12 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
     }
 
+    /// The name of a function of the runtime that is called.
+    fn import(&mut self, function: runtime::Function) -> &'static str {
+        self.shared.imports.insert(function.name, function);
+        function.name
+    }
+
     fn ty(&self, register: Reg) -> Ty {
         self.function.registers[register.0 as usize]
     }
@@ -260,16 +277,14 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
     }
 
-    /// Gives a register its value, which is called `name` if the register is a value.
-    fn set(&mut self, register: Reg, compute: impl FnOnce(&mut Self, &str)) {
-        let index = register.0;
-        if self.facts.once[index as usize] {
-            compute(self, &format!("%r{index}"));
+    /// Gives a register its value.
+    fn set(&mut self, register: Reg, value: String) {
+        let i = register.0 as usize;
+        if self.facts.once[i] {
+            self.values[i] = value;
         } else {
-            let name = self.value();
-            compute(self, &name);
             let ty = llvm_type(self.ty(register));
-            self.line(format_args!("store {ty} {name}, ptr %r{index}"));
+            self.line(format_args!("store {ty} {value}, ptr %r{i}"));
         }
     }
 
@@ -291,12 +306,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             }
         }
         for param in self.function.params.clone() {
-            let (ty, i) = (llvm_type(self.ty(param)), param.0);
-            if self.facts.once[i as usize] {
-                self.line(format_args!("%r{i} = freeze {ty} %p{i}"));
-            } else if self.facts.used[i as usize] {
-                self.line(format_args!("store {ty} %p{i}, ptr %r{i}"));
-            }
+            self.set(param, format!("%p{}", param.0));
         }
         self.test_stack();
         let function = self.function;

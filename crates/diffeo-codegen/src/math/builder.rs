@@ -30,7 +30,8 @@ impl Builder {
         self.push(Stmt::Set(register, Expr::Copy(value.operand)));
     }
 
-    fn push(&self, stmt: Stmt) {
+    /// Any statement.
+    pub(super) fn push(&self, stmt: Stmt) {
         self.stmts.borrow_mut().push(stmt);
     }
 
