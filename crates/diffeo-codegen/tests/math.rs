@@ -198,8 +198,8 @@ const FUNCTIONS: &[(RealOp, f64)] = &[
     (RealOp::Atanh, 3.0),
     (RealOp::Sigmoid, 3.0),
     (RealOp::Softplus, 3.0),
-    (RealOp::Erf, 2.0),
-    (RealOp::Erfc, 4.0),
+    (RealOp::Erf, 3.0),
+    (RealOp::Erfc, 5.0),
     (RealOp::Pow, 1.0),
     (RealOp::Hypot, 2.0),
 ];
