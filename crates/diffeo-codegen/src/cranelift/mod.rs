@@ -32,6 +32,8 @@ use std::sync::Arc;
 pub struct Options {
     /// The instructions that may be used.
     pub cpu: Cpu,
+    /// Whether Cranelift checks what it is given and what it makes of it, for tests.
+    pub verify: bool,
 }
 
 /// Functions with more statements than this are compiled quickly rather than well.
@@ -79,13 +81,13 @@ fn unsupported(reason: impl Display) -> CompileError {
 }
 
 impl Target {
-    fn new(cpu: Cpu) -> Result<Target, CompileError> {
+    fn new(options: &Options) -> Result<Target, CompileError> {
         let isa = |level: &str| {
             let mut flags = settings::builder();
             // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
             let settings = [
                 ("opt_level", level),
-                ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+                ("enable_verifier", if options.verify { "true" } else { "false" }),
                 ("enable_probestack", "false"),
                 ("unwind_info", "false"),
                 ("is_pic", "false"),
@@ -93,7 +95,7 @@ impl Target {
             for (name, value) in settings {
                 flags.set(name, value).map_err(unsupported)?;
             }
-            let host = cpu == Cpu::Host;
+            let host = options.cpu == Cpu::Host;
             let builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
             builder.finish(settings::Flags::new(flags)).map_err(unsupported)
         };
@@ -122,7 +124,7 @@ struct Code {
 /// # Errors
 /// Cranelift does not know this processor, or a function is larger than it can handle.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
-    let target = Target::new(options.cpu)?;
+    let target = Target::new(options)?;
     let mut codes = Vec::with_capacity(module.functions.len() + 1);
     let imports = each_function(module, &target, |index, context, huge| {
         let isa: &dyn TargetIsa = if huge { &*target.quick } else { &*target.isa };
@@ -141,7 +143,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 /// # Errors
 /// Cranelift does not know this processor.
 pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileError> {
-    let target = Target::new(options.cpu)?;
+    let target = Target::new(options)?;
     let mut functions = Vec::new();
     let imports = each_function(module, &target, |_, context, _| {
         functions.push(context.func.display().to_string());

@@ -29,25 +29,25 @@ fn operands(stmt: &Stmt, each: &mut impl FnMut(Operand)) {
         Stmt::Set(_, expr) => match expr {
             Expr::Copy(a) | Expr::Unary(_, a) => each(*a),
             Expr::Binary(_, a, b) | Expr::Math(_, a, b) | Expr::Compare(_, a, b) => {
-                [*a, *b].map(each);
+                [*a, *b].into_iter().for_each(each);
             }
             Expr::Fma(a, b, c) | Expr::Select(a, b, c) => {
-                [*a, *b, *c].map(each);
+                [*a, *b, *c].into_iter().for_each(each);
             }
             Expr::Load(_, address) | Expr::Offset(address) => {
-                address_operands(address).map(each);
+                address_operands(address).into_iter().for_each(each);
             }
         },
         Stmt::Checked { a, b, .. } => {
-            [*a, *b].map(each);
+            [*a, *b].into_iter().for_each(each);
         }
         Stmt::Store(_, address, value) => {
-            address_operands(address).map(&mut *each);
+            address_operands(address).into_iter().for_each(&mut *each);
             each(*value);
         }
         Stmt::If(on, ..) | Stmt::Switch(on, ..) => each(*on),
         Stmt::For(step) => {
-            [step.from, step.to].map(each);
+            [step.from, step.to].into_iter().for_each(each);
         }
         Stmt::Call { args, .. }
         | Stmt::Runtime { args, .. }

@@ -15,7 +15,8 @@ mod watch;
 pub use stack::stack_margin;
 
 use crate::low::{Module, Raise, BYTES, DATA};
-use crate::runtime::{Callbacks, Context, Open, Owned, STOP};
+pub use crate::runtime::Callbacks;
+use crate::runtime::{Context, Open, Owned, STOP};
 use diffeo_array::ir::SiteId;
 use diffeo_calculus::eval::{Exceeded, Limits};
 use std::any::Any;
