@@ -3,6 +3,7 @@
 mod support;
 
 use diffeo::lower::Unsupported;
+use diffeo::pipeline::{self, Step};
 use diffeo::{Engine, Kinks};
 use support::{corpus, judge, run_on};
 
@@ -21,7 +22,7 @@ fn the_corpus_gives_what_it_says() {
         count += 1;
         let place = format!("{}:{} {}", case.file.display(), case.line, case.name);
         let ran = std::panic::catch_unwind(|| run_on(&case.text, Kinks::Ignore, Engine::Flat));
-        let Ok((session, _, outcome)) = ran else {
+        let Ok((mut session, module, outcome)) = ran else {
             failures.push(format!("{place}: panic"));
             continue;
         };
@@ -32,6 +33,17 @@ fn the_corpus_gives_what_it_says() {
             Some(Unsupported::Bug(what)) => {
                 bugs += 1;
                 failures.push(format!("{place}: {what}"));
+            }
+        }
+        if !session.has_errors() && session.definitions(module).iter().any(|d| *d == "main") {
+            if let Some(entry) = session.entry(module, "main") {
+                let mut see = |step: &Step<'_>| {
+                    let wrong = diffeo_array::lint::lint(step.module);
+                    let wrong = wrong.into_iter().map(|w| format!("{place}: {}: {w}", step.pass));
+                    failures.extend(wrong);
+                };
+                // What is not supported was counted above.
+                let _ = pipeline::flat(&entry.program, entry.global, &mut see);
             }
         }
         for wrong in judge(&case, &session, &outcome) {
