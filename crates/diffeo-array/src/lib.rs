@@ -11,6 +11,7 @@
 //! | `print.rs`, `parse.rs` | Flat as text, and back |
 //! | `lint.rs` | whether what always holds holds |
 //! | `value.rs`, `eval/` | values, and the evaluator that says what a program means |
+//! | `opt/` | passes from Flat to Flat |
 //! | `report.rs` | run-time errors with their places |
 
 pub mod build;

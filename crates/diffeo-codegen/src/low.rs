@@ -363,7 +363,7 @@ pub struct For {
 }
 
 /// Why a function fails. The comment gives the operands that the message names.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Raise {
     /// `a op b` (or `op a`) of Ints does not fit, divides by zero, shifts too far …: `prim::int::apply` gives
     /// the error. `(a, b)`
@@ -443,4 +443,46 @@ pub enum Runtime {
     StackNew,
     /// `(Block) → Bool`: makes room for one more tuple; false if memory is used up.
     StackGrow,
+}
+
+impl Stmt {
+    /// The lists of statements within this one; of a `Switch`, the default is last.
+    pub fn blocks(&self) -> Vec<&[Stmt]> {
+        match self {
+            Stmt::If(_, then, otherwise) => vec![then, otherwise],
+            Stmt::Switch(_, arms, default) => {
+                arms.iter().map(|(_, arm)| arm.as_slice()).chain([default.as_slice()]).collect()
+            }
+            Stmt::Loop(body) => vec![body],
+            Stmt::For(step) => vec![&step.body],
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. }
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => Vec::new(),
+        }
+    }
+
+    /// The statements within this one, to be rewritten.
+    pub fn blocks_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
+        match self {
+            Stmt::If(_, then, otherwise) => vec![then, otherwise],
+            Stmt::Switch(_, arms, default) => {
+                arms.iter_mut().map(|(_, arm)| arm).chain([default]).collect()
+            }
+            Stmt::Loop(body) => vec![body],
+            Stmt::For(step) => vec![&mut step.body],
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. }
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => Vec::new(),
+        }
+    }
 }
