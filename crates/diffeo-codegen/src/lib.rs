@@ -12,4 +12,5 @@ pub mod cranelift;
 mod deep;
 pub mod engine;
 pub mod low;
+pub mod memory;
 pub mod runtime;

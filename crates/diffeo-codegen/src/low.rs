@@ -19,6 +19,9 @@
 //! caller of the program, or has no elements), the address of its first element, its sizes. A Bool takes one
 //! byte, everything else eight.
 
+pub mod lint;
+pub mod print;
+
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{RealOp, Rounding};
