@@ -16,7 +16,13 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A branch of a choice, which leaves its results in registers, and whether its end is reached.
-    fn arm(&mut self, block: &'a Block, owned: &[Var], results: &[Var], regs: &[Reg]) -> (Vec<Stmt>, bool) {
+    fn arm(
+        &mut self,
+        block: &'a Block,
+        owned: &[Var],
+        results: &[Var],
+        regs: &[Reg],
+    ) -> (Vec<Stmt>, bool) {
         let outer = self.begin();
         let keeps: Vec<bool> = results.iter().map(|v| self.owners.owns(*v)).collect();
         // What is borrowed lives by a holder outside.
@@ -138,7 +144,14 @@ impl<'a> Lower<'_, 'a> {
             body = poll;
         }
         let from = Operand::Int(0);
-        self.push(Stmt::For(Box::new(For { index, from, to: count, body, independent, reductions })));
+        self.push(Stmt::For(Box::new(For {
+            index,
+            from,
+            to: count,
+            body,
+            independent,
+            reductions,
+        })));
     }
 
     /// A counted loop. What it carries is in the registers of the parameters in the end.

@@ -333,7 +333,12 @@ impl Code {
     }
 
     /// A loop over so many steps whose steps do not depend on each other.
-    pub fn each(&mut self, count: Operand, independent: bool, step: impl FnOnce(&mut Code, Operand)) {
+    pub fn each(
+        &mut self,
+        count: Operand,
+        independent: bool,
+        step: impl FnOnce(&mut Code, Operand),
+    ) {
         let index = self.reg(Ty::Int);
         let body = self.list(|code| step(code, Operand::Reg(index)));
         let (from, to) = (Operand::Int(0), count);

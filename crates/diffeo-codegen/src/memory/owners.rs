@@ -88,13 +88,18 @@ impl Flows {
                     }
                 }
             }
-            uses(&function.vars, &stmt.op, |_, _| false, |atom, how| {
-                if how != Use::Read && !walks_with(scan, &stmt.op, atom) {
-                    if let Some(param) = param(atom) {
-                        self.keep(param);
+            uses(
+                &function.vars,
+                &stmt.op,
+                |_, _| false,
+                |atom, how| {
+                    if how != Use::Read && !walks_with(scan, &stmt.op, atom) {
+                        if let Some(param) = param(atom) {
+                            self.keep(param);
+                        }
                     }
-                }
-            });
+                },
+            );
             super::uses::regions(&stmt.op, |region| {
                 deep(|| self.block(function, scan, positions, region, Some(&stmt.op)));
             });
@@ -218,9 +223,14 @@ impl Finder<'_> {
         let mut used: Vec<(Var, u32)> = Vec::new();
         for (i, stmt) in block.stmts.iter().enumerate() {
             let at = i as u32;
-            uses(&self.function.vars, &stmt.op, |_, _| false, |atom, _| {
-                used.extend(self.held(atom).map(|v| (v, at)));
-            });
+            uses(
+                &self.function.vars,
+                &stmt.op,
+                |_, _| false,
+                |atom, _| {
+                    used.extend(self.held(atom).map(|v| (v, at)));
+                },
+            );
             let inner = self.stmt(stmt);
             used.extend(inner.into_iter().map(|v| (v, at)));
         }
@@ -288,7 +298,8 @@ impl Finder<'_> {
     /// whether it has to live so long, because something walks.
     fn outlives(&self, container: &Atom, part: Var) -> bool {
         let held = var(container).into_iter().chain(self.held(container));
-        self.scan.walks[part.0 as usize] || held.into_iter().any(|v| self.last(part) <= self.last(v))
+        self.scan.walks[part.0 as usize]
+            || held.into_iter().any(|v| self.last(part) <= self.last(v))
     }
 
     /// The position of the last use of a variable or of what lies in the same block of memory.
