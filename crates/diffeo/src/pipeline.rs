@@ -1,7 +1,7 @@
 //! The ways of a program from Core: every list of passes on one page.
 //!
 //! ```text
-//! Core ──lower──▶ Flat ──passes──▶ Flat ──▶ the evaluator of Flat
+//! Core ──lower──▶ Flat ──opt::PASSES──▶ Flat ──▶ the evaluator of Flat
 //! ```
 //!
 //! A pass is a function from modules to modules that cannot fail. In debug builds every module is checked.

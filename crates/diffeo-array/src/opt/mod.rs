@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
 //! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
+//! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
 //! | `count.rs` | loops that count are counted loops |
 //! | `ranges/` | checks that certainly hold |
@@ -27,6 +28,7 @@ mod ranges;
 mod shapes;
 mod simplify;
 mod sink;
+mod tail;
 mod unroll;
 pub mod walk;
 
@@ -39,6 +41,7 @@ pub use inline::inline;
 pub use ranges::ranges;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use tail::tail;
 pub use unroll::unroll;
 
 use crate::ir::Module;
@@ -59,6 +62,7 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
 /// The passes in order. Everything runs a second time on what the first round uncovered, with what is not
 /// worth a second time left out.
 pub const PASSES: &[Pass] = &[
+    pass("tail", tail),
     pass("simplify", simplify),
     pass("cse", cse),
     pass("dce", dce),
