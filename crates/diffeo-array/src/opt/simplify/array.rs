@@ -57,7 +57,9 @@ impl Simplifier {
             return Some(size.into());
         }
         let new = match self.def(array)? {
-            Op::Slice { lo, hi, .. } if k == 0 => Op::IntFits(IntOp::Sub, vec![hi.clone(), lo.clone()]),
+            Op::Slice { lo, hi, .. } if k == 0 => {
+                Op::IntFits(IntOp::Sub, vec![hi.clone(), lo.clone()])
+            }
             Op::Slice { array, .. } => Op::Dim(array.clone(), k),
             Op::Get(array, indices) => Op::Dim(array.clone(), k + indices.len() as u8),
             Op::Append(a, b) if k == 0 => {
@@ -99,7 +101,9 @@ impl Simplifier {
                 indices.extend_from_slice(rest);
                 Some(Op::Get(array, indices).into())
             }
-            Op::Update { array, indices: at, value } => self.get_updated(array, &at, value, indices),
+            Op::Update { array, indices: at, value } => {
+                self.get_updated(array, &at, value, indices)
+            }
             Op::Append(a, b) => {
                 let (Atom::Int(i), Atom::Int(n)) = (first, self.known_size(&a, 0)?) else {
                     return None;
@@ -124,7 +128,11 @@ impl Simplifier {
             if equal && common == at.len() {
                 let rest = &indices[common..];
                 let whole = rest.is_empty();
-                return Some(if whole { value.into() } else { Op::Get(value, rest.to_vec()).into() });
+                return Some(if whole {
+                    value.into()
+                } else {
+                    Op::Get(value, rest.to_vec()).into()
+                });
             }
             if !at.iter().zip(indices).any(|pair| self.differ(pair.0, pair.1)) {
                 return None;
@@ -228,16 +236,16 @@ impl Simplifier {
     }
 
     pub(super) fn append(&mut self, a: &Atom, b: &Atom) -> Option<New> {
-        if let (Some(Op::Elements(elem, xs)), Some(Op::Elements(_, ys))) = (self.def(a), self.def(b)) {
+        if let (Some(Op::Elements(elem, xs)), Some(Op::Elements(_, ys))) =
+            (self.def(a), self.def(b))
+        {
             if xs.len() + ys.len() <= 16 {
                 return Some(Op::Elements(*elem, xs.iter().chain(ys).cloned().collect()).into());
             }
         }
         // Of rank 1; rows of another array may be needed for their sizes.
         let flat = matches!(self.ty(a), Ty::Array(_, 1));
-        let none = |x: &Atom| {
-            matches!(self.known_size(x, 0), Some(Atom::Int(0)))
-        };
+        let none = |x: &Atom| matches!(self.known_size(x, 0), Some(Atom::Int(0)));
         match () {
             () if flat && none(a) => Some(b.clone().into()),
             () if flat && none(b) => Some(a.clone().into()),
