@@ -380,6 +380,12 @@ pub enum Engine {
     Taylor,
     /// The evaluator of Flat; derivatives run on that of the calculus
     Flat,
+    /// Machine code by Cranelift; derivatives run on the evaluator
+    Jit,
+    /// Machine code by LLVM, where there is one; derivatives run on the evaluator
+    Llvm,
+    /// Machine code by the system's C compiler; derivatives run on the evaluator
+    C,
 }
 
 impl From<Engine> for diffeo::Engine {
@@ -391,6 +397,9 @@ impl From<Engine> for diffeo::Engine {
             Engine::Delta => diffeo::Engine::Delta,
             Engine::Taylor => diffeo::Engine::Taylor,
             Engine::Flat => diffeo::Engine::Flat,
+            Engine::Jit => diffeo::Engine::Jit,
+            Engine::Llvm => diffeo::Engine::Llvm,
+            Engine::C => diffeo::Engine::C,
         }
     }
 }

@@ -64,6 +64,8 @@ pub enum Unsupported {
     Derivative(Span),
     /// The entry takes or gives functions.
     Entry,
+    /// The engine is not there, or cannot compile it: why.
+    Engine(String),
     /// A bug of the lowering.
     Bug(String),
 }
@@ -81,6 +83,9 @@ impl Unsupported {
                 let message = "an entry that takes or gives functions is not compiled".to_string();
                 Diagnostic::error("not-compiled", entry, message)
             }
+            Unsupported::Engine(why) => Diagnostic::error("engine", entry, why.clone()).help(
+                "choose another engine: `--engine jit` and `--engine interp` are always there",
+            ),
             Unsupported::Bug(what) => {
                 Diagnostic::error("internal", entry, format!("a bug of Diffeo: {what}"))
                     .help("please report it with the program")
