@@ -291,7 +291,7 @@ pub struct ShowArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
+    /// What to show: types, ast, core, flat, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
     /// delta
     #[arg(long = "as", default_value = "types", value_name = "FORM", value_parser = FormParser)]
     pub form: Form,
@@ -494,6 +494,7 @@ const FORMS: &[&str] = &[
     "types",
     "ast",
     "core",
+    "flat",
     "trace",
     "forward",
     "taylor:K,R",

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
 //! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
+//! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
@@ -25,6 +26,7 @@ mod ranges;
 mod shapes;
 mod simplify;
 mod sink;
+mod tail;
 mod unroll;
 pub mod walk;
 
@@ -36,6 +38,7 @@ pub use inline::inline;
 pub use ranges::ranges;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use tail::tail;
 pub use unroll::unroll;
 
 use crate::ir::Module;
@@ -56,6 +59,7 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
 /// The passes in order. Everything runs a second time on what the first round uncovered, with what is not
 /// worth a second time left out.
 pub const PASSES: &[Pass] = &[
+    pass("tail", tail),
     pass("simplify", simplify),
     pass("cse", cse),
     pass("dce", dce),

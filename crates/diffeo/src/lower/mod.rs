@@ -17,7 +17,6 @@
 //! | `call.rs` | instances of functions, constants, functions in boxes |
 //! | `prim.rs`, `array.rs`, `sizes.rs` | primitive operations |
 //! | `polytypic/` | operations by induction on types |
-//! | `tail.rs` | calls of a function by itself at its end become loops |
 //! | `value.rs` | values of programs as values of Flat and back |
 //!
 //! A function of Core is lowered once for each *instance*: each combination of what is known of the functions
@@ -38,7 +37,6 @@ mod prim;
 mod shape;
 mod sizes;
 mod sym;
-mod tail;
 mod term;
 pub mod value;
 
@@ -272,9 +270,6 @@ impl<'p> Lower<'p> {
         self.run_jobs();
         if let Some(bug) = self.bug {
             return Err(Unsupported::Bug(bug));
-        }
-        for i in 0..self.module.functions.len() {
-            tail::loops(&mut self.module, FunctionId(i as u32));
         }
         let (from, to) = match ty {
             Ty::Fun(fun) => (Some(fun.0.clone()), fun.1.clone()),
