@@ -151,6 +151,11 @@ impl Builder {
         Block { stmts: self.blocks.pop().unwrap_or_default(), results }
     }
 
+    /// Opens a block that was closed, to add to it; its results are those given when it is closed again.
+    pub fn reopen(&mut self, block: Block) {
+        self.blocks.push(block.stmts);
+    }
+
     /// The block of what `fill` adds, which gives its results.
     pub fn block(&mut self, fill: impl FnOnce(&mut Builder) -> Vec<Atom>) -> Block {
         self.open();

@@ -231,19 +231,27 @@ fn levels(
 fn unfold(module: &Module, site: SiteId, function: FunctionId, levels: &mut Vec<Level>) {
     let mut at = module.sites.get(site.0 as usize);
     let mut place = at.map_or(Span::NONE, |site| site.span);
+    // Functions without a name to show are as if they were not there: what happens in them happens where they
+    // are called.
     while let Some(inlined) = at.and_then(|site| site.inlined.as_ref()) {
-        levels.push(Level { function: inlined.function.clone(), library: inlined.library, place });
+        if !inlined.function.is_empty() {
+            let (function, library) = (inlined.function.clone(), inlined.library);
+            levels.push(Level { function, library, place });
+        }
         at = module.sites.get(inlined.at.0 as usize);
         place = at.map_or(Span::NONE, |site| site.span);
     }
     let library = module.functions.get(function.0 as usize).is_some_and(|f| f.library);
-    levels.push(Level { function: shown(module, function), library, place });
+    let function = shown(module, function);
+    if !function.is_empty() {
+        levels.push(Level { function, library, place });
+    }
 }
 
 /// The calls outside the standard library, innermost first: the function called and the place of the call.
 fn trace(inner: &[Level], skipped: usize, outer: &[Level]) -> Vec<(Name, Span)> {
     let all: Vec<&Level> = inner.iter().chain(outer).collect();
-    let calls = all.len() - 1;
+    let calls = all.len().saturating_sub(1);
     // Of a long trace the two ends are of interest.
     let middle = calls.saturating_sub(TRACE);
     let skipped_here = skipped > 0;
