@@ -47,6 +47,44 @@ pub fn escape(text: &str, quote: char) -> String {
     out
 }
 
+/// The text that [`escape`] wrote, which starts after the quote, and how many bytes it takes with the second
+/// quote.
+///
+/// # Errors
+/// What is wrong, and after how many bytes.
+pub fn unescape(rest: &str, quote: char) -> Result<(String, usize), (String, usize)> {
+    let mut out = String::new();
+    let mut chars = rest.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c == quote {
+            return Ok((out, at + c.len_utf8()));
+        }
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some((_, 'n')) => out.push('\n'),
+            Some((_, 't')) => out.push('\t'),
+            Some((_, c)) if c == '\\' || c == quote => out.push(c),
+            Some((at, 'u')) => {
+                let digits = rest[at + 1..].strip_prefix('{').and_then(|r| r.split_once('}'));
+                let number = digits.and_then(|(digits, _)| u32::from_str_radix(digits, 16).ok());
+                match (digits, number.and_then(char::from_u32)) {
+                    (Some((digits, _)), Some(c)) => {
+                        out.push(c);
+                        chars.nth(digits.chars().count() + 1);
+                    }
+                    (_, _) => return Err(("no character has this number".to_string(), at)),
+                }
+            }
+            Some((at, _)) => return Err(("unknown escape".to_string(), at)),
+            None => break,
+        }
+    }
+    Err((format!("a `{quote}` is missing"), rest.len()))
+}
+
 /// Whether an identifier may start with this.
 pub fn starts_identifier(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'

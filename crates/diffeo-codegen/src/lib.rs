@@ -12,6 +12,8 @@ pub mod c;
 pub mod cranelift;
 mod deep;
 pub mod engine;
+pub mod llvm;
 pub mod low;
+pub mod math;
 pub mod memory;
 pub mod runtime;

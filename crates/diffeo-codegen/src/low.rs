@@ -465,4 +465,24 @@ impl Stmt {
             | Stmt::Return(_) => Vec::new(),
         }
     }
+
+    /// The statements within this one, to be rewritten.
+    pub fn blocks_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
+        match self {
+            Stmt::If(_, then, otherwise) => vec![then, otherwise],
+            Stmt::Switch(_, arms, default) => {
+                arms.iter_mut().map(|(_, arm)| arm).chain([default]).collect()
+            }
+            Stmt::Loop(body) => vec![body],
+            Stmt::For(step) => vec![&mut step.body],
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. }
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => Vec::new(),
+        }
+    }
 }

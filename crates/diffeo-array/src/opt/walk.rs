@@ -2,13 +2,9 @@
 //!
 //! Everything here goes over one level; whoever wants the regions, too, recurses with [`deep`].
 
+pub(crate) use crate::deep::deep;
 use crate::ir::{Atom, Block, Check, Op, SiteId, Stmt, Stop, Var, VarInfo};
 use std::collections::HashMap;
-
-/// Runs one level of a recursion over regions, on a new piece of stack if the present one is nearly used up.
-pub(crate) fn deep<R>(level: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(256 << 10, 4 << 20, level)
-}
 
 /// Goes over the operands of an operation, those within its regions left out. For references of both kinds.
 macro_rules! operands {
@@ -105,7 +101,7 @@ macro_rules! operands {
 }
 
 /// The operands of an operation, without those within its regions.
-pub(crate) fn operands(op: &Op, mut each: impl FnMut(&Atom)) {
+pub fn operands(op: &Op, mut each: impl FnMut(&Atom)) {
     macro_rules! init {
         ($c:expr) => {
             &$c.init
@@ -115,7 +111,7 @@ pub(crate) fn operands(op: &Op, mut each: impl FnMut(&Atom)) {
 }
 
 /// The operands of an operation, to be changed, without those within its regions.
-pub(crate) fn operands_mut(op: &mut Op, mut each: impl FnMut(&mut Atom)) {
+pub fn operands_mut(op: &mut Op, mut each: impl FnMut(&mut Atom)) {
     macro_rules! init {
         ($c:expr) => {
             &mut $c.init
@@ -205,17 +201,17 @@ macro_rules! regions {
 }
 
 /// The regions of an operation, in the order in which they run.
-pub(crate) fn regions<'a>(op: &'a Op, mut each: impl FnMut(&'a Block)) {
+pub fn regions<'a>(op: &'a Op, mut each: impl FnMut(&'a Block)) {
     regions!(op, each);
 }
 
 /// The regions of an operation, to be changed.
-pub(crate) fn regions_mut(op: &mut Op, mut each: impl FnMut(&mut Block)) {
+pub fn regions_mut(op: &mut Op, mut each: impl FnMut(&mut Block)) {
     regions!(op, each);
 }
 
 /// Whether the operation has regions.
-pub(crate) fn has_regions(op: &Op) -> bool {
+pub fn has_regions(op: &Op) -> bool {
     match op {
         Op::If { .. }
         | Op::Switch { .. }
@@ -228,7 +224,7 @@ pub(crate) fn has_regions(op: &Op) -> bool {
 }
 
 /// The variables that an operation defines for its regions: the index of a loop, what it carries.
-pub(crate) fn binders(op: &Op, mut each: impl FnMut(Var)) {
+pub fn binders(op: &Op, mut each: impl FnMut(Var)) {
     match op {
         Op::For { index, carried, .. } => {
             each(*index);
@@ -241,7 +237,7 @@ pub(crate) fn binders(op: &Op, mut each: impl FnMut(Var)) {
 }
 
 /// The same, to be changed.
-pub(crate) fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
+pub fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
     match op {
         Op::For { index, carried, .. } => {
             each(index);
@@ -254,7 +250,7 @@ pub(crate) fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
 }
 
 /// All statements of a block and its regions, each before what is within it.
-pub(crate) fn statements<'a>(block: &'a Block, each: &mut dyn FnMut(&'a Stmt)) {
+pub fn statements<'a>(block: &'a Block, each: &mut dyn FnMut(&'a Stmt)) {
     for stmt in &block.stmts {
         each(stmt);
         if has_regions(&stmt.op) {
@@ -264,7 +260,7 @@ pub(crate) fn statements<'a>(block: &'a Block, each: &mut dyn FnMut(&'a Stmt)) {
 }
 
 /// The number of statements of a block and its regions; stops counting beyond the limit.
-pub(crate) fn size(block: &Block, limit: usize) -> usize {
+pub fn size(block: &Block, limit: usize) -> usize {
     let mut count = 0;
     for stmt in &block.stmts {
         count += 1;

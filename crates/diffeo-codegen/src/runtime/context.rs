@@ -150,6 +150,13 @@ impl Owned {
         unsafe { (*self.as_ptr()).panic.take() }
     }
 
+    /// The block of the boxes of a layout without fields.
+    pub(crate) fn static_block(&self, layout: usize) -> *mut u8 {
+        // SAFETY: as for `memory`; the table is not changed.
+        let table = unsafe { &(*self.as_ptr()).static_table };
+        table.get(layout).copied().unwrap_or(null_mut())
+    }
+
     /// Memory, and the layouts of blocks.
     pub(crate) fn memory_and_layouts(&mut self) -> (&mut Memory, &[Layout]) {
         // SAFETY: as for `memory`.
