@@ -9,12 +9,14 @@
 //! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
 //! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
+//! | `count.rs` | loops that count are counted loops |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
+mod count;
 mod cse;
 mod dce;
 mod effects;
@@ -30,6 +32,7 @@ mod tail;
 mod unroll;
 pub mod walk;
 
+pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
 pub use fuse::fuse;
@@ -66,6 +69,7 @@ pub const PASSES: &[Pass] = &[
     pass("inline", inline),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
+    pass("count", count),
     pass("unroll", unroll),
     pass("simplify.3", simplify),
     pass("ranges", ranges),
