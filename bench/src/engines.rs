@@ -43,7 +43,7 @@ pub struct Program {
     session: Session,
     entry: Entry,
     /// How long it took from the text to Core, the standard library aside.
-    pub front_end: Duration,
+    front_end: Duration,
 }
 
 fn messages(session: &Session, diagnostics: &[Diagnostic]) -> String {
@@ -81,7 +81,7 @@ impl Program {
     ) -> Result<Runner<'static>, String> {
         let start = Instant::now();
         let compiled = engine.compile(&self.session, &self.entry)?;
-        let compile = start.elapsed();
+        let compile = self.front_end + start.elapsed();
         let prepared = compiled.prepare(&(kernel.argument)(case))?;
         Ok(Runner { name: engine.name().into(), compile, prepared })
     }

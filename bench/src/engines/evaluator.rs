@@ -24,12 +24,11 @@ impl Engine for Evaluator {
         let mut machine = Machine::new(entry.program.clone(), Options::default());
         let function = machine.eval_global(entry.global);
         let function = function.map_err(|e| messages(session, &[session.explain(entry, &e)]))?;
-        Ok(Box::new(Ready { session, entry, machine, function }))
+        Ok(Box::new(Ready { entry, machine, function }))
     }
 }
 
 struct Ready<'a> {
-    session: &'a Session,
     entry: &'a Entry,
     machine: Machine,
     function: Core,
@@ -44,7 +43,6 @@ impl Compiled for Ready<'_> {
         let argument = argument.to_diffeo(&types.0, &program.datas);
         let argument = argument.map_err(|m| m.explain(&program.datas))?;
         let to = types.1.clone();
-        let _ = self.session;
         let (machine, function) = (self.machine, self.function);
         Ok(Box::new(Call { program, machine, function, argument, to, result: Core::Unit }))
     }
