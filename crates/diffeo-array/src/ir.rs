@@ -250,6 +250,9 @@ pub enum Op {
     PowInt(Atom, Atom),
     /// `Int… → Int`: on overflow and the like it fails, as `prim::int` says.
     Int(IntOp, Vec<Atom>),
+    /// `Int… → Int`, where it was proved that it does not fail. Addition, subtraction, multiplication and
+    /// negation may be computed where they were not proved, if nothing looks at the result: they wrap.
+    IntFits(IntOp, Vec<Atom>),
     /// `(T, T) → Bool`
     Compare(Comparison, Scalar, Atom, Atom),
     /// `Bool → Bool`

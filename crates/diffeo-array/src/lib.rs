@@ -2,5 +2,32 @@
 //!
 //! [`ir`] is the language. Everything here knows Flat alone: nothing of the source language, nothing of
 //! machines.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `ir.rs` | the terms, and what always holds of them |
+//! | `typing.rs`, `build.rs` | the types of operations; making functions |
+//! | `compact.rs` | numbering variables anew |
+//! | `print.rs`, `parse.rs` | Flat as text, and back |
+//! | `lint.rs` | whether what always holds holds |
+//! | `value.rs`, `eval/` | values, and the evaluator that says what a program means |
+//! | `opt/` | passes from Flat to Flat |
+//! | `report.rs` | run-time errors with their places |
 
+pub mod build;
+pub mod compact;
+mod deep;
+pub mod eval;
 pub mod ir;
+pub mod lint;
+pub mod opt;
+pub mod parse;
+pub mod print;
+pub mod report;
+pub mod typing;
+pub mod value;
+
+pub use eval::Evaluator;
+pub use lint::lint;
+pub use parse::parse;
+pub use print::{print, print_plain};

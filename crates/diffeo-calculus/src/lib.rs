@@ -7,7 +7,7 @@ pub mod eq;
 pub mod eval;
 pub mod leaves;
 pub mod lint;
-mod names;
+pub mod names;
 pub mod parse;
 pub mod prim;
 pub mod print;

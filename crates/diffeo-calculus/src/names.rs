@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Words that an unquoted name cannot be.
-pub(crate) const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "data", "def", "fn", "let", "letrec", "in", "if", "then", "else", "case", "of", "build",
     "loop", "for", "while", "do", "tuple", "proj", "con", "array", "true", "false", "nan", "inf",
     "Real", "Int", "Bool", "String", "_",
 ];
 
 /// A name as the text shows it: in backquotes unless it is an identifier.
-pub(crate) fn quote(name: &str) -> String {
+pub fn quote(name: &str) -> String {
     let mut chars = name.chars();
     let plain = chars.next().is_some_and(starts_identifier)
         && chars.all(continues_identifier)
@@ -29,7 +29,7 @@ pub(crate) fn quote(name: &str) -> String {
 }
 
 /// A text between two `quote` characters, on one line.
-pub(crate) fn escape(text: &str, quote: char) -> String {
+pub fn escape(text: &str, quote: char) -> String {
     let mut out = String::from(quote);
     for c in text.chars() {
         match c {
@@ -47,25 +47,64 @@ pub(crate) fn escape(text: &str, quote: char) -> String {
     out
 }
 
+/// The text that [`escape`] wrote, which starts after the quote, and how many bytes it takes with the second
+/// quote.
+///
+/// # Errors
+/// What is wrong, and after how many bytes.
+pub fn unescape(rest: &str, quote: char) -> Result<(String, usize), (String, usize)> {
+    let mut out = String::new();
+    let mut chars = rest.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c == quote {
+            return Ok((out, at + c.len_utf8()));
+        }
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some((_, 'n')) => out.push('\n'),
+            Some((_, 't')) => out.push('\t'),
+            Some((_, c)) if c == '\\' || c == quote => out.push(c),
+            Some((at, 'u')) => {
+                let digits = rest[at + 1..].strip_prefix('{').and_then(|r| r.split_once('}'));
+                let number = digits.and_then(|(digits, _)| u32::from_str_radix(digits, 16).ok());
+                match (digits, number.and_then(char::from_u32)) {
+                    (Some((digits, _)), Some(c)) => {
+                        out.push(c);
+                        chars.nth(digits.chars().count() + 1);
+                    }
+                    (_, _) => return Err(("no character has this number".to_string(), at)),
+                }
+            }
+            Some((at, _)) => return Err(("unknown escape".to_string(), at)),
+            None => break,
+        }
+    }
+    Err((format!("a `{quote}` is missing"), rest.len()))
+}
+
 /// Whether an identifier may start with this.
-pub(crate) fn starts_identifier(c: char) -> bool {
+pub fn starts_identifier(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
 /// Whether an identifier may go on with this.
-pub(crate) fn continues_identifier(c: char) -> bool {
+pub fn continues_identifier(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '\''
 }
 
 /// Things that are known by their position and have names: a name that only one of them has stands for
 /// it, otherwise `name.position` does.
-pub(crate) struct Names {
+pub struct Names {
     list: Vec<Name>,
     positions: HashMap<Name, Vec<u32>>,
 }
 
 impl Names {
-    pub(crate) fn new(names: impl IntoIterator<Item = Name>) -> Names {
+    /// The names of the things, by position.
+    pub fn new(names: impl IntoIterator<Item = Name>) -> Names {
         let list: Vec<Name> = names.into_iter().collect();
         let mut positions: HashMap<Name, Vec<u32>> = HashMap::new();
         for (i, name) in list.iter().enumerate() {
@@ -75,7 +114,7 @@ impl Names {
     }
 
     /// What stands for the thing at this position in the text.
-    pub(crate) fn label(&self, position: usize) -> String {
+    pub fn label(&self, position: usize) -> String {
         match self.list.get(position) {
             // Only in programs that do not lint; the parser finds nothing of this name.
             None => format!("`?`.{position}"),
@@ -85,7 +124,7 @@ impl Names {
     }
 
     /// The position of the thing that `name` or `name.number` stands for.
-    pub(crate) fn find(&self, name: &Name, number: Option<u32>) -> Option<usize> {
+    pub fn find(&self, name: &Name, number: Option<u32>) -> Option<usize> {
         let positions = self.positions.get(name)?;
         match number {
             Some(number) => positions.contains(&number).then_some(number as usize),
@@ -116,12 +155,14 @@ impl ProgramNames {
 }
 
 /// Operations with a name.
-pub(crate) trait Named: Copy + 'static {
+pub trait Named: Copy + 'static {
     /// Those that the name alone determines, because they have no parameters.
     const ALL: &'static [Self];
 
+    /// The name.
     fn name(self) -> &'static str;
 
+    /// The operation of this name, if it has no parameters.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)
     }

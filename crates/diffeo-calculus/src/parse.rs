@@ -31,7 +31,8 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    fn at(text: &str, offset: usize, message: String) -> ParseError {
+    /// An error at a byte of the text.
+    pub fn at(text: &str, offset: usize, message: String) -> ParseError {
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         ParseError {

@@ -68,7 +68,7 @@ pub fn print_type(ty: &Ty, program: &Program) -> String {
 }
 
 /// The text of a real number: the shortest that reads back the same, with a point.
-pub(crate) fn print_real(x: f64) -> String {
+pub fn print_real(x: f64) -> String {
     if x.is_nan() {
         return "nan".to_string();
     }

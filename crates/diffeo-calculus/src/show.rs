@@ -159,7 +159,7 @@ fn push_all<'a>(
 }
 
 /// Whether this is the type of lists, which have a notation of their own.
-fn is_list(decl: &DataDecl) -> bool {
+pub fn is_list(decl: &DataDecl) -> bool {
     decl.name.as_str() == "List"
         && decl.params == 1
         && matches!(decl.constructors.as_slice(),

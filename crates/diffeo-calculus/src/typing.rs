@@ -352,7 +352,7 @@ pub fn first_order(ty: &Ty, program: &Program) -> bool {
 }
 
 /// Shows all parts of a type, itself included.
-pub(crate) fn parts<'t>(ty: &'t Ty, see: &mut dyn FnMut(&'t Ty)) {
+pub fn parts<'t>(ty: &'t Ty, see: &mut dyn FnMut(&'t Ty)) {
     see(ty);
     match ty {
         Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Param(_) => {}

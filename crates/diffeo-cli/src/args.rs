@@ -378,6 +378,8 @@ pub enum Engine {
     Delta,
     /// The evaluator, with derivatives by the Taylor macro (Huot et al.)
     Taylor,
+    /// The evaluator of Flat; derivatives run on that of the calculus
+    Flat,
 }
 
 impl From<Engine> for diffeo::Engine {
@@ -388,6 +390,7 @@ impl From<Engine> for diffeo::Engine {
             Engine::Dual => diffeo::Engine::Dual,
             Engine::Delta => diffeo::Engine::Delta,
             Engine::Taylor => diffeo::Engine::Taylor,
+            Engine::Flat => diffeo::Engine::Flat,
         }
     }
 }
@@ -401,6 +404,8 @@ pub enum Form {
     Types,
     /// The calculus.
     Core,
+    /// The first-order array language, after this pass or after the last.
+    Flat(Option<&'static str>),
     /// The trace at a point.
     Trace,
     /// The program that a system translates it to, or the Delta of that at a point.
@@ -414,6 +419,8 @@ impl Form {
             Form::Ast => "ast".to_string(),
             Form::Types => "types".to_string(),
             Form::Core => "core".to_string(),
+            Form::Flat(None) => "flat".to_string(),
+            Form::Flat(Some(pass)) => format!("flat:{pass}"),
             Form::Trace => "trace".to_string(),
             Form::Translated(translation) => translation.name(),
         }
@@ -425,6 +432,7 @@ impl Form {
             Form::Ast,
             Form::Types,
             Form::Core,
+            Form::Flat(None),
             Form::Trace,
             Form::Translated(Translation::Forward),
             Form::Translated(Translation::Mixed),
@@ -445,6 +453,15 @@ impl Form {
                     ));
                 }
                 Ok(Form::Translated(Translation::Taylor { k, r }))
+            }
+            Some(("flat", pass)) => {
+                let mut passes = diffeo::pipeline::passes();
+                let found = passes.find(|name| *name == pass).map(|pass| Form::Flat(Some(pass)));
+                found.ok_or_else(|| {
+                    let names: Vec<String> =
+                        diffeo::pipeline::passes().map(|name| format!("flat:{name}")).collect();
+                    format!("there is no such pass; there are {}", names.join(", "))
+                })
             }
             _ if text == "taylor" => {
                 Err("how many variables and which order? taylor:1,1 is dual numbers".to_string())

@@ -45,6 +45,11 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             shell.flush()?;
             print::text(&text.ok_or(Stop::Refused)?)
         }
+        Form::Flat(pass) => {
+            shell.session.check();
+            shell.flush()?;
+            flat(args, &mut shell, module, pass)
+        }
         Form::Trace | Form::Translated(_) => {
             shell.session.check();
             shell.flush()?;
@@ -66,13 +71,32 @@ fn wrong(args: &ShowArgs) -> Option<String> {
         Form::Trace | Form::Translated(_) if args.entry.is_none() => Some(format!(
             "`--as {name}` shows one definition: name it behind the file, `diffeo show FILE ENTRY --as {name}`"
         )),
-        Form::Ast | Form::Types | Form::Core if !args.at.is_empty() => {
+        Form::Ast | Form::Types | Form::Core | Form::Flat(_) if !args.at.is_empty() => {
             Some(format!("`--at` is a point for a function, but `--as {name}` shows none at a point"))
         }
         _ if args.json && (!delta || args.at.is_empty()) => Some(
             "`--json` is for Deltas: `--as delta --at VALUE --json`".to_string(),
         ),
         _ => None,
+    }
+}
+
+/// A definition in Flat.
+fn flat(
+    args: &ShowArgs,
+    shell: &mut Shell,
+    module: ModuleId,
+    pass: Option<&'static str>,
+) -> Result<(), Stop> {
+    let entry = shell.session.callable(module, args.entry.as_deref().unwrap_or("main"));
+    shell.flush()?;
+    let entry = entry.ok_or(Stop::Refused)?;
+    match shell.session.show_flat(&entry, pass) {
+        Ok(text) => print::text(&text),
+        Err(diagnostic) => {
+            shell.report(&[*diagnostic]);
+            Err(Stop::Refused)
+        }
     }
 }
 
@@ -95,7 +119,7 @@ fn translated(args: &ShowArgs, shell: &mut Shell, module: ModuleId) -> Result<()
             let program = shell.session.traced(&entry, point, options);
             program.map(|program| diffeo_calculus::print(&program))
         }
-        (Form::Trace | Form::Ast | Form::Types | Form::Core, _) => {
+        (Form::Trace | Form::Ast | Form::Types | Form::Core | Form::Flat(_), _) => {
             let message = format!("there is no point to trace `{name}` at");
             Err(Diagnostic::error("argument", entry.span, message).help("trace a function"))
         }

@@ -8,8 +8,9 @@ mod engine;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
+use crate::lower::Unsupported;
 use crate::types::Ty as Inferred;
-use crate::{declare, elaborate, exhaustive, infer, library, resolve};
+use crate::{declare, elaborate, exhaustive, infer, library, pipeline, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
 use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::GlobalId;
@@ -105,6 +106,8 @@ pub struct Run {
     pub warnings: Vec<Diagnostic>,
     /// How many operations were counted.
     pub operations: u64,
+    /// Why the evaluator took the place of the engine, if it did.
+    pub unsupported: Option<Unsupported>,
 }
 
 impl Default for Session {
@@ -606,6 +609,35 @@ impl Session {
         Some(diffeo_calculus::print::print(&program))
     }
 
+    /// The program of Flat that an entry becomes, as text; after this pass if one is named.
+    ///
+    /// # Errors
+    /// What there is no Flat for, as a message.
+    pub fn show_flat(&self, entry: &Entry, pass: Option<&str>) -> Result<String, Box<Diagnostic>> {
+        let mut shown = None;
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |step| {
+            if Some(step.pass) == pass {
+                shown = Some(diffeo_array::print::print(step.module));
+            }
+        });
+        let last = match lowered {
+            Ok(lowered) => diffeo_array::print::print(&lowered.module),
+            Err(unsupported) => return Err(Box::new(unsupported.to_diagnostic(entry.span))),
+        };
+        match (pass, shown) {
+            (None, _) => Ok(last),
+            (Some(_), Some(shown)) => Ok(shown),
+            (Some(pass), None) => {
+                let passes: Vec<String> =
+                    pipeline::passes().map(|name| format!("`flat:{name}`")).collect();
+                let message = format!("there is no pass `{pass}`");
+                let d = Diagnostic::error("argument", Span::NONE, message)
+                    .help(format!("one of {}", passes.join(", ")));
+                Err(Box::new(d))
+            }
+        }
+    }
+
     /// Whether a definition is there and no function.
     pub fn is_constant(&self, module: ModuleId, name: &str) -> bool {
         let def = self.db.module(module).scope.values.get(name).map(|(id, _)| self.db.def(*id));
@@ -664,6 +696,7 @@ impl Session {
             result: ran.result.map_err(|e| self.explain(entry, &e)),
             warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
             operations: ran.operations,
+            unsupported: ran.unsupported,
         }
     }
 

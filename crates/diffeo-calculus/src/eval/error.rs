@@ -83,7 +83,7 @@ pub enum ErrorKind {
     /// differ in shape.
     ShapeMismatch {
         /// The operation.
-        op: &'static str,
+        op: Name,
         /// What differs, in words.
         difference: String,
     },

@@ -9,7 +9,7 @@ mod access;
 mod lift;
 mod run;
 
-pub(crate) use access::MOST_ELEMENTS;
+pub use access::MOST_ELEMENTS;
 pub(crate) use lift::environment;
 
 use super::code::{Code, Shape};

@@ -30,7 +30,6 @@ pub(crate) use code::{SizesCall, SizesTree};
 pub use error::{RuntimeError, RuntimeWarning};
 pub use limits::{Exceeded, Limits, MemoryLimit};
 pub(crate) use machine::environment;
-pub(crate) use machine::MOST_ELEMENTS;
-pub use machine::{Machine, Options};
+pub use machine::{Machine, Options, MOST_ELEMENTS};
 pub use ops::Progress;
 pub use reals::Kinks;

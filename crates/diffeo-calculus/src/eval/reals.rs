@@ -14,8 +14,9 @@ use super::derivative::tape::{Operation, Tape};
 use super::error::{ErrorKind, WarningKind};
 use crate::array::Array;
 use crate::deep::deep;
+use crate::names::Named;
 use crate::prim::real::{self, row, Condition, Derivative, Partial};
-use crate::prim::{Comparison, RealOp, Rounding};
+use crate::prim::{int, Comparison, RealOp, Rounding};
 use crate::value::{Parts, Value};
 use diffeo_base::Span;
 use std::collections::HashSet;
@@ -175,21 +176,16 @@ impl Reals {
         self.operations += 1;
         let x = primal(v);
         let integer = x.fract() == 0.0;
-        let (op, rounded, jump) = match r {
-            Rounding::Floor => ("floor", x.floor(), integer),
-            Rounding::Ceil => ("ceil", x.ceil(), integer),
-            Rounding::Round => ("round", x.round(), x.fract().abs() == 0.5),
-            Rounding::Trunc => ("trunc", x.trunc(), integer && x != 0.0),
+        let rounded = int::round(r, x)?;
+        let jump = match r {
+            Rounding::Floor | Rounding::Ceil => integer,
+            Rounding::Round => x.fract().abs() == 0.5,
+            Rounding::Trunc => integer && x != 0.0,
         };
-        // -2^63 is an Int and exact, 2^63 is not an Int.
-        let limit = -(i64::MIN as f64);
-        if !(-limit..limit).contains(&rounded) {
-            return Err(ErrorKind::NotAnInt { op, operand: x });
-        }
         if jump && level_of(v) > 0 {
-            self.report_kink(op, &[x], site)?;
+            self.report_kink(r.name(), &[x], site)?;
         }
-        Ok(rounded as i64)
+        Ok(rounded)
     }
 
     /// The stable permutation that sorts an array of numbers, nan last.

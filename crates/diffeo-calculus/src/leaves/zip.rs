@@ -115,7 +115,7 @@ fn check(op: &'static str, a: &Value, b: &Value) -> Result<(), ErrorKind> {
                 "the first is constructor {} of its type, the second constructor {}",
                 a.tag, b.tag
             );
-            Err(ErrorKind::ShapeMismatch { op, difference })
+            Err(ErrorKind::ShapeMismatch { op: op.into(), difference })
         }
         (Value::Data(_), Value::Data(_)) | (Value::Tuple(_), Value::Tuple(_))
             if a.fields().len() == b.fields().len() =>
@@ -193,7 +193,10 @@ fn check_lengths(op: &'static str, what: &str, a: usize, b: usize) -> Result<(),
     if a == b {
         return Ok(());
     }
-    Err(ErrorKind::ShapeMismatch { op, difference: format!("{what} of length {a} and {b}") })
+    Err(ErrorKind::ShapeMismatch {
+        op: op.into(),
+        difference: format!("{what} of length {a} and {b}"),
+    })
 }
 
 /// Whether `len` elements of two columns have rows of the same lengths.

@@ -1,7 +1,7 @@
 //! The text of Core as tokens.
 
 use super::ParseError;
-use crate::names::{continues_identifier, starts_identifier, KEYWORDS};
+use crate::names::{continues_identifier, starts_identifier, unescape, KEYWORDS};
 use diffeo_base::Name;
 
 /// A token.
@@ -133,33 +133,15 @@ impl<'t> Lexer<'t> {
 
     fn quoted(&mut self, quote: char) -> Result<Name, ParseError> {
         self.at += quote.len_utf8();
-        let mut out = String::new();
-        while let Some(c) = self.peek() {
-            self.at += c.len_utf8();
-            if c == quote {
-                return Ok(Name::from(out));
+        match unescape(self.rest(), quote) {
+            Ok((text, length)) => {
+                self.at += length;
+                Ok(Name::from(text))
             }
-            if c != '\\' {
-                out.push(c);
-                continue;
+            Err((message, after)) => {
+                self.at += after;
+                self.error(message)
             }
-            if self.eat("u{") {
-                let digits = self.take_while(|c| c.is_ascii_hexdigit());
-                match u32::from_str_radix(digits, 16).ok().and_then(char::from_u32) {
-                    Some(c) if self.eat("}") => out.push(c),
-                    Some(_) | None => return self.error("no character has this number"),
-                }
-                continue;
-            }
-            let escaped = self.peek();
-            match escaped {
-                Some('n') => out.push('\n'),
-                Some('t') => out.push('\t'),
-                Some(c) if c == '\\' || c == quote => out.push(c),
-                Some(_) | None => return self.error("unknown escape"),
-            }
-            self.at += 1;
         }
-        self.error(format!("a `{quote}` is missing"))
     }
 }

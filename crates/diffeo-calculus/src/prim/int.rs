@@ -3,8 +3,9 @@
 //! What always holds: a result that does not fit 64 bits is an error, never a wrong number (but for the
 //! operations that say they wrap); division and remainder truncate towards zero.
 
-use super::IntOp;
+use super::{IntOp, Rounding};
 use crate::eval::error::ErrorKind;
+use crate::names::Named;
 
 /// The name of an operation as programs write it.
 pub fn name(op: IntOp) -> &'static str {
@@ -86,6 +87,26 @@ pub fn apply(op: IntOp, a: i64, b: i64) -> Result<i64, ErrorKind> {
     };
     result
         .ok_or_else(|| ErrorKind::Overflow { op: name(op), operands: [a, b][..arity(op)].to_vec() })
+}
+
+/// A Real rounded to an Int.
+///
+/// # Errors
+/// [`ErrorKind::NotAnInt`] of nan and beyond 64 bits.
+pub fn round(rounding: Rounding, x: f64) -> Result<i64, ErrorKind> {
+    let rounded = match rounding {
+        Rounding::Floor => x.floor(),
+        Rounding::Ceil => x.ceil(),
+        Rounding::Round => x.round(),
+        Rounding::Trunc => x.trunc(),
+    };
+    // -2^63 is an Int and exact, 2^63 is not an Int.
+    let limit = -(i64::MIN as f64);
+    if (-limit..limit).contains(&rounded) {
+        Ok(rounded as i64)
+    } else {
+        Err(ErrorKind::NotAnInt { op: rounding.name(), operand: x })
+    }
 }
 
 /// `base ^ exponent`, the exponent not negative; `None` where it does not fit.

@@ -1,9 +1,11 @@
 //! What evaluates a program and computes its derivatives.
 
+use crate::lower::{Lowered, Unsupported};
+use crate::pipeline;
 use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
 use diffeo_calculus::ad::{engine, Delta};
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Machine, Options, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use std::rc::Rc;
@@ -23,6 +25,8 @@ pub enum Engine {
     Delta,
     /// The evaluator, with derivatives by the (k,R)-Taylor macro (Huot et al.).
     Taylor,
+    /// The evaluator of Flat. What has no Flat, such as derivatives, runs on the evaluator.
+    Flat,
 }
 
 /// What a run of a definition gave.
@@ -30,6 +34,8 @@ pub(super) struct Ran {
     pub result: Result<Value, RuntimeError>,
     pub warnings: Vec<RuntimeWarning>,
     pub operations: u64,
+    /// Why the evaluator took the place of the engine, if it did.
+    pub unsupported: Option<Unsupported>,
 }
 
 impl Engine {
@@ -41,8 +47,20 @@ impl Engine {
         arg: Option<Value>,
         options: Options,
     ) -> Ran {
+        let mut unsupported = None;
         let machine = match self {
             Engine::Trace => return trace(program, global, arg, options),
+            // Only the evaluator looks for kinks and domains.
+            Engine::Flat if !matches!(options.kinks, Kinks::Ignore) => {
+                Machine::new(program.clone(), options)
+            }
+            Engine::Flat => match pipeline::flat(program, global, &mut |_| {}) {
+                Ok(lowered) => return flat(lowered, arg, options),
+                Err(why) => {
+                    unsupported = Some(why);
+                    Machine::new(program.clone(), options)
+                }
+            },
             Engine::Evaluator => Machine::new(program.clone(), options),
             Engine::Dual => engine::machine(program, engine::Engine::Dual, options),
             Engine::Delta => {
@@ -56,8 +74,18 @@ impl Engine {
             Some(arg) => machine.apply(&value, arg),
             None => Ok(value),
         });
-        Ran { result, warnings: machine.take_warnings(), operations: machine.operations() }
+        let (warnings, operations) = (machine.take_warnings(), machine.operations());
+        Ran { result, warnings, operations, unsupported }
     }
+}
+
+fn flat(lowered: Lowered, arg: Option<Value>, options: Options) -> Ran {
+    let Lowered { module, interface } = lowered;
+    let args = arg.map(|arg| interface.arguments(&arg)).unwrap_or_default();
+    let mut evaluator = diffeo_array::eval::Evaluator::new(module.into(), options);
+    let result = evaluator.run(args).map(|results| interface.result(results));
+    let operations = evaluator.operations();
+    Ran { result, warnings: Vec::new(), operations, unsupported: None }
 }
 
 fn trace(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, options: Options) -> Ran {
@@ -78,5 +106,6 @@ fn trace(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, options: O
             RuntimeError { kind, span, function: None, trace: Vec::new() }
         }
     });
-    Ran { result, warnings: Vec::new(), operations: evaluator.operations() }
+    let operations = evaluator.operations();
+    Ran { result, warnings: Vec::new(), operations, unsupported: None }
 }

@@ -14,6 +14,7 @@
 //! #d1 f at X                   the same, first derivatives only
 //! ```
 
+use diffeo::lower::Unsupported;
 use diffeo::{Diagnostic, Engine, Kinks, Limits, MemoryLimit, ModuleId, Options, Session};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -140,10 +141,13 @@ fn cases(file: &Path) -> Vec<Case> {
 }
 
 /// What running a case's `main` gave.
+#[derive(Default)]
 pub struct Outcome {
     pub value: Option<String>,
     pub diagnostics: Vec<Diagnostic>,
     pub trace: Vec<String>,
+    /// Why the evaluator took the place of the engine, if it did.
+    pub unsupported: Option<Unsupported>,
 }
 
 /// How many times a thousand operations a case may take on one of the papers' systems.
@@ -170,15 +174,15 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
     session.check();
-    let mut outcome = Outcome { value: None, diagnostics: Vec::new(), trace: Vec::new() };
+    let mut outcome = Outcome::default();
     let has_main = session.definitions(module).iter().any(|d| *d == "main");
     if has_main && !session.has_errors() {
         if let Some(entry) = session.entry(module, "main") {
             let lines = Rc::new(RefCell::new(Vec::new()));
             let sink = lines.clone();
             let limits = match engine {
-                Engine::Evaluator => Limits::default(),
-                _ => bounded(),
+                Engine::Evaluator | Engine::Flat => Limits::default(),
+                Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => bounded(),
             };
             let options = Options {
                 kinks,
@@ -188,6 +192,7 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
             };
             let run = session.run_on(&entry, None, options, engine);
             outcome.diagnostics.extend(run.warnings);
+            outcome.unsupported = run.unsupported;
             match run.result {
                 Ok(value) => {
                     let ty = match &entry.ty {

@@ -80,7 +80,7 @@ pub(super) fn holds<T: PartialOrd>(comparison: Comparison, a: T, b: T) -> bool {
 }
 
 /// More elements than this fit no machine that runs the evaluator: 2^34 Reals are 128 GiB.
-pub(crate) const MOST_ELEMENTS: i64 = 1 << 34;
+pub const MOST_ELEMENTS: i64 = 1 << 34;
 
 #[cold]
 pub(super) fn mistyped(what: &str) -> ErrorKind {

@@ -142,7 +142,7 @@ pub(super) fn unravel(cx: &mut Context<'_>, a: &Value, leaves: &Array) -> Result
     })?;
     if used != leaves.len() {
         let difference = format!("{} numbers for a structure with {used}", leaves.len());
-        return Err(ErrorKind::ShapeMismatch { op: "unravel", difference });
+        return Err(ErrorKind::ShapeMismatch { op: "unravel".into(), difference });
     }
     Ok(result)
 }

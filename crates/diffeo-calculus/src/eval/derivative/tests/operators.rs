@@ -107,13 +107,19 @@ fn gradients_have_the_shape_of_the_point() {
     assert!(matches!(g.fields()[1], Value::Int(7)));
     let tangent = Value::tuple([reals(&[1.0, 1.0]), Value::Int(0), real(1.0)]);
     let e = t.diff(DiffOp::Jvp, [f.clone(), point.clone(), tangent]).unwrap_err();
-    assert!(matches!(e.kind, ErrorKind::ShapeMismatch { op: "the tangent", .. }), "{e:?}");
+    assert!(
+        matches!(&e.kind, ErrorKind::ShapeMismatch { op, .. } if *op == "the tangent"),
+        "{e:?}"
+    );
     let tangent = Value::tuple([reals(&[1.0, 1.0, 0.0]), Value::Int(0), real(1.0)]);
     let y = t.diff(DiffOp::Jvp, [f, point.clone(), tangent]).unwrap();
     assert_eq!(numbers(&y), [8.0, 4.0]);
     let f = t.function(|_, p| Ok(part(&p, 0)));
     let e = t.diff(DiffOp::Rd, [f, point, reals(&[1.0])]).unwrap_err();
-    assert!(matches!(e.kind, ErrorKind::ShapeMismatch { op: "the cotangent", .. }), "{e:?}");
+    assert!(
+        matches!(&e.kind, ErrorKind::ShapeMismatch { op, .. } if *op == "the cotangent"),
+        "{e:?}"
+    );
     assert_eq!(t.reals.depth(), 0);
 }
 

@@ -1,0 +1,497 @@
+//! Operations without blocks: their values, or why there is none.
+
+use super::Values;
+use crate::ir::{Check, FunctionId, Op, Scalar, Stop};
+use crate::report::{counts, Operand, Why};
+use crate::value::{elements, locate, Acc, Array, Collector, Data, Sizes, Stack, Value};
+use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::Progress;
+use diffeo_calculus::prim::{int, real, Comparison, IntOp};
+use diffeo_calculus::show;
+use smallvec::smallvec;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Why the program stops at the innermost statement.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    pub why: Why,
+    pub operands: Vec<Operand>,
+    /// Whether the statement is that around the innermost block.
+    pub outer: bool,
+    /// The function for which there is no stack left.
+    pub function: Option<FunctionId>,
+}
+
+impl Stopped {
+    pub fn new(why: Why, operands: impl IntoIterator<Item = Operand>) -> Stopped {
+        Stopped { why, operands: operands.into_iter().collect(), outer: false, function: None }
+    }
+
+    fn ints(why: Why, operands: impl IntoIterator<Item = i64>) -> Stopped {
+        Stopped::new(why, operands.into_iter().map(Operand::Int))
+    }
+
+    fn text(why: Why, text: &str) -> Stopped {
+        Stopped::new(why, [Operand::Text(text.to_string())])
+    }
+}
+
+/// What only a wrong module does.
+#[cold]
+pub(super) fn internal(message: impl AsRef<str>) -> Stopped {
+    Stopped::text(Why::Internal, message.as_ref())
+}
+
+fn unchecked() -> Stopped {
+    internal("an access out of bounds was not checked")
+}
+
+fn mistyped(op: &Op) -> Stopped {
+    internal(format!("an operation on values of other types: {op:?}"))
+}
+
+/// The failure of work on arrays.
+pub(super) fn rows(kind: ErrorKind) -> Stopped {
+    match kind {
+        ErrorKind::IrregularRows { expected, found } => {
+            Stopped::ints(Why::Rows, [expected as i64, found as i64])
+        }
+        other => internal(other.message()),
+    }
+}
+
+/// The same, of rows that were checked.
+fn checked(kind: ErrorKind) -> Stopped {
+    internal(kind.message())
+}
+
+/// What operations need.
+pub(super) struct Context<'o> {
+    pub operations: &'o mut u64,
+    pub trace: &'o mut dyn FnMut(&str),
+    pub progress: &'o mut dyn FnMut(&Progress<'_>),
+}
+
+impl Context<'_> {
+    fn count(&mut self, elements: usize) {
+        *self.operations += elements as u64;
+    }
+}
+
+type Results = Result<Values, Stopped>;
+
+fn one(value: Value) -> Results {
+    Ok(smallvec![value])
+}
+
+fn nothing() -> Results {
+    Ok(Values::new())
+}
+
+/// The Ints among operands; `None` if there is something else.
+fn ints(args: &[Value]) -> Option<Sizes> {
+    let int = |value: &Value| match value {
+        Value::Int(n) => Some(*n),
+        _ => None,
+    };
+    args.iter().map(int).collect()
+}
+
+/// The value of an operation that has no blocks and calls nothing.
+pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
+    match op {
+        Op::Real(..)
+        | Op::PowInt(..)
+        | Op::Int(..)
+        | Op::IntFits(..)
+        | Op::Compare(..)
+        | Op::Not(_)
+        | Op::And(..)
+        | Op::Or(..)
+        | Op::Select(..)
+        | Op::ToReal(_)
+        | Op::Round(..)
+        | Op::IsNan(_) => scalar(cx, op, &args),
+        Op::Text(_) | Op::AppendText(..) | Op::Show(..) => text(cx, op, &args),
+        Op::Check(check) => {
+            let operands = ints(&args).ok_or_else(|| mistyped(op))?;
+            self::check(check, &operands)
+        }
+        Op::Stop(stop) => match (stop, args.as_slice()) {
+            (Stop::Fail(_), [Value::Text(message)]) => Err(Stopped::text(Why::Fail, message)),
+            (Stop::Shape { what, .. }, [Value::Text(difference)]) => {
+                Err(Stopped::text(Why::Shape(what.clone()), difference))
+            }
+            (Stop::Fail(_) | Stop::Shape { .. }, _) => Err(mistyped(op)),
+        },
+        Op::Trace(..) => match args.as_slice() {
+            [Value::Text(label), Value::Text(value)] => {
+                (cx.trace)(&format!("{label}: {value}"));
+                nothing()
+            }
+            _ => Err(mistyped(op)),
+        },
+        Op::Progress(..) => match args.as_slice() {
+            [Value::Text(label), Value::Int(step), Value::Real(value)] => {
+                (cx.progress)(&Progress { label, step: *step, value: *value });
+                nothing()
+            }
+            _ => Err(mistyped(op)),
+        },
+        Op::Dim(..)
+        | Op::Get(..)
+        | Op::Slice { .. }
+        | Op::Update { .. }
+        | Op::Elements(..)
+        | Op::Rows(_)
+        | Op::Empty(..)
+        | Op::Append(..)
+        | Op::Reshape(..)
+        | Op::ArgSort(_) => array(cx, op, args),
+        Op::New(_, tag, _) => one(Value::object(*tag, args)),
+        Op::Tag(_) => match args.as_slice() {
+            [Value::Box(object)] => one(Value::Int(i64::from(object.tag))),
+            _ => Err(mistyped(op)),
+        },
+        Op::Field { tag, index, .. } => match args.as_slice() {
+            [Value::Box(object)] if object.tag == *tag => {
+                let field = object.fields.get(*index as usize);
+                one(field.ok_or_else(|| mistyped(op))?.clone())
+            }
+            _ => Err(internal("a field of another alternative")),
+        },
+        Op::AccNew(_)
+        | Op::AccAdd(..)
+        | Op::AccAddArray(..)
+        | Op::AccRead(..)
+        | Op::AccTake(..)
+        | Op::AccView(..)
+        | Op::AccSlice { .. }
+        | Op::AccReshape(..)
+        | Op::AccGet(_) => accumulator(cx, op, &args),
+        Op::StackNew(_) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => stack(cx, op, args),
+        Op::If { .. }
+        | Op::Switch { .. }
+        | Op::For { .. }
+        | Op::While { .. }
+        | Op::Build { .. }
+        | Op::Reduce { .. }
+        | Op::Call(..)
+        | Op::Constant(_) => Err(mistyped(op)),
+    }
+}
+
+fn holds<T: PartialOrd + ?Sized>(comparison: Comparison, a: &T, b: &T) -> bool {
+    match comparison {
+        Comparison::Eq => a == b,
+        Comparison::Ne => a != b,
+        Comparison::Lt => a < b,
+        Comparison::Le => a <= b,
+        Comparison::Gt => a > b,
+        Comparison::Ge => a >= b,
+    }
+}
+
+/// An operation on Ints of which it was proved that it has a value, if anything looks at it.
+fn fitting(op: IntOp, a: i64, b: i64) -> Result<i64, Stopped> {
+    match (int::apply(op, a, b), op) {
+        (Ok(n), _) => Ok(n),
+        (Err(_), IntOp::Add) => Ok(a.wrapping_add(b)),
+        (Err(_), IntOp::Sub) => Ok(a.wrapping_sub(b)),
+        (Err(_), IntOp::Mul) => Ok(a.wrapping_mul(b)),
+        (Err(_), IntOp::Neg) => Ok(a.wrapping_neg()),
+        (Err(kind), _) => Err(internal(kind.message())),
+    }
+}
+
+fn scalar(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
+    let value = match (op, args) {
+        (Op::Real(op, _), [Value::Real(a)]) => Value::Real(real::eval(*op, *a, 0.0)),
+        (Op::Real(op, _), [Value::Real(a), Value::Real(b)]) => Value::Real(real::eval(*op, *a, *b)),
+        (Op::PowInt(..), [Value::Real(x), Value::Int(n)]) => Value::Real(real::power(*x, *n)),
+        (Op::Int(op, _), [Value::Int(a)]) => {
+            Value::Int(int::apply(*op, *a, 0).map_err(|_| Stopped::ints(Why::Int(*op), [*a]))?)
+        }
+        (Op::Int(op, _), [Value::Int(a), Value::Int(b)]) => {
+            Value::Int(int::apply(*op, *a, *b).map_err(|_| Stopped::ints(Why::Int(*op), [*a, *b]))?)
+        }
+        (Op::IntFits(op, _), [Value::Int(a)]) => Value::Int(fitting(*op, *a, 0)?),
+        (Op::IntFits(op, _), [Value::Int(a), Value::Int(b)]) => Value::Int(fitting(*op, *a, *b)?),
+        (Op::Compare(comparison, scalar, ..), [a, b]) => Value::Bool(match (scalar, a, b) {
+            (Scalar::Real, Value::Real(a), Value::Real(b)) => holds(*comparison, a, b),
+            (Scalar::Int, Value::Int(a), Value::Int(b)) => holds(*comparison, a, b),
+            (Scalar::Bool, Value::Bool(a), Value::Bool(b)) => holds(*comparison, a, b),
+            (Scalar::Text, Value::Text(a), Value::Text(b)) => {
+                cx.count(a.len().min(b.len()));
+                holds::<str>(*comparison, a, b)
+            }
+            (Scalar::Real | Scalar::Int | Scalar::Bool | Scalar::Text, _, _) => {
+                return Err(mistyped(op));
+            }
+        }),
+        (Op::Not(_), [Value::Bool(a)]) => Value::Bool(!a),
+        (Op::And(..), [Value::Bool(a), Value::Bool(b)]) => Value::Bool(*a && *b),
+        (Op::Or(..), [Value::Bool(a), Value::Bool(b)]) => Value::Bool(*a || *b),
+        (Op::Select(..), [Value::Bool(c), a, b]) => if *c { a } else { b }.clone(),
+        (Op::ToReal(_), [Value::Int(n)]) => Value::Real(*n as f64),
+        (Op::Round(rounding, _), [Value::Real(x)]) => Value::Int(
+            int::round(*rounding, *x)
+                .map_err(|_| Stopped::new(Why::Round(*rounding), [Operand::Real(*x)]))?,
+        ),
+        (Op::IsNan(_), [Value::Real(x)]) => Value::Bool(x.is_nan()),
+        (op, _) => return Err(mistyped(op)),
+    };
+    one(value)
+}
+
+fn text(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
+    let text = match (op, args) {
+        (Op::Text(text), []) => text.to_string(),
+        (Op::AppendText(..), [Value::Text(a), Value::Text(b)]) => {
+            cx.count(a.len() + b.len());
+            format!("{a}{b}")
+        }
+        (Op::Show(..), [Value::Real(x)]) => show::real(*x),
+        (Op::Show(..), [Value::Int(n)]) => n.to_string(),
+        (Op::Show(..), [Value::Bool(b)]) => b.to_string(),
+        (Op::Show(..), [Value::Text(text)]) => show::string(text),
+        (op, _) => return Err(mistyped(op)),
+    };
+    one(Value::text(&text))
+}
+
+fn check(check: &Check, operands: &[i64]) -> Results {
+    let (holds, why) = match (check, operands) {
+        (Check::Index { .. }, [index, length]) => ((0..*length).contains(index), Why::Index),
+        (Check::Slice { .. }, [lo, hi, length]) => {
+            (0 <= *lo && lo <= hi && hi <= length, Why::Slice)
+        }
+        (Check::Count(_), [count]) => (counts(*count), Why::Count),
+        (Check::Size { what, .. }, [expected, found]) => {
+            (expected == found, Why::Size(what.clone()))
+        }
+        (Check::Rows { .. }, [expected, found]) => {
+            (expected == found || *expected < 0 || *found < 0, Why::Rows)
+        }
+        (
+            Check::Index { .. }
+            | Check::Slice { .. }
+            | Check::Count(_)
+            | Check::Size { .. }
+            | Check::Rows { .. },
+            _,
+        ) => return Err(internal("a check of other operands")),
+    };
+    if holds {
+        nothing()
+    } else {
+        Err(Stopped::ints(why, operands.iter().copied()))
+    }
+}
+
+fn array(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
+    // Nothing is done with the rest of an array that is to be changed in place.
+    let first = args.first_mut().map(|first| std::mem::replace(first, Value::Null));
+    let rest = args.get(1..).unwrap_or_default();
+    let value = match (op, first) {
+        (Op::Dim(_, dim), Some(Value::Array(array))) => {
+            let size = array.sizes().get(usize::from(*dim));
+            Value::Int(*size.ok_or_else(|| mistyped(op))?)
+        }
+        (Op::Get(..), Some(Value::Array(array))) => {
+            let indices = ints(rest).ok_or_else(|| mistyped(op))?;
+            array.get(&indices).ok_or_else(unchecked)?
+        }
+        (Op::Slice { .. }, Some(Value::Array(array))) => match rest {
+            [Value::Int(lo), Value::Int(hi)] => {
+                Value::array(array.slice(*lo, *hi).ok_or_else(unchecked)?)
+            }
+            _ => return Err(mistyped(op)),
+        },
+        (Op::Update { .. }, Some(Value::Array(mut array))) => {
+            let value = args.pop().unwrap_or(Value::Null);
+            let indices = ints(&args[1..]).ok_or_else(|| mistyped(op))?;
+            cx.count(array.set(&indices, value).map_err(checked)?);
+            Value::Array(array)
+        }
+        (Op::Elements(elem, _), first) => {
+            let mut collector = Collector::new(*elem, 0);
+            cx.count(args.len());
+            for value in first.into_iter().chain(args.drain(..).skip(1)) {
+                collector.push(value).map_err(checked)?;
+            }
+            Value::array(collector.finish())
+        }
+        (Op::Rows(_), Some(Value::Array(row))) => {
+            let mut collector = Collector::of_rows(&row);
+            cx.count(row.count() * args.len());
+            let first = Value::Array(row);
+            for value in std::iter::once(first).chain(args.drain(..).skip(1)) {
+                collector.push(value).map_err(checked)?;
+            }
+            Value::array(collector.finish())
+        }
+        (Op::Empty(elem, rank), _) => Value::array(Array::empty(*elem, *rank)),
+        (Op::Append(..), Some(Value::Array(mut array))) => match rest {
+            [Value::Array(other)] => {
+                cx.count(array.append(other).map_err(checked)?);
+                Value::Array(array)
+            }
+            _ => return Err(mistyped(op)),
+        },
+        (Op::Reshape(..), Some(Value::Array(array))) => {
+            let sizes = ints(rest).ok_or_else(|| mistyped(op))?;
+            let array = array.reshape(sizes);
+            Value::array(array.ok_or_else(|| internal("a reshape to another number of elements"))?)
+        }
+        (Op::ArgSort(_), Some(Value::Array(array))) => {
+            cx.count(array.count());
+            Value::ints(sorted(&array))
+        }
+        (op, _) => return Err(mistyped(op)),
+    };
+    one(value)
+}
+
+/// The stable sorting permutation; nan last.
+fn sorted(array: &Array) -> Vec<i64> {
+    let mut order: Vec<usize> = (0..array.count()).collect();
+    let range = array.range();
+    match array.data() {
+        Data::Reals(xs) => {
+            let xs = &xs[range];
+            order.sort_by(|&i, &j| {
+                let (x, y) = (xs[i], xs[j]);
+                x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+            });
+        }
+        Data::Ints(xs) => order.sort_by_key(|&i| xs[range.start + i]),
+        Data::Bools(xs) => order.sort_by_key(|&i| xs[range.start + i]),
+        Data::Values(xs) => {
+            let text = |i: usize| match &xs[range.start + i] {
+                Value::Text(text) => &***text,
+                _ => "",
+            };
+            order.sort_by(|&i, &j| text(i).cmp(text(j)));
+        }
+    }
+    order.into_iter().map(|i| i as i64).collect()
+}
+
+fn accumulator(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
+    if let Op::AccNew(_) = op {
+        let sizes = ints(args).ok_or_else(|| mistyped(op))?;
+        let count = elements(&sizes);
+        if !i64::try_from(count).is_ok_and(counts) {
+            return Err(Stopped::ints(Why::Count, [i64::MAX]));
+        }
+        cx.count(count);
+        let numbers = Rc::new(RefCell::new(vec![0.0; count]));
+        return one(Value::Acc(Box::new(Acc { sizes, offset: 0, numbers })));
+    }
+    let [Value::Acc(acc), rest @ ..] = args else { return Err(mistyped(op)) };
+    // The number at these indices.
+    let at = |indices: &[Value]| {
+        let indices = ints(indices).ok_or_else(|| mistyped(op))?;
+        match locate(&acc.sizes, &indices) {
+            Some((at, [])) => Ok(acc.offset + at),
+            Some(_) | None => Err(unchecked()),
+        }
+    };
+    match (op, rest) {
+        (Op::AccAdd(..), [indices @ .., Value::Real(x)]) => {
+            acc.numbers.borrow_mut()[at(indices)?] += x;
+            nothing()
+        }
+        (Op::AccAddArray(..), [Value::Real(x)]) => {
+            acc.numbers.borrow_mut()[at(&[])?] += x;
+            nothing()
+        }
+        (Op::AccAddArray(..), [Value::Array(array)]) => {
+            let xs = array.reals().ok_or_else(|| mistyped(op))?;
+            cx.count(xs.len());
+            if xs.len() != elements(&acc.sizes) {
+                return Err(internal("an accumulator of other sizes"));
+            }
+            let mut numbers = acc.numbers.borrow_mut();
+            for (sum, x) in numbers[acc.offset..].iter_mut().zip(xs) {
+                *sum += x;
+            }
+            nothing()
+        }
+        (Op::AccRead(..), indices) => one(Value::Real(acc.numbers.borrow()[at(indices)?])),
+        (Op::AccTake(..), indices) => {
+            let at = at(indices)?;
+            one(Value::Real(std::mem::take(&mut acc.numbers.borrow_mut()[at])))
+        }
+        (Op::AccView(..), indices) => {
+            let indices = ints(indices).ok_or_else(|| mistyped(op))?;
+            let (at, sizes) = locate(&acc.sizes, &indices).ok_or_else(unchecked)?;
+            view(acc, acc.offset + at, sizes.into())
+        }
+        (Op::AccSlice { .. }, [Value::Int(lo), Value::Int(hi)]) => {
+            let mut sizes = acc.sizes.clone();
+            let length = sizes.first_mut().ok_or_else(|| mistyped(op))?;
+            if *lo < 0 || lo > hi || hi > length {
+                return Err(unchecked());
+            }
+            *length = hi - lo;
+            let offset = acc.offset + *lo as usize * elements(&sizes[1..]);
+            view(acc, offset, sizes)
+        }
+        (Op::AccReshape(..), sizes) => {
+            let sizes = ints(sizes).ok_or_else(|| mistyped(op))?;
+            if elements(&sizes) != elements(&acc.sizes) {
+                return Err(internal("a reshape to another number of elements"));
+            }
+            view(acc, acc.offset, sizes)
+        }
+        (Op::AccGet(_), []) => {
+            let numbers = acc.numbers.borrow();
+            if acc.sizes.is_empty() {
+                return one(Value::Real(numbers[acc.offset]));
+            }
+            let count = elements(&acc.sizes);
+            cx.count(count);
+            let copy = numbers[acc.offset..acc.offset + count].to_vec();
+            let array = Array::new(&acc.sizes, Data::Reals(Rc::new(copy)));
+            one(Value::array(array.ok_or_else(|| mistyped(op))?))
+        }
+        (op, _) => Err(mistyped(op)),
+    }
+}
+
+fn view(acc: &Acc, offset: usize, sizes: Sizes) -> Results {
+    one(Value::Acc(Box::new(Acc { sizes, offset, numbers: acc.numbers.clone() })))
+}
+
+fn stack(cx: &mut Context<'_>, op: &Op, mut args: Values) -> Results {
+    if let Op::StackNew(_) = op {
+        return one(Value::Stack(Rc::new(RefCell::new(Stack { len: 0, values: Vec::new() }))));
+    }
+    let Some(Value::Stack(stack)) =
+        args.first_mut().map(|first| std::mem::replace(first, Value::Null))
+    else {
+        return Err(mistyped(op));
+    };
+    let mut stack = stack.borrow_mut();
+    match (op, &args[1..]) {
+        (Op::Push(..), _) => {
+            cx.count(args.len() - 1);
+            stack.len += 1;
+            stack.values.extend(args.drain(1..));
+            nothing()
+        }
+        (Op::StackLen(_), []) => one(Value::Int(stack.len as i64)),
+        (Op::StackGet(..), [Value::Int(at)]) => match usize::try_from(*at) {
+            Ok(at) if at < stack.len => {
+                let width = stack.values.len() / stack.len;
+                cx.count(width);
+                Ok(stack.values[at * width..(at + 1) * width].iter().cloned().collect())
+            }
+            Ok(_) | Err(_) => Err(unchecked()),
+        },
+        (op, _) => Err(mistyped(op)),
+    }
+}

@@ -1,0 +1,248 @@
+//! Computes once what was computed twice: of two equal statements, one of which stands before the other or in
+//! a block around it, the second goes.
+//!
+//! What it needs: nothing. Why it is right: operations have no identity but their values, so equal operations on
+//! equal operands give equal results (what prints, and what reads or writes accumulators, is left alone); if
+//! the first of two equal checks holds, so does the second, and if it fails, the second is never reached. A
+//! check that two sizes are equal, and a branch on the equality of two Ints, make one stand for the other.
+
+use super::effects::Effects;
+use super::shapes::Shapes;
+use super::walk::{deep, has_regions, operands, operands_mut, same, var};
+use crate::ir::{Atom, Block, Check, Function, Module, Op, Scalar, Stmt, Var};
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+use std::rc::Rc;
+
+/// See the head of the file.
+pub fn cse(mut module: Module) -> Module {
+    let effects = Effects::of(&module);
+    for function in &mut module.functions {
+        let body = std::mem::take(&mut function.body);
+        let mut cx = Cse {
+            function,
+            shapes: Shapes::of(&Function { body: Block::default(), ..function.clone() }),
+            effects: &effects,
+            subst: vec![None; function.vars.len()],
+            known: HashMap::new(),
+            defs: vec![None; function.vars.len()],
+            scope: Scope::default(),
+        };
+        function.body = cx.block(body);
+    }
+    module
+}
+
+struct Cse<'a> {
+    function: &'a Function,
+    shapes: Shapes,
+    effects: &'a Effects,
+    subst: Vec<Option<Atom>>,
+    /// The results of the statements in scope.
+    known: HashMap<Rc<Key>, Vec<Var>>,
+    /// The comparisons of Ints for equality that variables are results of.
+    defs: Vec<Option<(Atom, Atom)>>,
+    scope: Scope,
+}
+
+/// What ends with the block.
+#[derive(Default)]
+struct Scope {
+    keys: Vec<Rc<Key>>,
+    equal: Vec<Var>,
+}
+
+impl Cse<'_> {
+    fn resolve(&self, atom: &Atom) -> Atom {
+        let mut atom = atom;
+        while let Atom::Var(v) = atom {
+            match &self.subst[v.0 as usize] {
+                Some(new) => atom = new,
+                None => break,
+            }
+        }
+        atom.clone()
+    }
+
+    fn block(&mut self, block: Block) -> Block {
+        self.block_where(block, None)
+    }
+
+    /// A block where two Ints are equal.
+    fn block_where(&mut self, block: Block, equal: Option<(Atom, Atom)>) -> Block {
+        let outer = std::mem::take(&mut self.scope);
+        if let Some((a, b)) = equal {
+            self.equate(&a, &b);
+        }
+        let mut stmts = Vec::with_capacity(block.stmts.len());
+        for stmt in block.stmts {
+            self.stmt(stmt, &mut stmts);
+        }
+        let results = block.results.iter().map(|a| self.resolve(a)).collect();
+        let inner = std::mem::replace(&mut self.scope, outer);
+        for key in inner.keys {
+            self.known.remove(&key);
+        }
+        for v in inner.equal {
+            self.subst[v.0 as usize] = None;
+        }
+        Block { stmts, results }
+    }
+
+    /// From here to the end of the block, one of the two stands for both.
+    fn equate(&mut self, a: &Atom, b: &Atom) {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        let (kept, gone) = match (&a, &b) {
+            (a, Atom::Var(v)) => (a, *v),
+            (Atom::Var(v), b) => (b, *v),
+            (_, _) => return,
+        };
+        if !same(kept, &Atom::Var(gone)) {
+            self.subst[gone.0 as usize] = Some(kept.clone());
+            self.scope.equal.push(gone);
+        }
+    }
+
+    fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+        operands_mut(&mut stmt.op, |a| *a = self.resolve(a));
+        if has_regions(&stmt.op) {
+            stmt.op = deep(|| self.regions(stmt.op));
+            out.push(stmt);
+            return;
+        }
+        if !self.is_repeatable(&stmt) {
+            out.push(stmt);
+            return;
+        }
+        let key = Rc::new(Key(normal(&stmt.op)));
+        let mut found = self.known.get(&key);
+        if let (None, Op::IntFits(op, xs)) = (found, &key.0) {
+            // Where the operation succeeded, it fits. Not the other way round: what fits may have been moved.
+            found = self.known.get(&Key(Op::Int(*op, xs.clone())));
+        }
+        if let Some(known) = found {
+            for (v, old) in stmt.results.iter().zip(known) {
+                self.subst[v.0 as usize] = Some(Atom::Var(*old));
+            }
+            return;
+        }
+        if let (Op::Compare(Comparison::Eq, Scalar::Int, a, b), [v]) = (&stmt.op, &stmt.results[..]) {
+            self.defs[v.0 as usize] = Some((a.clone(), b.clone()));
+        }
+        self.known.insert(Rc::clone(&key), stmt.results.clone());
+        self.scope.keys.push(key);
+        if let Op::Check(Check::Size { expected, found, .. }) = &stmt.op {
+            self.equate(expected, found);
+        }
+        out.push(stmt);
+    }
+
+    fn regions(&mut self, op: Op) -> Op {
+        match op {
+            Op::If { cond, then, otherwise } => {
+                let equal = var(&cond).and_then(|c| self.defs[c.0 as usize].clone());
+                let then = self.block_where(then, equal);
+                Op::If { cond, then, otherwise: self.block(otherwise) }
+            }
+            Op::Switch { on, arms, default } => Op::Switch {
+                arms: arms.into_iter().map(|(value, arm)| (value, self.block(arm))).collect(),
+                default: default.map(|block| self.block(block)),
+                on,
+            },
+            Op::For { count, index, carried, body } => {
+                Op::For { count, index, carried, body: self.block(body) }
+            }
+            // What the condition computes is there in the body, too, but not as a variable.
+            Op::While { carried, cond, body } => {
+                Op::While { carried, cond: self.block(cond), body: self.block(body) }
+            }
+            Op::Build { count, index, body } => Op::Build { count, index, body: self.block(body) },
+            Op::Reduce { how, count, index, body } => {
+                Op::Reduce { how, count, index, body: self.block(body) }
+            }
+            super::walk::leaf!() => op,
+        }
+    }
+
+    /// Whether the second of two equal statements is not needed.
+    fn is_repeatable(&self, stmt: &Stmt) -> bool {
+        let is_new = matches!(
+            stmt.op,
+            Op::AccNew(_)
+                | Op::AccView(..)
+                | Op::AccSlice { .. }
+                | Op::AccReshape(..)
+                | Op::StackNew(_)
+                | Op::Stop(_)
+        );
+        let mutable = |v: &Var| self.function.vars[v.0 as usize].ty.is_mutable();
+        !is_new
+            && self.effects.own(stmt, &self.shapes, &self.function.vars).repeatable()
+            && !stmt.results.iter().any(mutable)
+    }
+}
+
+/// The operation with its operands in a fixed order where the order does not matter.
+fn normal(op: &Op) -> Op {
+    let mut op = op.clone();
+    if let Op::Real(RealOp::Add | RealOp::Mul, xs)
+    | Op::Int(IntOp::Add | IntOp::Mul, xs)
+    | Op::IntFits(IntOp::Add | IntOp::Mul, xs) = &mut op
+    {
+        xs.sort_by_key(order);
+    }
+    op
+}
+
+/// A key by which atoms can be sorted and hashed.
+fn order(atom: &Atom) -> (u8, u64) {
+    match atom {
+        Atom::Var(v) => (0, u64::from(v.0)),
+        Atom::Real(x) => (1, x.to_bits()),
+        Atom::Int(n) => (2, *n as u64),
+        Atom::Bool(b) => (3, u64::from(*b)),
+        Atom::Unused(_) => (4, 0),
+    }
+}
+
+/// An operation without regions, compared bit by bit.
+struct Key(Op);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        // `==` of operations does not tell 0 from -0.
+        let zeros = |op: &Op| {
+            let mut signs = Vec::new();
+            operands(op, |a| {
+                if matches!(a, Atom::Real(x) if *x == 0.0) {
+                    signs.push(order(a).1);
+                }
+            });
+            signs
+        };
+        self.0 == other.0 && zeros(&self.0) == zeros(&other.0)
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        discriminant(&self.0).hash(state);
+        match &self.0 {
+            Op::Real(op, _) => op.hash(state),
+            Op::Int(op, _) | Op::IntFits(op, _) => op.hash(state),
+            Op::Dim(_, k) => k.hash(state),
+            Op::Field { tag, index, .. } => (tag, index).hash(state),
+            Op::Call(f, _) => f.hash(state),
+            Op::Constant(c) => c.hash(state),
+            Op::Text(text) => text.hash(state),
+            Op::Compare(comparison, _, _, _) => comparison.hash(state),
+            // The rest is told apart by the operands well enough.
+            _ => {}
+        }
+        operands(&self.0, |a| order(a).hash(state));
+    }
+}

@@ -1,0 +1,294 @@
+//! What statements do besides giving results, and which of them may be computed where they did not stand.
+
+use super::graph::{call_graph, CallGraph};
+use super::shapes::Shapes;
+use super::walk::{deep, has_regions, regions, statements};
+use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
+use diffeo_calculus::prim::IntOp;
+
+/// What a statement does besides giving results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Effect {
+    /// It may stop the program, or never end.
+    pub stops: bool,
+    /// It prints.
+    pub prints: bool,
+    /// It reads or writes what changes: accumulators and stacks.
+    pub state: bool,
+}
+
+impl Effect {
+    /// Nothing.
+    pub const NONE: Effect = Effect { stops: false, prints: false, state: false };
+    const STOPS: Effect = Effect { stops: true, ..Effect::NONE };
+    const PRINTS: Effect = Effect { prints: true, ..Effect::NONE };
+    const STATE: Effect = Effect { state: true, ..Effect::NONE };
+
+    /// Both.
+    pub fn and(self, other: Effect) -> Effect {
+        Effect {
+            stops: self.stops || other.stops,
+            prints: self.prints || other.prints,
+            state: self.state || other.state,
+        }
+    }
+
+    /// Whether there is any.
+    pub fn any(self) -> bool {
+        self != Effect::NONE
+    }
+
+    /// Whether it gives the same results each time, so that the first of two equal statements is enough.
+    pub fn repeatable(self) -> bool {
+        !self.prints && !self.state
+    }
+}
+
+/// The effects of functions and constants.
+pub(crate) struct Effects {
+    functions: Vec<Effect>,
+    constants: Vec<Effect>,
+}
+
+impl Effects {
+    /// The effects in a module.
+    pub fn of(module: &Module) -> Effects {
+        Effects::with(module, &call_graph(module))
+    }
+
+    /// The effects in a module with this graph of calls.
+    pub fn with(module: &Module, graph: &CallGraph) -> Effects {
+        let mut effects = Effects {
+            functions: vec![Effect::NONE; module.functions.len()],
+            constants: vec![Effect::NONE; module.constants.len()],
+        };
+        for component in &graph.components {
+            let mut effect = Effect::NONE;
+            for f in component {
+                let function = &module.functions[*f];
+                let shapes = Shapes::of(function);
+                statements(&function.body, &mut |stmt| {
+                    effect = effect.and(if let Op::Constant(c) = &stmt.op {
+                        effects.functions[module.constants[c.0 as usize].init.0 as usize]
+                    } else {
+                        effects.own(stmt, &shapes, &function.vars)
+                    });
+                });
+                effect.stops |= graph.recursive[*f];
+            }
+            for f in component {
+                effects.functions[*f] = effect;
+            }
+        }
+        for (i, constant) in module.constants.iter().enumerate() {
+            effects.constants[i] = effects.functions[constant.init.0 as usize];
+        }
+        effects
+    }
+
+    /// What a block does.
+    pub fn block(&self, block: &Block, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
+        block.stmts.iter().fold(Effect::NONE, |e, stmt| e.and(self.stmt(stmt, shapes, vars)))
+    }
+
+    /// What a statement does, with its regions.
+    pub fn stmt(&self, stmt: &Stmt, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
+        let mut effect = self.own(stmt, shapes, vars);
+        if has_regions(&stmt.op) {
+            deep(|| regions(&stmt.op, |r| effect = effect.and(self.block(r, shapes, vars))));
+        }
+        effect
+    }
+
+    /// What a statement does, without its regions.
+    pub fn own(&self, stmt: &Stmt, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
+        match &stmt.op {
+            Op::Int(op, args) if int_can_fail(*op, args) => Effect::STOPS,
+            Op::Round(..) | Op::Check(_) | Op::Stop(_) | Op::While { .. } => Effect::STOPS,
+            Op::Trace(..) | Op::Progress(..) => Effect::PRINTS,
+            Op::Call(f, _) => self.functions[f.0 as usize],
+            Op::Constant(c) => self.constants[c.0 as usize],
+            // Rows of different sizes.
+            Op::Build { .. } => {
+                let irregular = stmt.results.iter().any(|v| {
+                    matches!(vars[v.0 as usize].ty, Ty::Array(_, rank) if rank > 1)
+                        && !shapes.is_regular(*v)
+                });
+                if irregular {
+                    Effect::STOPS
+                } else {
+                    Effect::NONE
+                }
+            }
+            Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccGet(_)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..) => Effect::STATE,
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Select(..)
+            | Op::ToReal(_)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Dim(..)
+            | Op::Get(..)
+            | Op::Slice { .. }
+            | Op::Update { .. }
+            | Op::Elements(..)
+            | Op::Rows(_)
+            | Op::Empty(..)
+            | Op::Append(..)
+            | Op::Reshape(..)
+            | Op::ArgSort(_)
+            | Op::New(..)
+            | Op::Tag(_)
+            | Op::Field { .. }
+            | Op::If { .. }
+            | Op::Switch { .. }
+            | Op::For { .. }
+            | Op::Reduce { .. }
+            | Op::AccNew(_)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::StackNew(_) => Effect::NONE,
+        }
+    }
+}
+
+/// Whether an operation on Ints can fail on operands of which the constants are known.
+pub(crate) fn int_can_fail(op: IntOp, args: &[Atom]) -> bool {
+    match op {
+        IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg | IntOp::Abs | IntOp::Pow => true,
+        // The smallest Int divided by -1 does not fit; its remainder is 0.
+        IntOp::Div => !matches!(args.get(1), Some(Atom::Int(n)) if *n != 0 && *n != -1),
+        IntOp::Rem => !matches!(args.get(1), Some(Atom::Int(n)) if *n != 0),
+        IntOp::ShiftLeft | IntOp::ShiftRight => {
+            !matches!(args.get(1), Some(Atom::Int(n)) if (0..64).contains(n))
+        }
+        IntOp::Sign
+        | IntOp::Min
+        | IntOp::Max
+        | IntOp::BitAnd
+        | IntOp::BitOr
+        | IntOp::BitXor
+        | IntOp::WrappingAdd
+        | IntOp::WrappingMul => false,
+    }
+}
+
+/// What computing an operation where it did not stand costs, counted in additions; `None` where it must not be:
+/// it has effects, or what guards it (a check, a branch) may not hold there.
+pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
+    use diffeo_calculus::prim::RealOp;
+    Some(match op {
+        Op::Real(op, _) => match op {
+            RealOp::Add
+            | RealOp::Sub
+            | RealOp::Mul
+            | RealOp::Neg
+            | RealOp::Abs
+            | RealOp::Sign
+            | RealOp::Min
+            | RealOp::Max => 1,
+            RealOp::Div | RealOp::Sqrt => 4,
+            RealOp::Exp
+            | RealOp::Log
+            | RealOp::Sin
+            | RealOp::Cos
+            | RealOp::Tanh
+            | RealOp::Expm1
+            | RealOp::Log1p
+            | RealOp::Sigmoid => 12,
+            RealOp::Rem
+            | RealOp::Pow
+            | RealOp::Tan
+            | RealOp::Asin
+            | RealOp::Acos
+            | RealOp::Atan
+            | RealOp::Sinh
+            | RealOp::Cosh
+            | RealOp::Asinh
+            | RealOp::Acosh
+            | RealOp::Atanh
+            | RealOp::Softplus
+            | RealOp::Erf
+            | RealOp::Erfc
+            | RealOp::Lgamma
+            | RealOp::Polygamma(_)
+            | RealOp::Atan2
+            | RealOp::Hypot => 24,
+        },
+        Op::PowInt(_, Atom::Int(n)) if (-8..=8).contains(n) => 5,
+        Op::PowInt(..) => 12,
+        Op::Int(op, args) if !int_can_fail(*op, args) => {
+            if matches!(op, IntOp::Div | IntOp::Rem) {
+                4
+            } else {
+                1
+            }
+        }
+        Op::IntFits(IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg, _) => 1,
+        Op::Compare(_, kind, ..) => match kind {
+            crate::ir::Scalar::Real | crate::ir::Scalar::Int | crate::ir::Scalar::Bool => 1,
+            crate::ir::Scalar::Text => 12,
+        },
+        Op::Not(_) | Op::And(..) | Op::Or(..) | Op::Select(..) | Op::ToReal(_) | Op::IsNan(_) => 1,
+        Op::Dim(..) => 1,
+        Op::Int(..)
+        | Op::IntFits(..)
+        | Op::Round(..)
+        | Op::Text(_)
+        | Op::AppendText(..)
+        | Op::Show(..)
+        | Op::Check(_)
+        | Op::Stop(_)
+        | Op::Trace(..)
+        | Op::Progress(..)
+        | Op::Get(..)
+        | Op::Slice { .. }
+        | Op::Update { .. }
+        | Op::Elements(..)
+        | Op::Rows(_)
+        | Op::Empty(..)
+        | Op::Append(..)
+        | Op::Reshape(..)
+        | Op::ArgSort(_)
+        | Op::New(..)
+        | Op::Tag(_)
+        | Op::Field { .. }
+        | Op::If { .. }
+        | Op::Switch { .. }
+        | Op::For { .. }
+        | Op::While { .. }
+        | Op::Build { .. }
+        | Op::Reduce { .. }
+        | Op::Call(..)
+        | Op::Constant(_)
+        | Op::AccNew(_)
+        | Op::AccAdd(..)
+        | Op::AccAddArray(..)
+        | Op::AccRead(..)
+        | Op::AccTake(..)
+        | Op::AccView(..)
+        | Op::AccSlice { .. }
+        | Op::AccReshape(..)
+        | Op::AccGet(_)
+        | Op::StackNew(_)
+        | Op::Push(..)
+        | Op::StackLen(_)
+        | Op::StackGet(..) => return None,
+    })
+}

@@ -1,0 +1,80 @@
+//! The graph of calls: which function reaches which, callees first.
+
+use super::walk::statements;
+use crate::ir::{Module, Op};
+
+/// The strongly connected components of the graph of calls. The use of a constant is a call of what computes it.
+pub(crate) struct CallGraph {
+    /// The components, each after those that it calls.
+    pub components: Vec<Vec<usize>>,
+    /// Of each function, whether it can call itself, directly or not.
+    pub recursive: Vec<bool>,
+    /// Of each function, those that it calls, as often as it does.
+    pub callees: Vec<Vec<usize>>,
+}
+
+/// The graph of calls of a module, by Tarjan's algorithm (1972) with an explicit stack.
+pub(crate) fn call_graph(module: &Module) -> CallGraph {
+    let callees: Vec<Vec<usize>> = module
+        .functions
+        .iter()
+        .map(|function| {
+            let mut out = Vec::new();
+            statements(&function.body, &mut |stmt| {
+                if let Op::Call(f, _) = &stmt.op {
+                    out.push(f.0 as usize);
+                } else if let Op::Constant(c) = &stmt.op {
+                    out.push(module.constants[c.0 as usize].init.0 as usize);
+                }
+            });
+            out
+        })
+        .collect();
+    let count = callees.len();
+    let mut recursive = vec![false; count];
+    let mut components = Vec::new();
+    let (mut number, mut low) = (vec![usize::MAX; count], vec![0; count]);
+    let (mut open, mut is_open) = (Vec::new(), vec![false; count]);
+    let mut next = 0;
+    for root in 0..count {
+        if number[root] != usize::MAX {
+            continue;
+        }
+        // A function and how many of its callees have been visited.
+        let mut path = vec![(root, 0)];
+        while let Some((f, done)) = path.last_mut() {
+            let f = *f;
+            if *done == 0 {
+                number[f] = next;
+                low[f] = next;
+                next += 1;
+                open.push(f);
+                is_open[f] = true;
+            }
+            if let Some(&g) = callees[f].get(*done) {
+                *done += 1;
+                recursive[f] |= g == f;
+                if number[g] == usize::MAX {
+                    path.push((g, 0));
+                } else if is_open[g] {
+                    low[f] = low[f].min(number[g]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((caller, _)) = path.last() {
+                low[*caller] = low[*caller].min(low[f]);
+            }
+            if low[f] == number[f] {
+                let start = open.iter().rposition(|g| *g == f).unwrap_or(0);
+                let component = open.split_off(start);
+                for g in &component {
+                    is_open[*g] = false;
+                    recursive[*g] |= component.len() > 1;
+                }
+                components.push(component);
+            }
+        }
+    }
+    CallGraph { components, recursive, callees }
+}

@@ -1,0 +1,89 @@
+//! Passes from Flat to Flat, and the order in which they run.
+//!
+//! Each pass is a function in a file of its own, whose head says what it does and why it is right. Values,
+//! errors, their places and their order stay the same through every pass; arithmetic does, too, to the last bit.
+//!
+//! | file | |
+//! |---|---|
+//! | `simplify/` | constants, identities, elements and sizes from where they come from |
+//! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
+//! | `inline.rs` | bodies in the place of calls |
+//! | `ranges/` | checks that certainly hold |
+//! | `fuse.rs` | comprehensions without arrays |
+//! | `hoist.rs`, `sink.rs` | out of loops; into branches |
+//! | `unroll.rs` | short loops written out, small arrays as numbers |
+//! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
+
+mod cse;
+mod dce;
+mod effects;
+mod fuse;
+mod graph;
+mod hoist;
+mod inline;
+mod ranges;
+mod shapes;
+mod simplify;
+mod sink;
+mod unroll;
+pub mod walk;
+
+pub use cse::cse;
+pub use dce::dce;
+pub use fuse::fuse;
+pub use hoist::hoist;
+pub use inline::inline;
+pub use ranges::ranges;
+pub use simplify::simplify;
+pub use sink::sink;
+pub use unroll::unroll;
+
+use crate::ir::Module;
+
+/// A pass with its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// The name that people call it by; that of the function, with a number where it runs again.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(Module) -> Module,
+}
+
+const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
+    Pass { name, run }
+}
+
+/// The passes in order. Everything runs a second time on what the first round uncovered, with what is not
+/// worth a second time left out.
+pub const PASSES: &[Pass] = &[
+    pass("simplify", simplify),
+    pass("cse", cse),
+    pass("dce", dce),
+    pass("inline", inline),
+    pass("simplify.2", simplify),
+    pass("cse.2", cse),
+    pass("unroll", unroll),
+    pass("simplify.3", simplify),
+    pass("ranges", ranges),
+    pass("simplify.4", simplify),
+    pass("cse.3", cse),
+    pass("dce.2", dce),
+    pass("fuse", fuse),
+    pass("simplify.5", simplify),
+    pass("unroll.2", unroll),
+    pass("simplify.6", simplify),
+    pass("cse.4", cse),
+    pass("ranges.2", ranges),
+    pass("dce.3", dce),
+    pass("fuse.2", fuse),
+    pass("hoist", hoist),
+    pass("simplify.7", simplify),
+    pass("cse.5", cse),
+    pass("sink", sink),
+    pass("dce.4", dce),
+];
+
+/// A module after all passes.
+pub fn optimise(module: Module) -> Module {
+    PASSES.iter().fold(module, |module, pass| (pass.run)(module))
+}

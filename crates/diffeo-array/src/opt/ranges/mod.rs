@@ -1,0 +1,479 @@
+//! Removes checks that certainly hold, and makes operations on Ints that certainly fit unchecked.
+//!
+//! What it needs: nothing; it finds more after `inline` and `cse`. How it works: going through a function, it
+//! keeps facts on Ints that hold at this place: the index of a loop is at least 0 and below the count, what a
+//! check before has found, what the branch says, that sizes are not negative, what a carried variable moves by
+//! in each step. Int operations give exact forms, because where they do not fail, they are the operations on
+//! integers. [`prove`] says how facts lead to proofs. Why it is right: what is removed would not have
+//! failed, whatever the program does.
+
+mod linear;
+mod prove;
+
+use super::shapes::{Extent, Shapes, Size};
+use super::walk::{binders, deep, operands_mut, var};
+use crate::ir::{Atom, Block, Carried, Check, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
+use diffeo_calculus::prim::IntOp;
+use linear::Linear;
+use prove::{Facts, Says};
+use std::collections::HashMap;
+
+/// No array has more elements in a dimension, because no comprehension makes more.
+const MOST: i64 = diffeo_calculus::eval::MOST_ELEMENTS;
+
+/// See the head of the file.
+pub fn ranges(mut module: Module) -> Module {
+    let variants: Vec<usize> = module.boxes.iter().map(|b| b.variants.len()).collect();
+    for function in &mut module.functions {
+        let shapes = Shapes::of(function);
+        let mut cx = Ranges {
+            facts: Facts::new(function.vars.len()),
+            subst: vec![None; function.vars.len()],
+            dims: HashMap::new(),
+            variants: &variants,
+            shapes,
+            vars: &function.vars,
+        };
+        function.params.iter().for_each(|p| cx.facts.define(*p));
+        function.body = cx.block(std::mem::take(&mut function.body)).0;
+    }
+    module
+}
+
+struct Ranges<'a> {
+    facts: Facts,
+    subst: Vec<Option<Atom>>,
+    /// The variables that are sizes of arrays.
+    dims: HashMap<(Var, u8), Var>,
+    variants: &'a [usize],
+    shapes: Shapes,
+    vars: &'a [VarInfo],
+}
+
+impl Ranges<'_> {
+    fn resolve(&self, atom: &Atom) -> Atom {
+        let mut atom = atom;
+        while let Some(new) = var(atom).and_then(|v| self.subst[v.0 as usize].as_ref()) {
+            atom = new;
+        }
+        atom.clone()
+    }
+
+    /// A block, and whether its end is never reached. What is found in it holds only there.
+    fn scope(&mut self, block: Block) -> (Block, bool) {
+        let mark = self.facts.mark();
+        let result = self.block(block);
+        self.facts.reset(&mark);
+        result
+    }
+
+    /// A block; the facts stay.
+    fn block(&mut self, block: Block) -> (Block, bool) {
+        let mut out = Vec::with_capacity(block.stmts.len());
+        let mut ends = false;
+        for stmt in block.stmts {
+            ends |= self.stmt(stmt, &mut out);
+        }
+        let results = block.results.iter().map(|a| self.resolve(a)).collect();
+        (Block { stmts: out, results }, ends)
+    }
+
+    fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) -> bool {
+        operands_mut(&mut stmt.op, |a| *a = self.resolve(a));
+        if let Op::Check(check) = &stmt.op {
+            if !self.holds(check) {
+                self.passed(check);
+                out.push(stmt);
+            } else {
+                self.passed(check);
+            }
+            return false;
+        }
+        binders(&stmt.op, |v| self.facts.define(v));
+        stmt.results.iter().for_each(|v| self.facts.define(*v));
+        let mut ends = matches!(stmt.op, Op::Stop(_));
+        match stmt.op {
+            Op::If { cond, then, otherwise } => {
+                let ((then, a), (otherwise, b)) = deep(|| {
+                    let mark = self.facts.mark();
+                    self.facts.assume_truth(&cond, true);
+                    let then = self.block(then);
+                    self.facts.reset(&mark);
+                    self.facts.assume_truth(&cond, false);
+                    let otherwise = self.block(otherwise);
+                    self.facts.reset(&mark);
+                    (then, otherwise)
+                });
+                ends |= a && b;
+                if let (&[v], [x], [y]) = (&stmt.results[..], &then.results[..], &otherwise.results[..]) {
+                    self.chosen(v, &cond, x, y);
+                }
+                // Behind a branch that stops, the other one was taken.
+                if a != b {
+                    self.facts.assume_truth(&cond, b);
+                    for (v, atom) in stmt.results.iter().zip(if a { &otherwise } else { &then }.results.iter()) {
+                        if self.is_int(*v) {
+                            let form = self.facts.form(atom);
+                            self.facts.set_form(*v, form);
+                        }
+                    }
+                }
+                stmt.op = Op::If { cond, then, otherwise };
+            }
+            Op::Switch { on, arms, default } => {
+                let mut all = true;
+                let form = self.facts.form(&on);
+                let (arms, default) = deep(|| {
+                    let arms: Vec<(i64, Block)> = arms
+                        .into_iter()
+                        .map(|(value, arm)| {
+                            let mark = self.facts.mark();
+                            let is = Linear::constant(value);
+                            self.facts.assume_at_most(&form, &is, 0);
+                            self.facts.assume_at_most(&is, &form, 0);
+                            let (arm, ends) = self.block(arm);
+                            self.facts.reset(&mark);
+                            all &= ends;
+                            (value, arm)
+                        })
+                        .collect();
+                    let default = default.map(|block| {
+                        let (block, ends) = self.scope(block);
+                        all &= ends;
+                        block
+                    });
+                    (arms, default)
+                });
+                ends |= all;
+                stmt.op = Op::Switch { on, arms, default };
+            }
+            Op::For { count, index, carried, body } => {
+                let mark = self.facts.mark();
+                self.index(index, &count);
+                self.induction(&carried, &body, Some(index));
+                let body = deep(|| self.block(body).0);
+                self.facts.reset(&mark);
+                stmt.op = Op::For { count, index, carried, body };
+            }
+            Op::While { carried, cond, body } => {
+                let mark = self.facts.mark();
+                self.induction(&carried, &body, None);
+                let (cond, body) = deep(|| {
+                    // What the condition checks and says holds in the body.
+                    let cond = self.block(cond).0;
+                    if let [holds] = &cond.results[..] {
+                        self.facts.assume_truth(holds, true);
+                    }
+                    (cond, self.block(body).0)
+                });
+                self.facts.reset(&mark);
+                stmt.op = Op::While { carried, cond, body };
+            }
+            Op::Build { count, index, body } => {
+                // There is a check that the count is not negative, or a proof.
+                self.facts.assume(&self.facts.form(&count));
+                let mark = self.facts.mark();
+                self.index(index, &count);
+                let body = deep(|| self.block(body).0);
+                self.facts.reset(&mark);
+                stmt.op = Op::Build { count, index, body };
+            }
+            Op::Reduce { how, count, index, body } => {
+                let mark = self.facts.mark();
+                self.index(index, &count);
+                let body = deep(|| self.block(body).0);
+                self.facts.reset(&mark);
+                stmt.op = Op::Reduce { how, count, index, body };
+            }
+            super::walk::leaf!() => {
+                let [v] = stmt.results[..] else {
+                    out.push(stmt);
+                    return ends;
+                };
+                if let Some(atom) = self.leaf(v, &mut stmt.op) {
+                    self.subst[v.0 as usize] = Some(atom);
+                    return ends;
+                }
+            }
+        }
+        out.push(stmt);
+        ends
+    }
+
+    fn is_int(&self, v: Var) -> bool {
+        self.vars[v.0 as usize].ty == Ty::Int
+    }
+
+    /// Within a loop, the index is in its range.
+    fn index(&mut self, index: Var, count: &Atom) {
+        let (index, count) = (Linear::var(index), self.facts.form(count));
+        self.facts.assume(&index);
+        self.facts.assume_at_most(&index, &count, -1);
+        self.facts.assume_at_most(&Linear::constant(1), &count, 0);
+    }
+
+    /// What carried Ints are, or at least or at most, if each step adds a constant.
+    fn induction(&mut self, carried: &[Carried], body: &Block, index: Option<Var>) {
+        let stepping: HashMap<Var, i64> = body
+            .stmts
+            .iter()
+            .filter_map(|stmt| {
+                let (Op::Int(op, xs) | Op::IntFits(op, xs), [v]) = (&stmt.op, &stmt.results[..]) else {
+                    return None;
+                };
+                let (param, step) = match (op, &xs[..]) {
+                    (IntOp::Add, [Atom::Var(p), Atom::Int(n)] | [Atom::Int(n), Atom::Var(p)]) => (p, *n),
+                    (IntOp::Sub, [Atom::Var(p), Atom::Int(n)]) => (p, n.checked_neg()?),
+                    (_, _) => return None,
+                };
+                let i = carried.iter().position(|c| c.param == *param)?;
+                (body.results.get(i) == Some(&Atom::Var(*v))).then_some((*param, step))
+            })
+            .collect();
+        for c in carried {
+            let Some(step) = stepping.get(&c.param) else { continue };
+            let init = self.facts.form(&c.init);
+            let form = index.and_then(|i| init.plus(*step, &Linear::var(i)));
+            if let Some(form) = form {
+                self.facts.set_form(c.param, form);
+                continue;
+            }
+            let param = Linear::var(c.param);
+            if *step >= 0 {
+                self.facts.assume_at_most(&init, &param, 0);
+            } else {
+                self.facts.assume_at_most(&param, &init, 0);
+            }
+        }
+    }
+
+    /// Whether a check certainly holds.
+    fn holds(&mut self, check: &Check) -> bool {
+        let form = |this: &Self, a: &Atom| this.facts.form(a);
+        match check {
+            Check::Index { index, length } => {
+                let (index, length) = (form(self, index), form(self, length));
+                self.facts.prove(&index) && self.facts.at_most(&index, &length, -1)
+            }
+            Check::Slice { lo, hi, length } => {
+                let (lo, hi, length) = (form(self, lo), form(self, hi), form(self, length));
+                self.facts.prove(&lo)
+                    && self.facts.at_most(&lo, &hi, 0)
+                    && self.facts.at_most(&hi, &length, 0)
+            }
+            // Where there is an array of as many elements, there can be another one.
+            Check::Count(n) => {
+                let n = form(self, n);
+                self.facts.prove(&n) && self.facts.at_most(&n, &Linear::constant(MOST), 0)
+            }
+            Check::Size { expected, found, .. } | Check::Rows { expected, found } => {
+                let (a, b) = (form(self, expected), form(self, found));
+                a == b || self.facts.at_most(&a, &b, 0) && self.facts.at_most(&b, &a, 0)
+            }
+        }
+    }
+
+    /// What holds behind a check.
+    fn passed(&mut self, check: &Check) {
+        let form = |this: &Self, a: &Atom| this.facts.form(a);
+        match check {
+            Check::Index { index, length } => {
+                let (index, length) = (form(self, index), form(self, length));
+                self.facts.assume(&index);
+                self.facts.assume_at_most(&index, &length, -1);
+                self.facts.assume_at_most(&Linear::constant(1), &length, 0);
+            }
+            Check::Slice { lo, hi, length } => {
+                let (lo, hi, length) = (form(self, lo), form(self, hi), form(self, length));
+                self.facts.assume(&lo);
+                self.facts.assume_at_most(&lo, &hi, 0);
+                self.facts.assume_at_most(&hi, &length, 0);
+            }
+            Check::Count(n) => {
+                let n = form(self, n);
+                self.facts.assume(&n);
+                self.facts.assume_at_most(&n, &Linear::constant(MOST), 0);
+            }
+            Check::Size { expected, found, .. } => {
+                let (a, b) = (form(self, expected), form(self, found));
+                self.facts.assume_at_most(&a, &b, 0);
+                self.facts.assume_at_most(&b, &a, 0);
+            }
+            // -1 fits everything.
+            Check::Rows { .. } => {}
+        }
+    }
+
+    /// Notes what the result of an operation is; gives an atom that it equals, or makes the operation unchecked.
+    fn leaf(&mut self, v: Var, op: &mut Op) -> Option<Atom> {
+        match op {
+            Op::Int(int, xs) | Op::IntFits(int, xs) => {
+                let (int, xs) = (*int, xs.clone());
+                let checked = matches!(op, Op::Int(..));
+                let fits = self.int(v, int, &xs);
+                if checked && fits {
+                    *op = Op::IntFits(int, xs);
+                }
+            }
+            Op::Compare(comparison, Scalar::Int, a, b) => {
+                if let Some(value) = self.facts.decide(*comparison, a, b) {
+                    return Some(Atom::Bool(value));
+                }
+                self.facts.set_says(v, Says::Compare(*comparison, a.clone(), b.clone()));
+            }
+            Op::Not(a) => self.facts.set_says(v, Says::Not(a.clone())),
+            Op::And(a, b) => self.facts.set_says(v, Says::And(a.clone(), b.clone())),
+            Op::Or(a, b) => self.facts.set_says(v, Says::Or(a.clone(), b.clone())),
+            Op::Select(c, a, b) => {
+                let (c, a, b) = (c.clone(), a.clone(), b.clone());
+                self.chosen(v, &c, &a, &b);
+            }
+            Op::Dim(Atom::Var(array), k) => return self.dim(v, *array, *k),
+            Op::Tag(Atom::Var(object)) => {
+                if let Ty::Box(id) = self.vars[object.0 as usize].ty {
+                    let most = self.variants[id.0 as usize] as i64 - 1;
+                    self.between(v, 0, most);
+                }
+            }
+            Op::StackLen(_) => self.between(v, 0, MOST),
+            // An element is there only where no size before is 0.
+            Op::Get(Atom::Var(array), indices) => {
+                for k in 0..indices.len() {
+                    if let Some(dim) = self.size(*array, k as u8) {
+                        let form = self.facts.form(&dim);
+                        self.facts.assume_at_most(&Linear::constant(1), &form, 0);
+                    }
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn between(&mut self, v: Var, least: i64, most: i64) {
+        let form = self.facts.form(&Atom::Var(v));
+        self.facts.assume_at_most(&Linear::constant(least), &form, 0);
+        self.facts.assume_at_most(&form, &Linear::constant(most), 0);
+    }
+
+    /// An Int that is one of two.
+    fn chosen(&mut self, v: Var, cond: &Atom, a: &Atom, b: &Atom) {
+        if self.is_int(v) {
+            self.facts.set_choice(v, var(cond), a.clone(), b.clone());
+            let (x, y) = (self.facts.form(a), self.facts.form(b));
+            if self.facts.prove(&x) && self.facts.prove(&y) {
+                self.facts.assume(&Linear::var(v));
+            }
+        }
+    }
+
+    /// The size of an array, if it is known or some variable is it.
+    fn size(&self, array: Var, k: u8) -> Option<Atom> {
+        match self.shapes.extent(array, k)?.size {
+            Size::Is(atom) => Some(self.resolve(&atom)),
+            Size::Of(w, j) => self.dims.get(&(w, j)).map(|v| Atom::Var(*v)),
+        }
+    }
+
+    fn dim(&mut self, v: Var, array: Var, k: u8) -> Option<Atom> {
+        let Some(Extent { size, always }) = self.shapes.extent(array, k) else {
+            self.between(v, if k == 0 { 0 } else { -1 }, MOST);
+            return None;
+        };
+        // Where there are rows, their size is determined.
+        let rows = (0..k).all(|j| {
+            self.size(array, j).is_some_and(|size| {
+                let form = self.facts.form(&size);
+                self.facts.at_least(&form, 1)
+            })
+        });
+        match size {
+            Size::Is(atom) if always || rows => Some(self.resolve(&atom)),
+            size => {
+                self.between(v, if rows { 0 } else { -1 }, MOST);
+                if let (Size::Of(w, j), true) = (size, always || rows) {
+                    self.dims.entry((w, j)).or_insert(v);
+                }
+                None
+            }
+        }
+    }
+
+    /// Notes what an Int operation gives, and whether it certainly does not fail.
+    fn int(&mut self, v: Var, op: IntOp, xs: &[Atom]) -> bool {
+        let forms: Vec<Linear> = xs.iter().map(|x| self.facts.form(x)).collect();
+        let result = Linear::var(v);
+        match (op, &forms[..]) {
+            (IntOp::Add, [a, b]) => self.exact(v, a.plus(1, b)),
+            (IntOp::Sub, [a, b]) => self.exact(v, a.plus(-1, b)),
+            (IntOp::Mul, [a, b]) => self.exact(v, a.product(b)),
+            (IntOp::Neg, [a]) => self.exact(v, a.times(-1)),
+            (IntOp::Abs, [a]) => {
+                let fits = self.facts.at_least(a, i64::MIN + 1);
+                self.facts.assume(&result);
+                if self.facts.prove(a) {
+                    self.facts.set_form(v, a.clone());
+                }
+                fits
+            }
+            (IntOp::Div, [a, b]) => {
+                if self.facts.prove(a) && self.facts.at_least(b, 1) {
+                    self.facts.assume(&result);
+                    self.facts.assume_at_most(&result, a, 0);
+                    return true;
+                }
+                false
+            }
+            (IntOp::Rem, [a, b]) => {
+                let positive = self.facts.at_least(b, 1);
+                if positive {
+                    self.facts.assume_at_most(&result, b, -1);
+                    if self.facts.prove(a) {
+                        self.facts.assume(&result);
+                        self.facts.assume_at_most(&result, a, 0);
+                    } else if let Some(least) = b.times(-1) {
+                        self.facts.assume_at_most(&least, &result, -1);
+                    }
+                }
+                positive
+            }
+            (IntOp::Min, [a, b]) => {
+                self.facts.assume_at_most(&result, a, 0);
+                self.facts.assume_at_most(&result, b, 0);
+                self.facts.set_choice(v, None, xs[0].clone(), xs[1].clone());
+                false
+            }
+            (IntOp::Max, [a, b]) => {
+                self.facts.assume_at_most(a, &result, 0);
+                self.facts.assume_at_most(b, &result, 0);
+                self.facts.set_choice(v, None, xs[0].clone(), xs[1].clone());
+                false
+            }
+            (IntOp::BitAnd, [a, b]) => {
+                for x in [a, b] {
+                    if self.facts.prove(x) {
+                        self.facts.assume(&result);
+                        self.facts.assume_at_most(&result, x, 0);
+                    }
+                }
+                false
+            }
+            (IntOp::ShiftLeft | IntOp::ShiftRight, [_, b]) => {
+                self.facts.prove(b) && self.facts.at_most(b, &Linear::constant(63), 0)
+            }
+            (IntOp::Sign, _) => {
+                self.between(v, -1, 1);
+                false
+            }
+            (_, _) => false,
+        }
+    }
+
+    /// Where an operation does not fail, its result is that of integers.
+    fn exact(&mut self, v: Var, form: Option<Linear>) -> bool {
+        let Some(form) = form else { return false };
+        let fits = self.facts.fits(&form);
+        self.facts.set_form(v, form);
+        fits
+    }
+}

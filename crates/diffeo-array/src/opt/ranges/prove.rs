@@ -1,0 +1,360 @@
+//! Facts on Ints, and what follows from them.
+//!
+//! A fact is that a [`Linear`] is not negative. It is kept as a bound of each variable in it: the variable is
+//! at least, or at most, the rest. To prove that something is not negative, variables are replaced by their
+//! bounds, the latest first, until a number is left; how often is bounded, so a proof takes constant time.
+
+use super::linear::{Linear, Term};
+use crate::ir::{Atom, Var};
+use diffeo_calculus::prim::Comparison;
+
+/// So many replacements are tried for a proof.
+const FUEL: u32 = 48;
+
+/// So deep.
+const DEPTH: u32 = 7;
+
+/// So many bounds of a variable are tried, the latest first.
+const TRIED: usize = 4;
+
+/// What is known of a variable.
+#[derive(Clone, Debug)]
+struct Known {
+    /// What it is in terms of others.
+    form: Option<Linear>,
+    least: i64,
+    most: i64,
+    /// It is at least these.
+    lower: Vec<Linear>,
+    /// It is at most these.
+    upper: Vec<Linear>,
+    /// It is one of two, depending on a condition.
+    choice: Option<(Option<Var>, Atom, Atom)>,
+    /// A truth value that says this.
+    says: Option<Says>,
+    order: u32,
+}
+
+/// What a truth value says.
+#[derive(Clone, Debug)]
+pub(super) enum Says {
+    Compare(Comparison, Atom, Atom),
+    Not(Atom),
+    And(Atom, Atom),
+    Or(Atom, Atom),
+}
+
+/// How a fact is forgotten.
+enum Undo {
+    Least(Var, i64),
+    Most(Var, i64),
+    Lower(Var),
+    Upper(Var),
+}
+
+/// What is known where the pass stands.
+pub(super) struct Facts {
+    known: Vec<Known>,
+    undo: Vec<Undo>,
+    now: u32,
+}
+
+/// A place to return to.
+pub(super) struct Mark(usize);
+
+impl Facts {
+    pub fn new(vars: usize) -> Facts {
+        let nothing = Known {
+            form: None,
+            least: i64::MIN,
+            most: i64::MAX,
+            lower: Vec::new(),
+            upper: Vec::new(),
+            choice: None,
+            says: None,
+            order: 0,
+        };
+        Facts { known: vec![nothing; vars], undo: Vec::new(), now: 0 }
+    }
+
+    pub fn mark(&self) -> Mark {
+        Mark(self.undo.len())
+    }
+
+    /// Forgets the facts since the mark.
+    pub fn reset(&mut self, mark: &Mark) {
+        while self.undo.len() > mark.0 {
+            match self.undo.pop() {
+                Some(Undo::Least(v, n)) => self.known[v.0 as usize].least = n,
+                Some(Undo::Most(v, n)) => self.known[v.0 as usize].most = n,
+                Some(Undo::Lower(v)) => drop(self.known[v.0 as usize].lower.pop()),
+                Some(Undo::Upper(v)) => drop(self.known[v.0 as usize].upper.pop()),
+                None => {}
+            }
+        }
+    }
+
+    /// A new variable.
+    pub fn define(&mut self, v: Var) {
+        self.now += 1;
+        self.known[v.0 as usize].order = self.now;
+    }
+
+    pub fn set_form(&mut self, v: Var, form: Linear) {
+        // A form of itself says nothing.
+        if !form.terms.iter().any(|(term, _)| *term == Term::Var(v)) {
+            self.known[v.0 as usize].form = Some(form);
+        }
+    }
+
+    pub fn set_choice(&mut self, v: Var, cond: Option<Var>, a: Atom, b: Atom) {
+        self.known[v.0 as usize].choice = Some((cond, a, b));
+    }
+
+    pub fn set_says(&mut self, v: Var, says: Says) {
+        self.known[v.0 as usize].says = Some(says);
+    }
+
+    /// An Int in terms of variables of which nothing but bounds is known.
+    pub fn form(&self, atom: &Atom) -> Linear {
+        match atom {
+            Atom::Var(v) => self.known[v.0 as usize].form.clone().unwrap_or(Linear::var(*v)),
+            Atom::Int(n) => Linear::constant(*n),
+            // No Ints, or nothing looks at them.
+            Atom::Real(_) | Atom::Bool(_) | Atom::Unused(_) => Linear::constant(0),
+        }
+    }
+
+    /// Notes that a number is not negative.
+    pub fn assume(&mut self, fact: &Linear) {
+        for (i, (term, factor)) in fact.terms.iter().enumerate() {
+            let Term::Var(v) = term else { continue };
+            let rest = fact.without(i);
+            let known = &mut self.known[v.0 as usize];
+            if rest.terms.is_empty() {
+                let c = rest.constant;
+                let factor = i128::from(*factor);
+                // factor · v + c ≥ 0
+                if factor > 0 {
+                    let least = i64::try_from((-c).div_euclid(factor) + i128::from((-c).rem_euclid(factor) > 0));
+                    if let Some(least) = least.ok().filter(|n| *n > known.least) {
+                        self.undo.push(Undo::Least(*v, known.least));
+                        known.least = least;
+                    }
+                } else {
+                    let most = i64::try_from(c.div_euclid(-factor));
+                    if let Some(most) = most.ok().filter(|n| *n < known.most) {
+                        self.undo.push(Undo::Most(*v, known.most));
+                        known.most = most;
+                    }
+                }
+            } else if *factor == 1 {
+                if let Some(bound) = rest.times(-1) {
+                    known.lower.push(bound);
+                    self.undo.push(Undo::Lower(*v));
+                }
+            } else if *factor == -1 {
+                known.upper.push(rest);
+                self.undo.push(Undo::Upper(*v));
+            }
+        }
+    }
+
+    /// Notes `a ≤ b + c`.
+    pub fn assume_at_most(&mut self, a: &Linear, b: &Linear, c: i64) {
+        if let Some(fact) = b.plus(-1, a) {
+            self.assume(&fact.plus_constant(c));
+        }
+    }
+
+    /// Notes what follows from a truth value.
+    pub fn assume_truth(&mut self, atom: &Atom, value: bool) {
+        self.truth(atom, value, 8);
+    }
+
+    fn truth(&mut self, atom: &Atom, value: bool, depth: u32) {
+        let Atom::Var(v) = atom else { return };
+        let Some(says) = self.known[v.0 as usize].says.clone().filter(|_| depth > 0) else { return };
+        match says {
+            Says::Not(a) => self.truth(&a, !value, depth - 1),
+            Says::And(a, b) if value => {
+                self.truth(&a, true, depth - 1);
+                self.truth(&b, true, depth - 1);
+            }
+            Says::Or(a, b) if !value => {
+                self.truth(&a, false, depth - 1);
+                self.truth(&b, false, depth - 1);
+            }
+            Says::And(..) | Says::Or(..) => {}
+            Says::Compare(comparison, a, b) => {
+                let (a, b) = (self.form(&a), self.form(&b));
+                match (comparison, value) {
+                    (Comparison::Lt, true) | (Comparison::Ge, false) => self.assume_at_most(&a, &b, -1),
+                    (Comparison::Le, true) | (Comparison::Gt, false) => self.assume_at_most(&a, &b, 0),
+                    (Comparison::Gt, true) | (Comparison::Le, false) => self.assume_at_most(&b, &a, -1),
+                    (Comparison::Ge, true) | (Comparison::Lt, false) => self.assume_at_most(&b, &a, 0),
+                    (Comparison::Eq, true) | (Comparison::Ne, false) => {
+                        self.assume_at_most(&a, &b, 0);
+                        self.assume_at_most(&b, &a, 0);
+                    }
+                    (Comparison::Ne, true) | (Comparison::Eq, false) => {}
+                }
+            }
+        }
+    }
+
+    /// Whether a comparison holds, if that can be proved.
+    pub fn decide(&mut self, comparison: Comparison, a: &Atom, b: &Atom) -> Option<bool> {
+        let (a, b) = (self.form(a), self.form(b));
+        let less = |this: &mut Self| this.at_most(&a, &b, -1);
+        let at_most = |this: &mut Self| this.at_most(&a, &b, 0);
+        let more = |this: &mut Self| this.at_most(&b, &a, -1);
+        let at_least = |this: &mut Self| this.at_most(&b, &a, 0);
+        match comparison {
+            Comparison::Lt if less(self) => Some(true),
+            Comparison::Lt => at_least(self).then_some(false),
+            Comparison::Le if at_most(self) => Some(true),
+            Comparison::Le => more(self).then_some(false),
+            Comparison::Gt if more(self) => Some(true),
+            Comparison::Gt => at_most(self).then_some(false),
+            Comparison::Ge if at_least(self) => Some(true),
+            Comparison::Ge => less(self).then_some(false),
+            Comparison::Eq if less(self) || more(self) => Some(false),
+            Comparison::Eq => (at_most(self) && at_least(self)).then_some(true),
+            Comparison::Ne if less(self) || more(self) => Some(true),
+            Comparison::Ne => (at_most(self) && at_least(self)).then_some(false),
+        }
+    }
+
+    /// Whether `a ≤ b + c` can be proved.
+    pub fn at_most(&mut self, a: &Linear, b: &Linear, c: i64) -> bool {
+        b.plus(-1, a).is_some_and(|goal| self.prove(&goal.plus_constant(c)))
+    }
+
+    /// Whether a number is at least this.
+    pub fn at_least(&mut self, a: &Linear, n: i64) -> bool {
+        n.checked_neg().is_some_and(|n| self.prove(&a.plus_constant(n)))
+    }
+
+    /// Whether an Int has it for sure.
+    pub fn fits(&mut self, a: &Linear) -> bool {
+        self.at_most(a, &Linear::constant(i64::MAX), 0)
+            && self.at_most(&Linear::constant(i64::MIN), a, 0)
+    }
+
+    /// Whether a number is proved not to be negative.
+    pub fn prove(&mut self, goal: &Linear) -> bool {
+        let mut fuel = FUEL;
+        self.search(goal, DEPTH, &mut fuel)
+    }
+
+    /// The least that a number can be, by the constants that bound its variables.
+    fn least(&self, goal: &Linear) -> i128 {
+        let mut least = goal.constant;
+        for (term, factor) in &goal.terms {
+            let (lo, hi) = self.interval(*term);
+            let bound = if *factor > 0 { lo } else { hi };
+            least = least.saturating_add(bound.saturating_mul(i128::from(*factor)));
+        }
+        least
+    }
+
+    fn interval(&self, term: Term) -> (i128, i128) {
+        let of = |v: Var| {
+            let known = &self.known[v.0 as usize];
+            (i128::from(known.least), i128::from(known.most))
+        };
+        match term {
+            Term::Var(v) => of(v),
+            Term::Product(v, w) => {
+                let ((a, b), (c, d)) = (of(v), of(w));
+                let corners = [a * c, a * d, b * c, b * d];
+                let least = corners.iter().copied().fold(i128::MAX, i128::min);
+                (least, corners.iter().copied().fold(i128::MIN, i128::max))
+            }
+        }
+    }
+
+    fn search(&mut self, goal: &Linear, depth: u32, fuel: &mut u32) -> bool {
+        if self.least(goal) >= 0 {
+            return true;
+        }
+        if depth == 0 || *fuel == 0 {
+            return false;
+        }
+        *fuel -= 1;
+        let mut terms: Vec<usize> = (0..goal.terms.len()).collect();
+        terms.sort_by_key(|i| std::cmp::Reverse(self.order(goal.terms[*i].0)));
+        for i in terms {
+            let (term, factor) = goal.terms[i];
+            let rest = goal.without(i);
+            let proved = match term {
+                Term::Var(v) => self.by_bounds(&rest, v, factor, None, depth, fuel),
+                Term::Product(v, w) => {
+                    self.not_negative(w) && self.by_bounds(&rest, v, factor, Some(w), depth, fuel)
+                        || self.not_negative(v)
+                            && self.by_bounds(&rest, w, factor, Some(v), depth, fuel)
+                }
+            };
+            if proved {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn order(&self, term: Term) -> u32 {
+        match term {
+            Term::Var(v) => self.known[v.0 as usize].order,
+            Term::Product(v, w) => self.known[v.0 as usize].order.max(self.known[w.0 as usize].order),
+        }
+    }
+
+    fn not_negative(&self, v: Var) -> bool {
+        self.known[v.0 as usize].least >= 0
+    }
+
+    /// Proves `rest + factor · v (· times) ≥ 0` by a bound of `v`; `times` is not negative.
+    fn by_bounds(
+        &mut self,
+        rest: &Linear,
+        v: Var,
+        factor: i64,
+        times: Option<Var>,
+        depth: u32,
+        fuel: &mut u32,
+    ) -> bool {
+        let known = &self.known[v.0 as usize];
+        let bounds = if factor > 0 { &known.lower } else { &known.upper };
+        let constant = if factor > 0 { known.least } else { known.most };
+        let mut tried: Vec<Linear> = bounds.iter().rev().take(TRIED).cloned().collect();
+        if times.is_some() && constant != i64::MIN && constant != i64::MAX {
+            tried.push(Linear::constant(constant));
+        }
+        let choice = known.choice.clone();
+        for bound in tried {
+            let bound = match times {
+                Some(w) => bound.times_var(w),
+                None => Some(bound),
+            };
+            let goal = bound.and_then(|bound| rest.plus(factor, &bound));
+            if goal.is_some_and(|goal| self.search(&goal, depth - 1, fuel)) {
+                return true;
+            }
+            if *fuel == 0 {
+                return false;
+            }
+        }
+        let (Some((cond, a, b)), None) = (choice, times) else { return false };
+        [(a, true), (b, false)].into_iter().all(|(atom, value)| {
+            let Some(goal) = rest.plus(factor, &self.form(&atom)) else { return false };
+            let mark = self.mark();
+            if let Some(cond) = cond {
+                self.assume_truth(&Atom::Var(cond), value);
+            }
+            let proved = self.search(&goal, depth - 1, fuel);
+            self.reset(&mark);
+            proved
+        })
+    }
+}

@@ -1,0 +1,341 @@
+//! What is known of the sizes of arrays, without running anything: which sizes are the same, and which
+//! comprehensions have rows of one size for sure.
+
+use super::walk::{binders, deep, same};
+use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var};
+
+/// The size of an array in a dimension.
+#[derive(Clone, Debug)]
+pub(crate) enum Size {
+    /// This Int.
+    Is(Atom),
+    /// What [`Op::Dim`] gives of this variable.
+    Of(Var, u8),
+}
+
+/// A size, and whether it is so even where the array has no rows (then the size of rows may be -1).
+#[derive(Clone, Debug)]
+pub(crate) struct Extent {
+    pub size: Size,
+    pub always: bool,
+}
+
+/// The sizes of the arrays of a function.
+pub(crate) struct Shapes {
+    /// By variable.
+    extents: Vec<Vec<Extent>>,
+    /// Loop parameters whose arrays have the sizes of what the loop began with.
+    keeps: Vec<Option<Var>>,
+    /// The position of definitions in the text of the function.
+    order: Vec<u32>,
+    /// Of the results of comprehensions, whether their rows certainly have one size.
+    regular: Vec<bool>,
+    /// Comprehensions to be judged at the end: where their region begins, a result, the body's result.
+    builds: Vec<(u32, Var, Atom)>,
+    next: u32,
+}
+
+impl Shapes {
+    /// The sizes in a function.
+    pub fn of(function: &Function) -> Shapes {
+        let count = function.vars.len();
+        let mut shapes = Shapes {
+            extents: vec![Vec::new(); count],
+            keeps: vec![None; count],
+            order: vec![0; count],
+            regular: vec![false; count],
+            builds: Vec::new(),
+            next: 0,
+        };
+        for p in &function.params {
+            shapes.define(function, *p);
+        }
+        shapes.block(function, &function.body);
+        for (start, result, element) in std::mem::take(&mut shapes.builds) {
+            shapes.regular[result.0 as usize] = match &element {
+                Atom::Var(v) => {
+                    let extents = &shapes.extents[v.0 as usize];
+                    (0..extents.len()).all(|k| shapes.known_before(&extents[k].size, start))
+                }
+                Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
+            };
+        }
+        shapes
+    }
+
+    /// Whether the rows of this result of a comprehension certainly have one size.
+    pub fn is_regular(&self, result: Var) -> bool {
+        self.regular.get(result.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The size of an array in a dimension, resolved as far as it is known; `None` of a new variable.
+    pub fn extent(&self, array: Var, k: u8) -> Option<Extent> {
+        let extent = self.extents.get(array.0 as usize)?.get(usize::from(k))?;
+        Some(Extent { size: self.resolve(&extent.size), always: extent.always })
+    }
+
+    /// Follows what loops keep.
+    fn resolve(&self, size: &Size) -> Size {
+        let mut size = size.clone();
+        while let Size::Of(v, k) = size {
+            let Some(init) = self.keeps[v.0 as usize] else { break };
+            match self.extents[init.0 as usize].get(usize::from(k)) {
+                Some(extent) if extent.always => size = extent.size.clone(),
+                // Not known but by looking at that array.
+                Some(_) | None => return Size::Of(init, k),
+            }
+        }
+        size
+    }
+
+    fn known_before(&self, size: &Size, start: u32) -> bool {
+        match self.resolve(size) {
+            Size::Is(Atom::Var(v)) | Size::Of(v, _) => self.order[v.0 as usize] < start,
+            Size::Is(_) => true,
+        }
+    }
+
+    /// A variable of which nothing is known but its type.
+    fn define(&mut self, function: &Function, v: Var) {
+        self.next += 1;
+        self.order[v.0 as usize] = self.next;
+        if let Ty::Array(_, rank) = function.vars[v.0 as usize].ty {
+            self.extents[v.0 as usize] =
+                (0..rank).map(|k| Extent { size: Size::Of(v, k), always: true }).collect();
+        }
+    }
+
+    fn block(&mut self, function: &Function, block: &Block) {
+        for stmt in &block.stmts {
+            self.stmt(function, stmt);
+        }
+    }
+
+    fn extents_of(&self, atom: &Atom) -> &[Extent] {
+        match atom {
+            Atom::Var(v) => &self.extents[v.0 as usize],
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => &[],
+        }
+    }
+
+    fn stmt(&mut self, function: &Function, stmt: &Stmt) {
+        binders(&stmt.op, |v| self.define(function, v));
+        let start = self.next;
+        match &stmt.op {
+            Op::If { then, otherwise, .. } => deep(|| {
+                self.block(function, then);
+                self.block(function, otherwise);
+            }),
+            Op::Switch { arms, default, .. } => deep(|| {
+                arms.iter().for_each(|(_, arm)| self.block(function, arm));
+                default.iter().for_each(|arm| self.block(function, arm));
+            }),
+            Op::While { cond, body, .. } => deep(|| {
+                self.block(function, cond);
+                self.block(function, body);
+            }),
+            Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } => {
+                deep(|| self.block(function, body));
+            }
+            super::walk::leaf!() => {}
+        }
+        for v in &stmt.results {
+            self.define(function, *v);
+        }
+        self.results(stmt, start);
+    }
+
+    /// What the results of a statement have, after its regions.
+    fn results(&mut self, stmt: &Stmt, start: u32) {
+        let whole = |a: &Atom| self.extents_of(a).to_vec();
+        let known = match &stmt.op {
+            Op::Get(a, indices) => {
+                self.extents_of(a).get(indices.len()..).map(<[Extent]>::to_vec).unwrap_or_default()
+            }
+            Op::Slice { array, lo, hi } => {
+                let mut extents = whole(array);
+                let size = match (lo, hi) {
+                    (Atom::Int(lo), Atom::Int(hi)) => Some(Atom::Int(hi.wrapping_sub(*lo))),
+                    (Atom::Int(0), hi) => Some(hi.clone()),
+                    (lo, hi) if same(lo, hi) => Some(Atom::Int(0)),
+                    (_, _) => None,
+                };
+                if let (Some(first), Some(v)) = (extents.first_mut(), stmt.results.first()) {
+                    first.size = size.map_or(Size::Of(*v, 0), Size::Is);
+                }
+                extents
+            }
+            Op::Update { array, .. } => whole(array),
+            Op::Elements(_, xs) => vec![number(xs.len())],
+            Op::Rows(xs) => {
+                let mut extents = vec![number(xs.len())];
+                if let Some(x) = xs.first() {
+                    extents.extend(whole(x));
+                }
+                extents
+            }
+            Op::Reshape(_, sizes) => {
+                sizes.iter().map(|s| Extent { size: Size::Is(s.clone()), always: true }).collect()
+            }
+            Op::ArgSort(a) => whole(a),
+            Op::Build { count, body, .. } => {
+                for (result, element) in stmt.results.iter().zip(&body.results) {
+                    self.builds.push((start, *result, element.clone()));
+                    let mut extents =
+                        vec![Extent { size: Size::Is(count.clone()), always: true }];
+                    for (k, extent) in self.extents_of(element).iter().enumerate() {
+                        let size = if self.known_before(&extent.size, start) {
+                            self.resolve(&extent.size)
+                        } else {
+                            Size::Of(*result, k as u8 + 1)
+                        };
+                        extents.push(Extent { size, always: extent.always });
+                    }
+                    self.set(*result, extents);
+                }
+                return;
+            }
+            Op::If { then, otherwise, .. } => {
+                for (i, result) in stmt.results.iter().enumerate() {
+                    let extents = self.agreed(*result, start, [&then.results[i], &otherwise.results[i]]);
+                    self.set(*result, extents);
+                }
+                return;
+            }
+            Op::Switch { arms, default, .. } => {
+                for (i, result) in stmt.results.iter().enumerate() {
+                    let atoms = arms.iter().map(|(_, b)| b).chain(default).map(|b| &b.results[i]);
+                    let extents = self.agreed(*result, start, atoms);
+                    self.set(*result, extents);
+                }
+                return;
+            }
+            Op::For { carried, body, .. } | Op::While { carried, body, .. } => {
+                for (i, result) in stmt.results.iter().enumerate() {
+                    let (param, Atom::Var(init)) = (carried[i].param, &carried[i].init) else {
+                        continue;
+                    };
+                    let last = self.extents_of(&body.results[i]);
+                    let count = last.len();
+                    let keeps = last.iter().enumerate().all(|(k, extent)| {
+                        matches!(self.resolve(&extent.size), Size::Of(v, j) if v == param && j == k as u8)
+                    });
+                    if keeps && count > 0 {
+                        self.keeps[param.0 as usize] = Some(*init);
+                        let resolved = |k| Extent {
+                            size: self.resolve(&Size::Of(param, k as u8)),
+                            always: true,
+                        };
+                        let extents = (0..count).map(resolved).collect();
+                        self.set(*result, extents);
+                    }
+                }
+                return;
+            }
+            // The others give no arrays, or arrays of which nothing is known.
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Select(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Empty(..)
+            | Op::Append(..)
+            | Op::New(..)
+            | Op::Tag(_)
+            | Op::Field { .. }
+            | Op::Reduce { .. }
+            | Op::Call(..)
+            | Op::Constant(_)
+            | Op::AccNew(_)
+            | Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::AccGet(_)
+            | Op::StackNew(_)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..) => return,
+        };
+        if let Some(v) = stmt.results.first() {
+            self.set(*v, known);
+        }
+    }
+
+    /// What the ends of branches agree on.
+    fn agreed<'a>(
+        &self,
+        result: Var,
+        start: u32,
+        atoms: impl IntoIterator<Item = &'a Atom>,
+    ) -> Vec<Extent> {
+        let mut atoms = atoms.into_iter().filter(|a| !matches!(a, Atom::Unused(_)));
+        let first: Vec<Extent> = atoms.next().map(|a| self.extents_of(a).to_vec()).unwrap_or_default();
+        let mut agreed: Vec<Option<Size>> = first
+            .iter()
+            .map(|e| Some(self.resolve(&e.size)).filter(|s| self.known_before(s, start) && e.always))
+            .collect();
+        for atom in atoms {
+            let other = self.extents_of(atom);
+            for (k, size) in agreed.iter_mut().enumerate() {
+                let equal = match (&size, other.get(k)) {
+                    (Some(size), Some(other)) if other.always => {
+                        same_size(size, &self.resolve(&other.size))
+                    }
+                    _ => false,
+                };
+                if !equal {
+                    *size = None;
+                }
+            }
+        }
+        let extent = |(k, size): (usize, Option<Size>)| Extent {
+            size: size.unwrap_or(Size::Of(result, k as u8)),
+            always: true,
+        };
+        agreed.into_iter().enumerate().map(extent).collect()
+    }
+
+    /// Notes the extents, the first of which always holds, and those behind positive numbers.
+    fn set(&mut self, v: Var, mut extents: Vec<Extent>) {
+        let mut rows = true;
+        for extent in &mut extents {
+            extent.always |= rows;
+            rows &= matches!(extent.size, Size::Is(Atom::Int(n)) if n > 0);
+        }
+        if extents.len() == self.extents[v.0 as usize].len() {
+            self.extents[v.0 as usize] = extents;
+        }
+    }
+}
+
+fn number(n: usize) -> Extent {
+    Extent { size: Size::Is(Atom::Int(n as i64)), always: true }
+}
+
+/// Whether two sizes are the same for sure.
+pub(crate) fn same_size(a: &Size, b: &Size) -> bool {
+    match (a, b) {
+        (Size::Is(a), Size::Is(b)) => same(a, b),
+        (Size::Of(v, j), Size::Of(w, k)) => v == w && j == k,
+        (Size::Is(_), Size::Of(..)) | (Size::Of(..), Size::Is(_)) => false,
+    }
+}

@@ -1,0 +1,385 @@
+//! Walking over the parts of statements: operands, regions, binders; copying a block with new variables.
+//!
+//! Everything here goes over one level; whoever wants the regions, too, recurses with [`deep`].
+
+pub(crate) use crate::deep::deep;
+use crate::ir::{Atom, Block, Check, Op, SiteId, Stmt, Stop, Var, VarInfo};
+use std::collections::HashMap;
+
+/// Goes over the operands of an operation, those within its regions left out. For references of both kinds.
+macro_rules! operands {
+    ($op:expr, $each:expr) => {
+        match $op {
+            Op::Text(_) | Op::Empty(..) | Op::Constant(_) | Op::StackNew(_) => {}
+            Op::Not(a)
+            | Op::ToReal(a)
+            | Op::Round(_, a)
+            | Op::IsNan(a)
+            | Op::Show(_, a)
+            | Op::Dim(a, _)
+            | Op::ArgSort(a)
+            | Op::Tag(a)
+            | Op::Field { object: a, .. }
+            | Op::AccGet(a)
+            | Op::StackLen(a)
+            | Op::Check(Check::Count(a))
+            | Op::Stop(Stop::Fail(a) | Stop::Shape { difference: a, .. })
+            | Op::If { cond: a, .. }
+            | Op::Switch { on: a, .. }
+            | Op::Build { count: a, .. }
+            | Op::Reduce { count: a, .. } => $each(a),
+            Op::PowInt(a, b)
+            | Op::Compare(_, _, a, b)
+            | Op::And(a, b)
+            | Op::Or(a, b)
+            | Op::AppendText(a, b)
+            | Op::Trace(a, b)
+            | Op::Append(a, b)
+            | Op::AccAddArray(a, b)
+            | Op::StackGet(a, b)
+            | Op::Check(
+                Check::Index { index: a, length: b }
+                | Check::Size { expected: a, found: b, .. }
+                | Check::Rows { expected: a, found: b },
+            ) => {
+                $each(a);
+                $each(b);
+            }
+            Op::Select(a, b, c)
+            | Op::Progress(a, b, c)
+            | Op::Slice { array: a, lo: b, hi: c }
+            | Op::AccSlice { acc: a, lo: b, hi: c }
+            | Op::Check(Check::Slice { lo: a, hi: b, length: c }) => {
+                $each(a);
+                $each(b);
+                $each(c);
+            }
+            Op::Real(_, xs)
+            | Op::Int(_, xs)
+            | Op::IntFits(_, xs)
+            | Op::Elements(_, xs)
+            | Op::Rows(xs)
+            | Op::New(_, _, xs)
+            | Op::Call(_, xs)
+            | Op::AccNew(xs) => {
+                for x in xs {
+                    $each(x);
+                }
+            }
+            Op::Get(a, xs)
+            | Op::Reshape(a, xs)
+            | Op::AccRead(a, xs)
+            | Op::AccTake(a, xs)
+            | Op::AccView(a, xs)
+            | Op::AccReshape(a, xs)
+            | Op::Push(a, xs) => {
+                $each(a);
+                for x in xs {
+                    $each(x);
+                }
+            }
+            Op::Update { array, indices, value } | Op::AccAdd(array, indices, value) => {
+                $each(array);
+                for x in indices {
+                    $each(x);
+                }
+                $each(value);
+            }
+            Op::For { count, carried, .. } => {
+                $each(count);
+                for c in carried {
+                    $each(init!(c));
+                }
+            }
+            Op::While { carried, .. } => {
+                for c in carried {
+                    $each(init!(c));
+                }
+            }
+        }
+    };
+}
+
+/// The operands of an operation, without those within its regions.
+pub fn operands(op: &Op, mut each: impl FnMut(&Atom)) {
+    macro_rules! init {
+        ($c:expr) => {
+            &$c.init
+        };
+    }
+    operands!(op, each);
+}
+
+/// The operands of an operation, to be changed, without those within its regions.
+pub fn operands_mut(op: &mut Op, mut each: impl FnMut(&mut Atom)) {
+    macro_rules! init {
+        ($c:expr) => {
+            &mut $c.init
+        };
+    }
+    operands!(op, each);
+}
+
+/// The pattern of the operations without regions.
+macro_rules! leaf {
+    () => {
+        Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Select(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Get(..)
+            | Op::Slice { .. }
+            | Op::Update { .. }
+            | Op::Elements(..)
+            | Op::Rows(_)
+            | Op::Empty(..)
+            | Op::Append(..)
+            | Op::Reshape(..)
+            | Op::ArgSort(_)
+            | Op::New(..)
+            | Op::Tag(_)
+            | Op::Field { .. }
+            | Op::Call(..)
+            | Op::Constant(_)
+            | Op::AccNew(_)
+            | Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::AccGet(_)
+            | Op::StackNew(_)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..)
+    };
+}
+pub(crate) use leaf;
+
+/// Goes over the regions of an operation that has some. For references of both kinds.
+macro_rules! regions {
+    ($op:expr, $each:expr) => {
+        match $op {
+            Op::If { then, otherwise, .. } => {
+                $each(then);
+                $each(otherwise);
+            }
+            Op::Switch { arms, default, .. } => {
+                for (_, arm) in arms {
+                    $each(arm);
+                }
+                if let Some(block) = default {
+                    $each(block);
+                }
+            }
+            Op::While { cond, body, .. } => {
+                $each(cond);
+                $each(body);
+            }
+            Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } => $each(body),
+            leaf!() => {}
+        }
+    };
+}
+
+/// The regions of an operation, in the order in which they run.
+pub fn regions<'a>(op: &'a Op, mut each: impl FnMut(&'a Block)) {
+    regions!(op, each);
+}
+
+/// The regions of an operation, to be changed.
+pub fn regions_mut(op: &mut Op, mut each: impl FnMut(&mut Block)) {
+    regions!(op, each);
+}
+
+/// Whether the operation has regions.
+pub fn has_regions(op: &Op) -> bool {
+    match op {
+        Op::If { .. }
+        | Op::Switch { .. }
+        | Op::For { .. }
+        | Op::While { .. }
+        | Op::Build { .. }
+        | Op::Reduce { .. } => true,
+        leaf!() => false,
+    }
+}
+
+/// The variables that an operation defines for its regions: the index of a loop, what it carries.
+pub fn binders(op: &Op, mut each: impl FnMut(Var)) {
+    match op {
+        Op::For { index, carried, .. } => {
+            each(*index);
+            carried.iter().for_each(|c| each(c.param));
+        }
+        Op::While { carried, .. } => carried.iter().for_each(|c| each(c.param)),
+        Op::Build { index, .. } | Op::Reduce { index, .. } => each(*index),
+        Op::If { .. } | Op::Switch { .. } | leaf!() => {}
+    }
+}
+
+/// The same, to be changed.
+pub fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
+    match op {
+        Op::For { index, carried, .. } => {
+            each(index);
+            carried.iter_mut().for_each(|c| each(&mut c.param));
+        }
+        Op::While { carried, .. } => carried.iter_mut().for_each(|c| each(&mut c.param)),
+        Op::Build { index, .. } | Op::Reduce { index, .. } => each(index),
+        Op::If { .. } | Op::Switch { .. } | leaf!() => {}
+    }
+}
+
+/// All statements of a block and its regions, each before what is within it.
+pub fn statements<'a>(block: &'a Block, each: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in &block.stmts {
+        each(stmt);
+        if has_regions(&stmt.op) {
+            deep(|| regions(&stmt.op, |region| statements(region, each)));
+        }
+    }
+}
+
+/// The number of statements of a block and its regions; stops counting beyond the limit.
+pub fn size(block: &Block, limit: usize) -> usize {
+    let mut count = 0;
+    for stmt in &block.stmts {
+        count += 1;
+        if count > limit {
+            break;
+        }
+        if has_regions(&stmt.op) {
+            deep(|| regions(&stmt.op, |r| count += size(r, limit.saturating_sub(count))));
+        }
+    }
+    count
+}
+
+/// Whether two atoms are the same variable or the same number, bit by bit.
+pub(crate) fn same(a: &Atom, b: &Atom) -> bool {
+    match (a, b) {
+        (Atom::Var(a), Atom::Var(b)) => a == b,
+        (Atom::Real(a), Atom::Real(b)) => a.to_bits() == b.to_bits(),
+        (Atom::Int(a), Atom::Int(b)) => a == b,
+        (Atom::Bool(a), Atom::Bool(b)) => a == b,
+        (Atom::Unused(a), Atom::Unused(b)) => a == b,
+        (Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_), _) => false,
+    }
+}
+
+/// The variable of an atom.
+pub(crate) fn var(atom: &Atom) -> Option<Var> {
+    match atom {
+        Atom::Var(v) => Some(*v),
+        Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+    }
+}
+
+/// A copy of a block whose variables are new.
+pub(crate) struct Copier<'a, S> {
+    /// The variables of the block's function, where it is another one.
+    pub source: Option<&'a [VarInfo]>,
+    /// The variables of the function that the copy is for.
+    pub vars: &'a mut Vec<VarInfo>,
+    /// What stands for variables of the block. Others keep their names.
+    pub map: HashMap<Var, Atom>,
+    /// The places of the copy's statements.
+    pub site: S,
+}
+
+impl<S: FnMut(SiteId) -> SiteId> Copier<'_, S> {
+    /// A new variable in the place of another.
+    pub fn fresh(&mut self, old: Var) -> Var {
+        let info = match self.source {
+            Some(source) => source[old.0 as usize].clone(),
+            None => self.vars[old.0 as usize].clone(),
+        };
+        let new = Var(self.vars.len() as u32);
+        self.vars.push(info);
+        self.map.insert(old, Atom::Var(new));
+        new
+    }
+
+    /// What stands for an atom.
+    pub fn atom(&self, atom: &Atom) -> Atom {
+        match atom {
+            Atom::Var(v) => self.map.get(v).unwrap_or(atom).clone(),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => atom.clone(),
+        }
+    }
+
+    /// The copy of a block.
+    pub fn block(&mut self, block: &Block) -> Block {
+        let stmts = block.stmts.iter().map(|stmt| self.stmt(stmt)).collect();
+        Block { stmts, results: block.results.iter().map(|a| self.atom(a)).collect() }
+    }
+
+    /// The copy of a statement.
+    pub fn stmt(&mut self, stmt: &Stmt) -> Stmt {
+        // Regions are copied one by one: cloning the operation whole would take time for every level.
+        let mut op = shell(&stmt.op);
+        operands_mut(&mut op, |a| *a = self.atom(a));
+        binders_mut(&mut op, |v| *v = self.fresh(*v));
+        if has_regions(&stmt.op) {
+            let mut copies = Vec::new();
+            deep(|| regions(&stmt.op, |r| copies.push(self.block(r))));
+            let mut copies = copies.into_iter();
+            regions_mut(&mut op, |r| *r = copies.next().unwrap_or_default());
+        }
+        let site = (self.site)(stmt.site);
+        let results = stmt.results.iter().map(|v| self.fresh(*v)).collect();
+        Stmt { results, op, site }
+    }
+}
+
+/// The operation with empty regions.
+pub(crate) fn shell(op: &Op) -> Op {
+    match op {
+        Op::If { cond, .. } => {
+            Op::If { cond: cond.clone(), then: Block::default(), otherwise: Block::default() }
+        }
+        Op::Switch { on, arms, default } => Op::Switch {
+            on: on.clone(),
+            arms: arms.iter().map(|(value, _)| (*value, Block::default())).collect(),
+            default: default.as_ref().map(|_| Block::default()),
+        },
+        Op::For { count, index, carried, .. } => Op::For {
+            count: count.clone(),
+            index: *index,
+            carried: carried.clone(),
+            body: Block::default(),
+        },
+        Op::While { carried, .. } => {
+            Op::While { carried: carried.clone(), cond: Block::default(), body: Block::default() }
+        }
+        Op::Build { count, index, .. } => {
+            Op::Build { count: count.clone(), index: *index, body: Block::default() }
+        }
+        Op::Reduce { how, count, index, .. } => Op::Reduce {
+            how: how.clone(),
+            count: count.clone(),
+            index: *index,
+            body: Block::default(),
+        },
+        leaf!() => op.clone(),
+    }
+}

@@ -1,0 +1,393 @@
+//! Operations in the text of Flat.
+
+use super::{Parsed, Parser, Token};
+use crate::ir::{Atom, Block, Carried, Check, ConstantId, Op, Reduction, Scalar, SiteId, Stop, Ty};
+use crate::print::reduction_name;
+use diffeo_calculus::names::Named;
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
+
+impl Parser<'_> {
+    /// An operation with blocks, if that is what follows.
+    pub(super) fn with_blocks(&mut self) -> Parsed<Option<(Op, SiteId)>> {
+        let found = if self.eat("if") {
+            let cond = self.atom()?;
+            let site = self.place()?;
+            let then = self.block("yield")?;
+            self.expect("else")?;
+            (Op::If { cond, then, otherwise: self.block("yield")? }, site)
+        } else if self.eat("switch") {
+            self.switch()?
+        } else if self.eat("for") {
+            let (index, count) = self.range()?;
+            let carried = if self.eat("with") { self.carried()? } else { Vec::new() };
+            let site = self.place()?;
+            (Op::For { count, index, carried, body: self.block("yield")? }, site)
+        } else if self.eat("while") {
+            let carried = self.carried()?;
+            let site = self.place()?;
+            let cond = self.block("yield")?;
+            self.expect("do")?;
+            (Op::While { carried, cond, body: self.block("yield")? }, site)
+        } else if self.eat("build") {
+            let (index, count) = self.range()?;
+            let site = self.place()?;
+            (Op::Build { count, index, body: self.block("yield")? }, site)
+        } else if self.eat("reduce") {
+            let how = self.list("[", "]", Parser::reduction)?;
+            let (index, count) = self.range()?;
+            let site = self.place()?;
+            (Op::Reduce { how, count, index, body: self.block("yield")? }, site)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(found))
+    }
+
+    fn switch(&mut self) -> Parsed<(Op, SiteId)> {
+        let on = self.atom()?;
+        let site = self.place()?;
+        let mut arms: Vec<(i64, Block)> = Vec::new();
+        let mut default = None;
+        self.expect("{")?;
+        while !self.eat("}") {
+            if self.eat("else") {
+                default = Some(self.block("yield")?);
+                self.expect("}")?;
+                break;
+            }
+            let value = self.number()?;
+            arms.push((value, self.block("yield")?));
+        }
+        Ok((Op::Switch { on, arms, default }, site))
+    }
+
+    /// `index < count`
+    fn range(&mut self) -> Parsed<(crate::ir::Var, Atom)> {
+        let index = self.define(Some(Ty::Int))?;
+        self.expect("<")?;
+        Ok((index, self.atom()?))
+    }
+
+    fn carried(&mut self) -> Parsed<Vec<Carried>> {
+        self.list("(", ")", |p| {
+            // The type of the variable is that of its first value, which stands behind it.
+            let at = p.at;
+            p.label()?;
+            p.expect("=")?;
+            let init = p.atom()?;
+            let end = p.at;
+            let ty = p.atom_type(&init)?;
+            p.at = at;
+            let param = p.define(Some(ty))?;
+            p.at = end;
+            Ok(Carried { param, init })
+        })
+    }
+
+    fn reduction(&mut self) -> Parsed<Reduction> {
+        for how in [Reduction::Add, Reduction::Max, Reduction::Min] {
+            if self.eat(reduction_name(how)) {
+                return Ok(how);
+            }
+        }
+        self.wrong("expected a way to combine")
+    }
+
+    /// What stands in brackets.
+    fn bracketed<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.expect("[")?;
+        let inner = inner(self)?;
+        self.expect("]")?;
+        Ok(inner)
+    }
+
+    fn scalar(&mut self) -> Parsed<Scalar> {
+        self.bracketed(|p| {
+            let scalars = [Scalar::Real, Scalar::Int, Scalar::Bool, Scalar::Text];
+            let ty = p.ty()?;
+            match scalars.into_iter().find(|scalar| scalar.ty() == ty) {
+                Some(scalar) => Ok(scalar),
+                None => p.wrong("expected the type of a scalar"),
+            }
+        })
+    }
+
+    /// Operands in parentheses.
+    fn operands(&mut self) -> Parsed<Vec<Atom>> {
+        self.list("(", ")", Parser::atom)
+    }
+
+    /// So many operands.
+    fn exactly<const N: usize>(&mut self) -> Parsed<[Atom; N]> {
+        let at = self.at;
+        let operands = self.operands()?;
+        operands.try_into().or_else(|_| {
+            self.at = at;
+            self.wrong(format!("expected {N} operands"))
+        })
+    }
+
+    /// An operand, and any number of others.
+    fn several(&mut self) -> Parsed<(Atom, Vec<Atom>)> {
+        let at = self.at;
+        let mut operands = self.operands()?;
+        if operands.is_empty() {
+            self.at = at;
+            return self.wrong("expected an operand");
+        }
+        Ok((operands.remove(0), operands))
+    }
+
+    /// Two operands, and any number of others between them.
+    fn around(&mut self) -> Parsed<(Atom, Vec<Atom>, Atom)> {
+        let at = self.at;
+        let (first, mut between) = self.several()?;
+        match between.pop() {
+            Some(last) => Ok((first, between, last)),
+            None => {
+                self.at = at;
+                self.wrong("expected two operands")
+            }
+        }
+    }
+
+    /// An operation without blocks.
+    pub(super) fn plain(&mut self) -> Parsed<Op> {
+        let at = self.at;
+        let Token::Word(word) = self.peek().clone() else {
+            return self.wrong("expected an operation");
+        };
+        self.advance();
+        if let Some(op) = self.table(&word)? {
+            return Ok(op);
+        }
+        Ok(match word.as_str() {
+            "pow_int" => {
+                let [x, n] = self.exactly()?;
+                Op::PowInt(x, n)
+            }
+            "not" => {
+                let [a] = self.exactly()?;
+                Op::Not(a)
+            }
+            "and" => {
+                let [a, b] = self.exactly()?;
+                Op::And(a, b)
+            }
+            "or" => {
+                let [a, b] = self.exactly()?;
+                Op::Or(a, b)
+            }
+            "select" => {
+                let [c, a, b] = self.exactly()?;
+                Op::Select(c, a, b)
+            }
+            "to_real" => {
+                let [a] = self.exactly()?;
+                Op::ToReal(a)
+            }
+            "is_nan" => {
+                let [a] = self.exactly()?;
+                Op::IsNan(a)
+            }
+            "text" => Op::Text(self.text()?),
+            "append_text" => {
+                let [a, b] = self.exactly()?;
+                Op::AppendText(a, b)
+            }
+            "show" => {
+                let scalar = self.scalar()?;
+                let [a] = self.exactly()?;
+                Op::Show(scalar, a)
+            }
+            "check_index" => {
+                let [index, length] = self.exactly()?;
+                Op::Check(Check::Index { index, length })
+            }
+            "check_slice" => {
+                let [lo, hi, length] = self.exactly()?;
+                Op::Check(Check::Slice { lo, hi, length })
+            }
+            "check_count" => {
+                let [count] = self.exactly()?;
+                Op::Check(Check::Count(count))
+            }
+            "check_size" => {
+                let what = self.bracketed(Parser::text)?;
+                let [expected, found] = self.exactly()?;
+                Op::Check(Check::Size { what, expected, found })
+            }
+            "check_rows" => {
+                let [expected, found] = self.exactly()?;
+                Op::Check(Check::Rows { expected, found })
+            }
+            "fail" => {
+                let [message] = self.exactly()?;
+                Op::Stop(Stop::Fail(message))
+            }
+            "fail_shape" => {
+                let what = self.bracketed(Parser::text)?;
+                let [difference] = self.exactly()?;
+                Op::Stop(Stop::Shape { what, difference })
+            }
+            "trace" => {
+                let [label, value] = self.exactly()?;
+                Op::Trace(label, value)
+            }
+            "progress" => {
+                let [label, step, value] = self.exactly()?;
+                Op::Progress(label, step, value)
+            }
+            "dim" => {
+                let dim = self.bracketed(Parser::number)?;
+                let [array] = self.exactly()?;
+                Op::Dim(array, dim)
+            }
+            "get" => {
+                let (array, indices) = self.several()?;
+                Op::Get(array, indices)
+            }
+            "slice" => {
+                let [array, lo, hi] = self.exactly()?;
+                Op::Slice { array, lo, hi }
+            }
+            "update" => {
+                let (array, indices, value) = self.around()?;
+                Op::Update { array, indices, value }
+            }
+            "elements" => {
+                let elem = self.bracketed(Parser::elem)?;
+                Op::Elements(elem, self.operands()?)
+            }
+            "rows" => Op::Rows(self.operands()?),
+            "empty" => {
+                let (elem, rank) = self.bracketed(|p| {
+                    let elem = p.elem()?;
+                    p.expect(",")?;
+                    Ok((elem, p.number()?))
+                })?;
+                let [] = self.exactly()?;
+                Op::Empty(elem, rank)
+            }
+            "append" => {
+                let [a, b] = self.exactly()?;
+                Op::Append(a, b)
+            }
+            "reshape" => {
+                let (array, sizes) = self.several()?;
+                Op::Reshape(array, sizes)
+            }
+            "arg_sort" => {
+                let [array] = self.exactly()?;
+                Op::ArgSort(array)
+            }
+            "new" => {
+                let id = self.box_id()?;
+                self.expect(":")?;
+                let tag = self.position("alternative", |p| p.variants.get(id.0 as usize))?;
+                Op::New(id, tag, self.operands()?)
+            }
+            "tag" => {
+                let [object] = self.exactly()?;
+                Op::Tag(object)
+            }
+            "field" => {
+                let (tag, index) = self.bracketed(|p| {
+                    let tag = p.number()?;
+                    p.expect(",")?;
+                    Ok((tag, p.number()?))
+                })?;
+                let [object] = self.exactly()?;
+                Op::Field { object, tag, index }
+            }
+            "call" => {
+                let function = self.function_id()?;
+                Op::Call(function, self.operands()?)
+            }
+            "constant" => {
+                Op::Constant(ConstantId(self.position("constant", |p| Some(&p.constants))?))
+            }
+            "acc_new" => Op::AccNew(self.operands()?),
+            "acc_add" => {
+                let (acc, indices, value) = self.around()?;
+                Op::AccAdd(acc, indices, value)
+            }
+            "acc_add_array" => {
+                let [acc, array] = self.exactly()?;
+                Op::AccAddArray(acc, array)
+            }
+            "acc_read" => {
+                let (acc, indices) = self.several()?;
+                Op::AccRead(acc, indices)
+            }
+            "acc_take" => {
+                let (acc, indices) = self.several()?;
+                Op::AccTake(acc, indices)
+            }
+            "acc_view" => {
+                let (acc, indices) = self.several()?;
+                Op::AccView(acc, indices)
+            }
+            "acc_slice" => {
+                let [acc, lo, hi] = self.exactly()?;
+                Op::AccSlice { acc, lo, hi }
+            }
+            "acc_reshape" => {
+                let (acc, sizes) = self.several()?;
+                Op::AccReshape(acc, sizes)
+            }
+            "acc_get" => {
+                let [acc] = self.exactly()?;
+                Op::AccGet(acc)
+            }
+            "stack_new" => {
+                let elems = self.list("[", "]", Parser::elem)?;
+                let [] = self.exactly()?;
+                Op::StackNew(elems.into())
+            }
+            "push" => {
+                let (stack, components) = self.several()?;
+                Op::Push(stack, components)
+            }
+            "stack_len" => {
+                let [stack] = self.exactly()?;
+                Op::StackLen(stack)
+            }
+            "stack_get" => {
+                let [stack, position] = self.exactly()?;
+                Op::StackGet(stack, position)
+            }
+            _ => {
+                self.at = at;
+                return self.wrong(format!("no operation is called `{word}`"));
+            }
+        })
+    }
+
+    /// An operation of a table, by its name.
+    fn table(&mut self, word: &str) -> Parsed<Option<Op>> {
+        if word == "real.polygamma" {
+            let order = self.bracketed(Parser::number)?;
+            return Ok(Some(Op::Real(RealOp::Polygamma(order), self.operands()?)));
+        }
+        if let Some(op) = word.strip_prefix("real.").and_then(RealOp::named) {
+            return Ok(Some(Op::Real(op, self.operands()?)));
+        }
+        if let Some(op) = word.strip_prefix("int.").and_then(IntOp::named) {
+            return Ok(Some(Op::Int(op, self.operands()?)));
+        }
+        if let Some(op) = word.strip_prefix("fits.").and_then(IntOp::named) {
+            return Ok(Some(Op::IntFits(op, self.operands()?)));
+        }
+        if let Some(comparison) = Comparison::named(word) {
+            let scalar = self.scalar()?;
+            let [a, b] = self.exactly()?;
+            return Ok(Some(Op::Compare(comparison, scalar, a, b)));
+        }
+        if let Some(rounding) = Rounding::named(word) {
+            let [a] = self.exactly()?;
+            return Ok(Some(Op::Round(rounding, a)));
+        }
+        Ok(None)
+    }
+}

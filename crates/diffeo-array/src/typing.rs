@@ -1,0 +1,523 @@
+//! The types of what operations take and give.
+//!
+//! An operation comes in with the module and the variables of its function; the types of its results go out,
+//! or what is wrong with its operands, in words. Of the blocks in it, only their results are looked at.
+
+use crate::ir::{
+    Atom, Block, BoxId, Carried, Check, Constant, Elem, Function, Module, Op, Reduction, Scalar,
+    Stop, Ty, VarInfo,
+};
+use crate::print::type_text;
+use diffeo_calculus::prim::{int, real, Comparison};
+
+/// The type of an operand; `None` of a variable that the function does not have.
+pub fn atom_type(vars: &[VarInfo], atom: &Atom) -> Option<Ty> {
+    match atom {
+        Atom::Var(var) => vars.get(var.0 as usize).map(|info| info.ty.clone()),
+        Atom::Real(_) => Some(Ty::Real),
+        Atom::Int(_) => Some(Ty::Int),
+        Atom::Bool(_) => Some(Ty::Bool),
+        Atom::Unused(ty) => Some(ty.clone()),
+    }
+}
+
+impl Elem {
+    /// The type of an element.
+    pub fn ty(self) -> Ty {
+        match self {
+            Elem::Real => Ty::Real,
+            Elem::Int => Ty::Int,
+            Elem::Bool => Ty::Bool,
+            Elem::Text => Ty::Text,
+            Elem::Box(id) => Ty::Box(id),
+        }
+    }
+}
+
+impl Ty {
+    /// An array of elements, the element itself for rank 0.
+    pub fn array(elem: Elem, rank: u8) -> Ty {
+        if rank == 0 {
+            elem.ty()
+        } else {
+            Ty::Array(elem, rank)
+        }
+    }
+
+    /// The type as one of elements of arrays (of rank 0) or the elements and rank of an array; `None` of
+    /// what no array holds.
+    pub fn elements(&self) -> Option<(Elem, u8)> {
+        match self {
+            Ty::Real => Some((Elem::Real, 0)),
+            Ty::Int => Some((Elem::Int, 0)),
+            Ty::Bool => Some((Elem::Bool, 0)),
+            Ty::Text => Some((Elem::Text, 0)),
+            Ty::Box(id) => Some((Elem::Box(*id), 0)),
+            Ty::Array(elem, rank) => Some((*elem, *rank)),
+            Ty::Acc(_) | Ty::Stack(_) => None,
+        }
+    }
+
+    /// Whether it is passed by reference and mutable: an accumulator or a stack.
+    pub fn is_mutable(&self) -> bool {
+        self.elements().is_none()
+    }
+}
+
+impl Scalar {
+    /// The type that it is of.
+    pub fn ty(self) -> Ty {
+        match self {
+            Scalar::Real => Ty::Real,
+            Scalar::Int => Ty::Int,
+            Scalar::Bool => Ty::Bool,
+            Scalar::Text => Ty::Text,
+        }
+    }
+}
+
+/// The types of a function's parameters.
+pub fn param_types(function: &Function) -> Vec<Ty> {
+    function.params.iter().filter_map(|var| atom_type(&function.vars, &Atom::Var(*var))).collect()
+}
+
+/// The types of the results of an operation; `None` if they can be any ([`Op::Stop`]).
+///
+/// # Errors
+/// What is wrong with the number or the types of its operands.
+pub fn results(module: &Module, vars: &[VarInfo], op: &Op) -> Result<Option<Vec<Ty>>, String> {
+    let cx = Typing { module, vars };
+    match op {
+        Op::Stop(stop) => cx.stop(stop).map(|()| None),
+        op => cx.op(op).map(Some),
+    }
+}
+
+struct Typing<'m> {
+    module: &'m Module,
+    vars: &'m [VarInfo],
+}
+
+type Types = Result<Vec<Ty>, String>;
+
+impl Typing<'_> {
+    fn ty(&self, atom: &Atom) -> Result<Ty, String> {
+        atom_type(self.vars, atom).ok_or_else(|| "there is no such variable".to_string())
+    }
+
+    fn show(&self, ty: &Ty) -> String {
+        type_text(self.module, ty)
+    }
+
+    fn wants(&self, what: &str, atom: &Atom, expected: &Ty) -> Result<(), String> {
+        let found = self.ty(atom)?;
+        if found == *expected {
+            return Ok(());
+        }
+        let (found, expected) = (self.show(&found), self.show(expected));
+        Err(format!("{what} has type {found} and should have type {expected}"))
+    }
+
+    fn all(&self, what: &str, atoms: &[Atom], expected: &[Ty]) -> Result<(), String> {
+        count(what, atoms.len(), expected.len())?;
+        let mut pairs = atoms.iter().zip(expected).enumerate();
+        pairs.try_for_each(|(i, (atom, ty))| self.wants(&format!("{what} {i}"), atom, ty))
+    }
+
+    fn ints(&self, what: &str, atoms: &[Atom]) -> Result<(), String> {
+        let mut atoms = atoms.iter().enumerate();
+        atoms.try_for_each(|(i, atom)| self.wants(&format!("{what} {i}"), atom, &Ty::Int))
+    }
+
+    fn array(&self, atom: &Atom) -> Result<(Elem, u8), String> {
+        match self.ty(atom)? {
+            Ty::Array(elem, rank) => Ok((elem, rank)),
+            ty => Err(format!("the operand has type {} and should be an array", self.show(&ty))),
+        }
+    }
+
+    fn acc(&self, atom: &Atom) -> Result<u8, String> {
+        match self.ty(atom)? {
+            Ty::Acc(rank) => Ok(rank),
+            ty => Err(format!("the operand has type {} and should be an Acc", self.show(&ty))),
+        }
+    }
+
+    fn stack(&self, atom: &Atom) -> Result<Vec<Ty>, String> {
+        match self.ty(atom)? {
+            Ty::Stack(elems) => Ok(elems.iter().map(|elem| elem.ty()).collect()),
+            ty => Err(format!("the operand has type {} and should be a Stack", self.show(&ty))),
+        }
+    }
+
+    fn boxed(&self, atom: &Atom) -> Result<BoxId, String> {
+        match self.ty(atom)? {
+            Ty::Box(id) => Ok(id),
+            ty => Err(format!("the operand has type {} and should be a box", self.show(&ty))),
+        }
+    }
+
+    /// The types of the fields of an alternative.
+    fn fields(&self, id: BoxId, tag: u32) -> Result<&[Ty], String> {
+        let ty = self.module.boxes.get(id.0 as usize).ok_or("there is no such type of boxes")?;
+        let variant = ty.variants.get(tag as usize);
+        variant.map(|v| &v.fields[..]).ok_or_else(|| format!("{} has no tag {tag}", ty.name))
+    }
+
+    fn results(&self, block: &Block) -> Types {
+        block.results.iter().map(|atom| self.ty(atom)).collect()
+    }
+
+    /// The types of the results of blocks of which one is chosen.
+    fn branches<'b>(&self, blocks: impl IntoIterator<Item = &'b Block>) -> Types {
+        let mut blocks = blocks.into_iter();
+        let first = blocks.next().ok_or("there is no block to choose")?;
+        let types = self.results(first)?;
+        if let Some(ty) = types.iter().find(|ty| ty.is_mutable()) {
+            return Err(format!("the result of a branch has type {}", self.show(ty)));
+        }
+        for block in blocks {
+            self.all("result", &block.results, &types)?;
+        }
+        Ok(types)
+    }
+
+    /// The types of the carried variables of a loop with this body.
+    fn carried(&self, carried: &[Carried], body: &Block) -> Types {
+        let mut types = Vec::with_capacity(carried.len());
+        for (i, Carried { param, init }) in carried.iter().enumerate() {
+            let ty = self.ty(&Atom::Var(*param))?;
+            self.wants(&format!("the first value of carried variable {i}"), init, &ty)?;
+            if ty.is_mutable() && body.results.get(i).is_some_and(|r| *r != Atom::Var(*param)) {
+                let ty = self.show(&ty);
+                return Err(format!("carried variable {i}, of type {ty}, is exchanged"));
+            }
+            types.push(ty);
+        }
+        self.all("result", &body.results, &types)?;
+        Ok(types)
+    }
+
+    /// The array type of elements of this type.
+    fn array_of(&self, ty: &Ty) -> Result<Ty, String> {
+        let (elem, rank) = ty
+            .elements()
+            .ok_or_else(|| format!("an array cannot hold elements of type {}", self.show(ty)))?;
+        Ok(Ty::Array(elem, rank.checked_add(1).ok_or("the rank of an array is too high")?))
+    }
+
+    fn check(&self, check: &Check) -> Result<(), String> {
+        match check {
+            Check::Index { index: a, length: b }
+            | Check::Size { what: _, expected: a, found: b }
+            | Check::Rows { expected: a, found: b } => {
+                self.wants("the first operand", a, &Ty::Int)?;
+                self.wants("the second operand", b, &Ty::Int)
+            }
+            Check::Slice { lo, hi, length } => {
+                self.wants("the start", lo, &Ty::Int)?;
+                self.wants("the end", hi, &Ty::Int)?;
+                self.wants("the length", length, &Ty::Int)
+            }
+            Check::Count(n) => self.wants("the count", n, &Ty::Int),
+        }
+    }
+
+    fn stop(&self, stop: &Stop) -> Result<(), String> {
+        match stop {
+            Stop::Fail(message) => self.wants("the message", message, &Ty::Text),
+            Stop::Shape { what: _, difference } => {
+                self.wants("the difference", difference, &Ty::Text)
+            }
+        }
+    }
+
+    fn op(&self, op: &Op) -> Types {
+        let one = |ty: Ty| Ok(vec![ty]);
+        match op {
+            Op::Real(op, args) => {
+                self.all("operand", args, &vec![Ty::Real; real::row(*op).arity])?;
+                one(Ty::Real)
+            }
+            Op::PowInt(x, n) => {
+                self.wants("the base", x, &Ty::Real)?;
+                self.wants("the exponent", n, &Ty::Int)?;
+                one(Ty::Real)
+            }
+            Op::Int(op, args) | Op::IntFits(op, args) => {
+                self.all("operand", args, &vec![Ty::Int; int::arity(*op)])?;
+                one(Ty::Int)
+            }
+            Op::Compare(comparison, scalar, a, b) => {
+                if *scalar == Scalar::Bool && !matches!(comparison, Comparison::Eq | Comparison::Ne)
+                {
+                    return Err("truth values have no order".to_string());
+                }
+                self.wants("the first operand", a, &scalar.ty())?;
+                self.wants("the second operand", b, &scalar.ty())?;
+                one(Ty::Bool)
+            }
+            Op::Not(a) => {
+                self.wants("the operand", a, &Ty::Bool)?;
+                one(Ty::Bool)
+            }
+            Op::And(a, b) | Op::Or(a, b) => {
+                self.wants("the first operand", a, &Ty::Bool)?;
+                self.wants("the second operand", b, &Ty::Bool)?;
+                one(Ty::Bool)
+            }
+            Op::Select(c, a, b) => {
+                self.wants("the condition", c, &Ty::Bool)?;
+                let ty = self.ty(a)?;
+                if !matches!(ty, Ty::Real | Ty::Int | Ty::Bool) {
+                    return Err(format!("select is not for values of type {}", self.show(&ty)));
+                }
+                self.wants("the third operand", b, &ty)?;
+                one(ty)
+            }
+            Op::ToReal(a) => {
+                self.wants("the operand", a, &Ty::Int)?;
+                one(Ty::Real)
+            }
+            Op::Round(_, a) => {
+                self.wants("the operand", a, &Ty::Real)?;
+                one(Ty::Int)
+            }
+            Op::IsNan(a) => {
+                self.wants("the operand", a, &Ty::Real)?;
+                one(Ty::Bool)
+            }
+            Op::Text(_) => one(Ty::Text),
+            Op::AppendText(a, b) => {
+                self.wants("the first operand", a, &Ty::Text)?;
+                self.wants("the second operand", b, &Ty::Text)?;
+                one(Ty::Text)
+            }
+            Op::Show(scalar, a) => {
+                self.wants("the operand", a, &scalar.ty())?;
+                one(Ty::Text)
+            }
+            Op::Check(check) => self.check(check).map(|()| Vec::new()),
+            Op::Stop(stop) => self.stop(stop).map(|()| Vec::new()),
+            Op::Trace(label, value) => {
+                self.wants("the label", label, &Ty::Text)?;
+                self.wants("the value", value, &Ty::Text)?;
+                Ok(Vec::new())
+            }
+            Op::Progress(label, step, value) => {
+                self.wants("the label", label, &Ty::Text)?;
+                self.wants("the step", step, &Ty::Int)?;
+                self.wants("the value", value, &Ty::Real)?;
+                Ok(Vec::new())
+            }
+            Op::Dim(array, dim) => {
+                let (_, rank) = self.array(array)?;
+                if *dim >= rank {
+                    return Err(format!("an array of rank {rank} has no dimension {dim}"));
+                }
+                one(Ty::Int)
+            }
+            Op::Get(array, indices) => {
+                let (elem, rank) = self.array(array)?;
+                one(Ty::array(elem, self.indexed(indices, rank, 1)?))
+            }
+            Op::Slice { array, lo, hi } => {
+                let (elem, rank) = self.array(array)?;
+                self.wants("the start", lo, &Ty::Int)?;
+                self.wants("the end", hi, &Ty::Int)?;
+                one(Ty::Array(elem, rank))
+            }
+            Op::Update { array, indices, value } => {
+                let (elem, rank) = self.array(array)?;
+                let left = self.indexed(indices, rank, 1)?;
+                self.wants("the new element", value, &Ty::array(elem, left))?;
+                one(Ty::Array(elem, rank))
+            }
+            Op::Elements(elem, atoms) => {
+                self.all("element", atoms, &vec![elem.ty(); atoms.len()])?;
+                one(Ty::Array(*elem, 1))
+            }
+            Op::Rows(rows) => {
+                let first = rows.first().ok_or("there is no row")?;
+                let (elem, rank) = self.array(first)?;
+                let row = Ty::Array(elem, rank);
+                self.all("row", rows, &vec![row.clone(); rows.len()])?;
+                one(self.array_of(&row)?)
+            }
+            Op::Empty(elem, rank) => {
+                if *rank == 0 {
+                    return Err("the rank of an array is at least 1".to_string());
+                }
+                one(Ty::Array(*elem, *rank))
+            }
+            Op::Append(a, b) => {
+                let (elem, rank) = self.array(a)?;
+                let ty = Ty::Array(elem, rank);
+                self.wants("the second operand", b, &ty)?;
+                one(ty)
+            }
+            Op::Reshape(array, sizes) => {
+                let (elem, _) = self.array(array)?;
+                self.ints("size", sizes)?;
+                match u8::try_from(sizes.len()) {
+                    Ok(rank) if rank > 0 => one(Ty::Array(elem, rank)),
+                    Ok(_) | Err(_) => Err("the rank of an array is from 1 to 255".to_string()),
+                }
+            }
+            Op::ArgSort(array) => match self.array(array)? {
+                (Elem::Real | Elem::Int | Elem::Text, 1) => one(Ty::Array(Elem::Int, 1)),
+                (elem, rank) => {
+                    let ty = self.show(&Ty::Array(elem, rank));
+                    Err(format!("arrays of type {ty} cannot be sorted"))
+                }
+            },
+            Op::New(id, tag, fields) => {
+                self.all("field", fields, self.fields(*id, *tag)?)?;
+                one(Ty::Box(*id))
+            }
+            Op::Tag(object) => {
+                self.boxed(object)?;
+                one(Ty::Int)
+            }
+            Op::Field { object, tag, index } => {
+                let fields = self.fields(self.boxed(object)?, *tag)?;
+                let ty = fields.get(*index as usize);
+                one(ty.cloned().ok_or_else(|| format!("the alternative has no field {index}"))?)
+            }
+            Op::If { cond, then, otherwise } => {
+                self.wants("the condition", cond, &Ty::Bool)?;
+                self.branches([then, otherwise])
+            }
+            Op::Switch { on, arms, default } => {
+                self.wants("the operand", on, &Ty::Int)?;
+                if arms.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+                    return Err("the values of the arms do not rise".to_string());
+                }
+                self.branches(arms.iter().map(|(_, block)| block).chain(default))
+            }
+            Op::For { count, index, carried, body } => {
+                self.wants("the count", count, &Ty::Int)?;
+                self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
+                self.carried(carried, body)
+            }
+            Op::While { carried, cond, body } => {
+                self.all("the condition's result", &cond.results, &[Ty::Bool])?;
+                self.carried(carried, body)
+            }
+            Op::Build { count, index, body } => {
+                self.wants("the count", count, &Ty::Int)?;
+                self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
+                self.results(body)?.iter().map(|ty| self.array_of(ty)).collect()
+            }
+            Op::Reduce { how, count, index, body } => {
+                self.wants("the count", count, &Ty::Int)?;
+                self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
+                let types: Vec<Ty> = how
+                    .iter()
+                    .map(|how| match how {
+                        Reduction::Add | Reduction::Max | Reduction::Min => Ty::Real,
+                    })
+                    .collect();
+                self.all("result", &body.results, &types)?;
+                Ok(types)
+            }
+            Op::Call(id, args) => {
+                let callee =
+                    self.module.functions.get(id.0 as usize).ok_or("there is no such function")?;
+                self.all("argument", args, &param_types(callee))?;
+                Ok(callee.results.clone())
+            }
+            Op::Constant(id) => {
+                let constant =
+                    self.module.constants.get(id.0 as usize).ok_or("there is no such constant")?;
+                let init = self.module.functions.get(constant.init.0 as usize);
+                Ok(init.ok_or("nothing computes the constant")?.results.clone())
+            }
+            Op::AccNew(sizes) => {
+                self.ints("size", sizes)?;
+                one(Ty::Acc(rank(sizes)?))
+            }
+            Op::AccAdd(acc, indices, value) => {
+                self.element(acc, indices)?;
+                self.wants("the number", value, &Ty::Real)?;
+                Ok(Vec::new())
+            }
+            Op::AccAddArray(acc, array) => {
+                let rank = self.acc(acc)?;
+                self.wants("what is added", array, &Ty::array(Elem::Real, rank))?;
+                Ok(Vec::new())
+            }
+            Op::AccRead(acc, indices) | Op::AccTake(acc, indices) => {
+                self.element(acc, indices)?;
+                one(Ty::Real)
+            }
+            Op::AccView(acc, indices) => {
+                let rank = self.acc(acc)?;
+                one(Ty::Acc(self.indexed(indices, rank, 0)?))
+            }
+            Op::AccSlice { acc, lo, hi } => {
+                let rank = self.acc(acc)?;
+                if rank == 0 {
+                    return Err("an accumulator of rank 0 has no slices".to_string());
+                }
+                self.wants("the start", lo, &Ty::Int)?;
+                self.wants("the end", hi, &Ty::Int)?;
+                one(Ty::Acc(rank))
+            }
+            Op::AccReshape(acc, sizes) => {
+                self.acc(acc)?;
+                self.ints("size", sizes)?;
+                one(Ty::Acc(rank(sizes)?))
+            }
+            Op::AccGet(acc) => one(Ty::array(Elem::Real, self.acc(acc)?)),
+            Op::StackNew(elems) => one(Ty::Stack(elems.clone())),
+            Op::Push(stack, atoms) => {
+                self.all("component", atoms, &self.stack(stack)?)?;
+                Ok(Vec::new())
+            }
+            Op::StackLen(stack) => {
+                self.stack(stack)?;
+                one(Ty::Int)
+            }
+            Op::StackGet(stack, position) => {
+                self.wants("the position", position, &Ty::Int)?;
+                self.stack(stack)
+            }
+        }
+    }
+
+    /// The rank that is left after so many indices, of which there are at least `least`.
+    fn indexed(&self, indices: &[Atom], rank: u8, least: usize) -> Result<u8, String> {
+        self.ints("index", indices)?;
+        if indices.len() < least || indices.len() > usize::from(rank) {
+            return Err(format!("{} indices into rank {rank}", indices.len()));
+        }
+        Ok(rank - indices.len() as u8)
+    }
+
+    /// Checks indices that lead to a number in an accumulator.
+    fn element(&self, acc: &Atom, indices: &[Atom]) -> Result<(), String> {
+        let rank = self.acc(acc)?;
+        match self.indexed(indices, rank, 0)? {
+            0 => Ok(()),
+            _ => Err(format!("{} indices into rank {rank}", indices.len())),
+        }
+    }
+}
+
+fn rank(sizes: &[Atom]) -> Result<u8, String> {
+    u8::try_from(sizes.len()).map_err(|_| "the rank is too high".to_string())
+}
+
+fn count(what: &str, found: usize, expected: usize) -> Result<(), String> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("of {what}s there are {found} and should be {expected}"))
+    }
+}
+
+/// The types of a constant's value.
+pub fn constant_types<'m>(module: &'m Module, constant: &Constant) -> Option<&'m [Ty]> {
+    module.functions.get(constant.init.0 as usize).map(|init| &init.results[..])
+}

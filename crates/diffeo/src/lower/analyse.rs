@@ -1,0 +1,282 @@
+//! What is found out about Core before it is lowered: whether it can be, and for each definition its functions
+//! with the variables that they capture, how often variables are used, and their types.
+
+use super::{deep, Lower, Unsupported};
+use diffeo_base::{Name, Span};
+use diffeo_calculus::prim::{DiffOp, Lifting, Prim};
+use diffeo_calculus::term::{Binder, Control, GlobalId, Kind, Program, Term, Var};
+use diffeo_calculus::Ty;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A function of Core.
+#[derive(Debug)]
+pub(super) struct Lambda<'p> {
+    /// The id of its parameter, which identifies it.
+    pub id: u32,
+    /// Its parameter.
+    pub parameter: &'p Binder,
+    /// Its body.
+    pub body: &'p Term,
+    /// The variables that it captures, without itself.
+    pub captured: Vec<Binder>,
+    /// The variable that stands for the function within it.
+    pub itself: Option<u32>,
+    /// What messages call it.
+    pub shown: Name,
+    /// Where it is.
+    pub span: Span,
+    /// Whether it is written in the standard library.
+    pub library: bool,
+    /// Whether it is a definition.
+    pub global: bool,
+    /// Its type.
+    pub ty: Rc<(Ty, Ty)>,
+}
+
+/// Calls `see` for each direct part of a term.
+pub(super) fn each_child<'p>(term: &'p Term, see: &mut dyn FnMut(&'p Term)) {
+    match &term.kind {
+        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
+        Kind::Lam(_, body) | Kind::Proj(_, _, body) => see(body),
+        Kind::App(f, x) => {
+            see(f);
+            see(x);
+        }
+        Kind::Let(bindings, body) => {
+            bindings.iter().for_each(|(_, value)| see(value));
+            see(body);
+        }
+        Kind::LetRec(_, f, body) => {
+            see(f);
+            see(body);
+        }
+        Kind::Tuple(_, terms)
+        | Kind::Con(_, _, _, terms)
+        | Kind::Array(_, terms)
+        | Kind::Prim(_, terms)
+        | Kind::Diff(_, terms) => terms.iter().for_each(see),
+        Kind::Case(case) => {
+            see(&case.scrutinee);
+            case.arms.iter().for_each(|arm| see(&arm.body));
+            case.default.iter().for_each(see);
+        }
+        Kind::If(a, b, c) => {
+            see(a);
+            see(b);
+            see(c);
+        }
+        Kind::Build(build) => {
+            see(&build.count);
+            see(&build.body);
+        }
+        Kind::Loop(l) => {
+            see(&l.init);
+            match &l.control {
+                Control::Count { count, .. } => see(count),
+                Control::While(condition) => see(condition),
+            }
+            see(&l.body);
+        }
+    }
+}
+
+/// What the program needs that there is no code for, if it does: derivatives.
+pub(super) fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
+    let mut seen = HashSet::from([entry]);
+    let mut globals = vec![entry];
+    while let Some(global) = globals.pop() {
+        let mut pending = vec![&program.globals[global.0 as usize].body];
+        while let Some(term) = pending.pop() {
+            match &term.kind {
+                Kind::Global(id) if seen.insert(*id) => globals.push(*id),
+                Kind::Diff(diff, _) => match diff.op {
+                    // Where nothing is differentiated these are calls and the identity.
+                    DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => {}
+                    DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
+                        return Some(Unsupported::Derivative(term.span));
+                    }
+                },
+                Kind::Prim(Prim::Lift(lift), _) => match lift.what {
+                    Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::SameShape(_) => {
+                        return Some(Unsupported::Derivative(term.span));
+                    }
+                },
+                Kind::Global(_)
+                | Kind::Var(_)
+                | Kind::Lit(_)
+                | Kind::Lam(..)
+                | Kind::App(..)
+                | Kind::Let(..)
+                | Kind::LetRec(..)
+                | Kind::Tuple(..)
+                | Kind::Proj(..)
+                | Kind::Con(..)
+                | Kind::Case(_)
+                | Kind::If(..)
+                | Kind::Array(..)
+                | Kind::Build(_)
+                | Kind::Loop(_)
+                | Kind::Prim(..) => {}
+            }
+            each_child(term, &mut |child| pending.push(child));
+        }
+    }
+    None
+}
+
+/// A function that a walk is in.
+struct Open {
+    captured: Vec<u32>,
+    seen: HashSet<u32>,
+}
+
+/// A walk over a definition.
+struct Walk<'c, 'p> {
+    cx: &'c mut Lower<'p>,
+    open: Vec<Open>,
+    /// Within how many functions a variable is bound.
+    depth: HashMap<u32, usize>,
+    binders: HashMap<u32, &'p Binder>,
+}
+
+impl<'p> Lower<'p> {
+    /// Finds the functions of a definition.
+    pub(super) fn analyse(&mut self, global: GlobalId) {
+        if !self.analysed.insert(global) {
+            return;
+        }
+        let program = self.program;
+        let definition = &program.globals[global.0 as usize];
+        let mut walk =
+            Walk { cx: self, open: Vec::new(), depth: HashMap::new(), binders: HashMap::new() };
+        match (&definition.body.kind, &definition.ty) {
+            (Kind::Lam(parameter, body), Ty::Fun(ty)) => {
+                let name = definition.name.clone();
+                walk.lambda(parameter, body, definition.span, name, None, Some(ty.clone()), true);
+            }
+            _ => walk.term(&definition.body),
+        }
+    }
+}
+
+impl<'p> Walk<'_, 'p> {
+    fn bind(&mut self, binder: &'p Binder) {
+        self.depth.insert(binder.var.id, self.open.len());
+        self.binders.insert(binder.var.id, binder);
+        self.cx.types.insert(binder.var.id, binder.ty.clone());
+    }
+
+    fn variable(&mut self, var: &Var) {
+        *self.cx.uses.entry(var.id).or_insert(0) += 1;
+        let depth = self.depth.get(&var.id).copied().unwrap_or(0);
+        for open in self.open[depth..].iter_mut().rev() {
+            if !open.seen.insert(var.id) {
+                break;
+            }
+            open.captured.push(var.id);
+        }
+    }
+
+    fn lambda(
+        &mut self,
+        parameter: &'p Binder,
+        body: &'p Term,
+        span: Span,
+        shown: Name,
+        itself: Option<u32>,
+        ty: Option<Rc<(Ty, Ty)>>,
+        definition: bool,
+    ) {
+        self.open.push(Open { captured: Vec::new(), seen: HashSet::new() });
+        self.bind(parameter);
+        self.term(body);
+        let Some(open) = self.open.pop() else { return };
+        let binders = open.captured.iter().filter(|id| Some(**id) != itself);
+        let captured = binders.filter_map(|id| self.binders.get(id).map(|b| (*b).clone())).collect();
+        let program = self.cx.program;
+        let ty = ty.unwrap_or_else(|| {
+            let to = diffeo_calculus::type_of(body, program, &self.cx.types);
+            Rc::new((parameter.ty.clone(), to.unwrap_or(Ty::Unit)))
+        });
+        let at = if body.span.is_none() { span } else { body.span };
+        let library = program.library.contains(&at.file);
+        let id = parameter.var.id;
+        let global = definition;
+        let lambda =
+            Lambda { id, parameter, body, captured, itself, shown, span, library, global, ty };
+        self.cx.lambdas.insert(id, Rc::new(lambda));
+    }
+
+    fn term(&mut self, term: &'p Term) {
+        deep(|| self.kind(term));
+    }
+
+    fn kind(&mut self, term: &'p Term) {
+        match &term.kind {
+            Kind::Var(var) => self.variable(var),
+            Kind::Lam(parameter, body) => {
+                self.lambda(parameter, body, term.span, Name::new("fn"), None, None, false);
+            }
+            Kind::Let(bindings, body) => {
+                for (binder, value) in bindings {
+                    match (&value.kind, &binder.ty) {
+                        (Kind::Lam(parameter, inner), Ty::Fun(ty)) => {
+                            let (name, ty) = (binder.var.name.clone(), ty.clone());
+                            self.lambda(parameter, inner, value.span, name, None, Some(ty), false);
+                        }
+                        _ => self.term(value),
+                    }
+                    self.bind(binder);
+                }
+                self.term(body);
+            }
+            Kind::LetRec(binder, f, body) => {
+                self.bind(binder);
+                if let (Kind::Lam(parameter, inner), Ty::Fun(ty)) = (&f.kind, &binder.ty) {
+                    let name = binder.var.name.clone();
+                    let (itself, ty) = (Some(binder.var.id), Some(ty.clone()));
+                    self.lambda(parameter, inner, f.span, name, itself, ty, false);
+                }
+                self.term(body);
+            }
+            Kind::Case(case) => {
+                self.term(&case.scrutinee);
+                for arm in &case.arms {
+                    arm.binders.iter().for_each(|binder| self.bind(binder));
+                    self.term(&arm.body);
+                }
+                if let Some(default) = &case.default {
+                    self.term(default);
+                }
+            }
+            Kind::Build(build) => {
+                self.term(&build.count);
+                self.bind(&build.index);
+                self.term(&build.body);
+            }
+            Kind::Loop(l) => {
+                self.term(&l.init);
+                if let Control::Count { index, count } = &l.control {
+                    self.term(count);
+                    self.bind(index);
+                }
+                self.bind(&l.state);
+                if let Control::While(condition) = &l.control {
+                    self.term(condition);
+                }
+                self.term(&l.body);
+            }
+            Kind::Global(_)
+            | Kind::Lit(_)
+            | Kind::App(..)
+            | Kind::Tuple(..)
+            | Kind::Proj(..)
+            | Kind::Con(..)
+            | Kind::If(..)
+            | Kind::Array(..)
+            | Kind::Prim(..)
+            | Kind::Diff(..) => each_child(term, &mut |child| self.term(child)),
+        }
+    }
+}

@@ -1,0 +1,535 @@
+//! Calls: instances of functions, constants, and functions in boxes.
+//!
+//! An instance whose result is known by its type is lowered later ([`Job`]), so that chains of definitions do
+//! not nest; one that gives functions is lowered at once, for its caller has to know which.
+//!
+//! A function that is stored is a box: of the functions of its type that are ever stored, which one it is,
+//! with what it captured. One function of Flat for each type calls them.
+
+use super::analyse::Lambda;
+use super::shape::Shape;
+use super::sym::Sym;
+use super::{Current, Lower};
+use diffeo_array::build::Builder;
+use diffeo_array::ir::{
+    self, Atom, Block, BoxId, ConstantId, FunctionId, Inlined, Op, SiteId, Stop, Variant,
+};
+use diffeo_base::Name;
+use diffeo_calculus::term::{GlobalId, Kind};
+use diffeo_calculus::Ty;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Functions that captured functions, and so on, deeper than this are put into a box.
+const MOST_DEPTH: usize = 8;
+
+/// And functions that captured more values.
+const MOST_CAPTURED: usize = 64;
+
+/// How many callers are looked at for a recursion in which functions grow.
+const MOST_CALLERS: usize = 64;
+
+/// What distinguishes instances.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    lambda: u32,
+    captured: Rc<[Shape]>,
+    arg: Shape,
+}
+
+impl Key {
+    fn depth(&self) -> usize {
+        self.captured.iter().map(Shape::depth).max().unwrap_or(0).max(self.arg.depth())
+    }
+}
+
+/// A function for arguments and captured values of certain shapes.
+pub(super) struct Instance<'p> {
+    lambda: Rc<Lambda<'p>>,
+    key: Key,
+    function: FunctionId,
+    result: Outcome,
+    /// The instance that calls it first.
+    caller: Option<usize>,
+}
+
+/// The shape of a result.
+enum Outcome {
+    Known(Shape),
+    /// It is being lowered. If it has been asked for, it was said to be the plain one.
+    Open { asked: bool },
+}
+
+/// A constant.
+pub(super) struct Constant {
+    id: ConstantId,
+    result: Outcome,
+}
+
+/// A type of functions in boxes.
+pub(super) struct FunctionType {
+    ty: Rc<(Ty, Ty)>,
+    /// The box.
+    pub id: BoxId,
+    /// Calls what is in a box.
+    apply: FunctionId,
+    /// The functions, by tag.
+    lambdas: Vec<u32>,
+    tags: HashMap<u32, u32>,
+    /// The body of `apply` in the making, with a block for each of the first functions.
+    current: Option<Current>,
+    arms: Vec<(i64, Block)>,
+}
+
+/// What is to be lowered.
+pub(super) enum Job {
+    Instance(usize),
+    Constant(GlobalId),
+}
+
+impl<'p> Lower<'p> {
+    /// Lowers what is needed until nothing more is.
+    pub(super) fn run_jobs(&mut self) {
+        loop {
+            while let Some(job) = self.jobs.pop_front() {
+                match job {
+                    Job::Instance(i) => self.lower_instance(i),
+                    Job::Constant(global) => self.lower_constant(global),
+                }
+            }
+            if !self.add_arms() {
+                break;
+            }
+        }
+        for k in 0..self.functions.len() {
+            self.finish_apply(k);
+        }
+    }
+
+    /// The value of a definition.
+    pub(super) fn global(&mut self, global: GlobalId, at: SiteId) -> Sym {
+        let program = self.program;
+        let definition = &program.globals[global.0 as usize];
+        match &definition.body.kind {
+            Kind::Lam(parameter, _) => {
+                self.analyse(global);
+                Sym::Known(parameter.var.id, Rc::new([]))
+            }
+            Kind::Lit(literal) => self.literal(literal, at),
+            _ => {
+                let (id, shape) = self.constant(global, &definition.ty);
+                let atoms = self.ops(at, Op::Constant(id));
+                self.load(&shape, &mut atoms.into_iter())
+            }
+        }
+    }
+
+    fn constant(&mut self, global: GlobalId, ty: &Ty) -> (ConstantId, Shape) {
+        let plain = self.plain(ty);
+        if let Some(constant) = self.constants.get_mut(&global) {
+            let shape = match &mut constant.result {
+                Outcome::Known(shape) => shape.clone(),
+                Outcome::Open { asked } => {
+                    *asked = true;
+                    plain
+                }
+            };
+            return (constant.id, shape);
+        }
+        let definition = &self.program.globals[global.0 as usize];
+        let (name, span) = (definition.name.clone(), definition.span);
+        let unique = self.unique(&name);
+        let library = self.program.library.contains(&definition.body.span.file);
+        let init = self.declare(unique, name.clone(), library, span, &[], self.types(&plain));
+        let id = ConstantId(self.module.constants.len() as u32);
+        self.module.constants.push(ir::Constant { name, init });
+        if plain.has_dynamic() {
+            self.constants.insert(global, Constant { id, result: Outcome::Open { asked: false } });
+            self.lower_constant(global);
+            return self.constant(global, ty);
+        }
+        self.constants.insert(global, Constant { id, result: Outcome::Known(plain.clone()) });
+        self.jobs.push_back(Job::Constant(global));
+        (id, plain)
+    }
+
+    fn lower_constant(&mut self, global: GlobalId) {
+        self.analyse(global);
+        let program = self.program;
+        let definition = &program.globals[global.0 as usize];
+        let Some(id) = self.constants.get(&global).map(|constant| constant.id) else { return };
+        let init = self.module.constants[id.0 as usize].init;
+        let at = self.site(definition.span);
+        let saved = self.begin(init, at);
+        let value = self.term(&definition.body);
+        let plain = self.plain(&definition.ty);
+        let known = self.shape_of(&value);
+        let known = self.knowledge(&known, &plain);
+        let shape = match self.constants.get_mut(&global) {
+            Some(Constant { result: result @ Outcome::Open { asked: false }, .. }) => {
+                *result = Outcome::Known(known.clone());
+                known
+            }
+            Some(Constant { result, .. }) => {
+                *result = Outcome::Known(plain.clone());
+                plain
+            }
+            None => plain,
+        };
+        let results = self.store(&value, &shape, at);
+        self.end(init, results, saved);
+    }
+
+    // Calls
+
+    /// The value of a function at an argument; its code is put in place of the call if that is the only one.
+    pub(super) fn apply(&mut self, function: &Sym, arg: &Sym, in_place: bool, at: SiteId) -> Sym {
+        if arg.is_never() {
+            return Sym::Never;
+        }
+        match function {
+            Sym::Known(id, captured) => {
+                let Some(lambda) = self.lambdas.get(id).cloned() else {
+                    self.bug("a function that was not found beforehand");
+                    return Sym::Never;
+                };
+                let small = in_place && lambda.itself.is_none() && self.shape_of(function).depth() <= MOST_DEPTH;
+                if small {
+                    return self.expand(&lambda, captured, arg, at);
+                }
+                self.call(&lambda, captured, arg, at)
+            }
+            Sym::Dynamic(k, object) => {
+                let (ty, apply) = {
+                    let function = &self.functions[*k as usize];
+                    (function.ty.clone(), function.apply)
+                };
+                let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+                let mut args = vec![object.clone()];
+                args.extend(self.store(arg, &from, at));
+                let atoms = self.ops(at, Op::Call(apply, args));
+                self.load(&to, &mut atoms.into_iter())
+            }
+            Sym::Never => Sym::Never,
+            Sym::Unit
+            | Sym::Leaf(_)
+            | Sym::Tuple(_)
+            | Sym::Boxed(..)
+            | Sym::Array(_)
+            | Sym::Con(..)
+            | Sym::Sum(..) => {
+                self.bug("what is called is no function");
+                Sym::Never
+            }
+        }
+    }
+
+    /// Lowers the body of a function in place.
+    fn expand(&mut self, lambda: &Rc<Lambda<'p>>, captured: &[Sym], arg: &Sym, at: SiteId) -> Sym {
+        let (function, library) = (lambda.shown.clone(), lambda.library);
+        let inlined = Some(Inlined { function, library, at });
+        let outside = std::mem::replace(&mut self.f.inlined, inlined);
+        self.f.frames.push(HashMap::new());
+        self.enter(lambda, captured, arg);
+        let value = self.term(lambda.body);
+        self.f.frames.pop();
+        self.f.inlined = outside;
+        value
+    }
+
+    /// Binds what a function captured, itself, and its parameter.
+    fn enter(&mut self, lambda: &Rc<Lambda<'p>>, captured: &[Sym], arg: &Sym) {
+        for (binder, value) in lambda.captured.iter().zip(captured) {
+            self.bind(binder, value.clone());
+        }
+        if let (Some(itself), Some(frame)) = (lambda.itself, self.f.frames.last_mut()) {
+            frame.insert(itself, Sym::Known(lambda.id, captured.into()));
+        }
+        self.bind(lambda.parameter, arg.clone());
+    }
+
+    fn call(&mut self, lambda: &Rc<Lambda<'p>>, captured: &[Sym], arg: &Sym, at: SiteId) -> Sym {
+        let mut shapes = Vec::new();
+        for (binder, value) in lambda.captured.iter().zip(captured) {
+            let (known, plain) = (self.shape_of(value), self.plain(&binder.ty));
+            shapes.push(self.knowledge(&known, &plain));
+        }
+        let (known, plain) = (self.shape_of(arg), self.plain(&lambda.parameter.ty));
+        let arg_shape = self.knowledge(&known, &plain);
+        let mut key = Key { lambda: lambda.id, captured: shapes.into(), arg: arg_shape };
+        if self.grows(&key) {
+            key.captured = lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
+            key.arg = plain;
+        }
+        let mut args = Vec::new();
+        for (value, shape) in captured.iter().zip(key.captured.iter()) {
+            args.extend(self.store(value, shape, at));
+        }
+        args.extend(self.store(arg, &key.arg, at));
+        let (function, result) = self.instance(lambda, key);
+        let atoms = self.ops(at, Op::Call(function, args));
+        self.load(&result, &mut atoms.into_iter())
+    }
+
+    /// What an instance is to know of a value: which functions are in it.
+    pub(super) fn knowledge(&mut self, known: &Shape, plain: &Shape) -> Shape {
+        if !known.has_known() {
+            return plain.clone();
+        }
+        match (known, plain) {
+            (Shape::Tuple(parts), Shape::Tuple(plains)) => {
+                Shape::Tuple(parts.iter().zip(plains.iter()).map(|(k, p)| self.knowledge(k, p)).collect())
+            }
+            (Shape::Tuple(_), Shape::Boxed(_, inner)) => self.knowledge(known, inner),
+            (Shape::Con(sum, tag, fields), _) => {
+                let plains = &sum.alternatives[*tag as usize].fields;
+                let fields = fields.iter().zip(plains).map(|(k, p)| self.knowledge(k, p)).collect();
+                Shape::Con(sum.clone(), *tag, fields)
+            }
+            (Shape::Known(id, captured), _) => {
+                let Some(lambda) = self.lambdas.get(id).cloned() else { return plain.clone() };
+                let mut shapes = Vec::new();
+                for (binder, known) in lambda.captured.iter().zip(captured.iter()) {
+                    let plain = self.plain(&binder.ty);
+                    shapes.push(self.knowledge(known, &plain));
+                }
+                let shape = Shape::Known(*id, shapes.into());
+                if shape.depth() > MOST_DEPTH || self.types(&shape).len() > MOST_CAPTURED {
+                    return plain.clone();
+                }
+                shape
+            }
+            (
+                Shape::Never
+                | Shape::Unit
+                | Shape::Leaf(_)
+                | Shape::Tuple(_)
+                | Shape::Boxed(..)
+                | Shape::Array(_)
+                | Shape::Sum(_)
+                | Shape::Dynamic(_),
+                _,
+            ) => plain.clone(),
+        }
+    }
+
+    /// Whether a caller is an instance of the same function for smaller functions.
+    fn grows(&self, key: &Key) -> bool {
+        let depth = key.depth();
+        if depth < 2 {
+            return false;
+        }
+        let mut caller = self.f.instance;
+        for _ in 0..MOST_CALLERS {
+            let Some(instance) = caller.and_then(|i| self.instances.get(i)) else { return false };
+            if instance.key.lambda == key.lambda && instance.key.depth() < depth {
+                return true;
+            }
+            caller = instance.caller;
+        }
+        false
+    }
+
+    /// The function of an instance, and the shape of its result.
+    fn instance(&mut self, lambda: &Rc<Lambda<'p>>, key: Key) -> (FunctionId, Shape) {
+        let plain = self.plain(&lambda.ty.1);
+        if let Some(i) = self.by_key.get(&key) {
+            let instance = &mut self.instances[*i];
+            let shape = match &mut instance.result {
+                Outcome::Known(shape) => shape.clone(),
+                Outcome::Open { asked } => {
+                    *asked = true;
+                    plain
+                }
+            };
+            return (instance.function, shape);
+        }
+        let mut params = Vec::new();
+        for shape in key.captured.iter().chain([&key.arg]) {
+            params.extend(self.types(shape));
+        }
+        let name = self.unique(&lambda.shown);
+        let results = self.types(&plain);
+        let function =
+            self.declare(name, lambda.shown.clone(), lambda.library, lambda.span, &params, results);
+        let i = self.instances.len();
+        self.by_key.insert(key.clone(), i);
+        let open = plain.has_dynamic();
+        let result = if open { Outcome::Open { asked: false } } else { Outcome::Known(plain.clone()) };
+        let caller = self.f.instance;
+        self.instances.push(Instance { lambda: lambda.clone(), key, function, result, caller });
+        if !open {
+            self.jobs.push_back(Job::Instance(i));
+            return (function, plain);
+        }
+        super::deep(|| self.lower_instance(i));
+        match &self.instances[i].result {
+            Outcome::Known(shape) => (function, shape.clone()),
+            Outcome::Open { .. } => (function, plain),
+        }
+    }
+
+    fn lower_instance(&mut self, i: usize) {
+        let instance = &self.instances[i];
+        let (lambda, key, function) =
+            (instance.lambda.clone(), instance.key.clone(), instance.function);
+        let at = self.site(lambda.span);
+        let saved = self.begin(function, at);
+        self.f.instance = Some(i);
+        let mut atoms = self.params(function).into_iter();
+        let captured: Vec<Sym> =
+            key.captured.iter().map(|shape| self.load(shape, &mut atoms)).collect();
+        let arg = self.load(&key.arg, &mut atoms);
+        self.enter(&lambda, &captured, &arg);
+        let value = self.term(lambda.body);
+        let plain = self.plain(&lambda.ty.1);
+        let known = self.shape_of(&value);
+        let known = self.knowledge(&known, &plain);
+        let result = &mut self.instances[i].result;
+        let shape = match result {
+            Outcome::Open { asked: false } => known,
+            Outcome::Open { asked: true } | Outcome::Known(_) => plain,
+        };
+        *result = Outcome::Known(shape.clone());
+        let results = self.store(&value, &shape, at);
+        self.end(function, results, saved);
+    }
+
+    // Functions in boxes
+
+    /// The number of a type of functions.
+    pub(super) fn function_type(&mut self, ty: &Rc<(Ty, Ty)>) -> u32 {
+        if let Some(k) = self.by_type.get(ty) {
+            return *k;
+        }
+        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+        let id = self.function_box(ty);
+        let mut params = vec![ir::Ty::Box(id)];
+        params.extend(self.types(&from));
+        let apply = self.glue("apply", &params, self.types(&to));
+        let k = self.functions.len() as u32;
+        self.by_type.insert(ty.clone(), k);
+        self.functions.push(FunctionType {
+            ty: ty.clone(),
+            id,
+            apply,
+            lambdas: Vec::new(),
+            tags: HashMap::new(),
+            current: None,
+            arms: Vec::new(),
+        });
+        k
+    }
+
+    /// The type of a function with known code.
+    pub(super) fn function_of(&mut self, lambda: u32) -> u32 {
+        match self.lambdas.get(&lambda).cloned() {
+            Some(lambda) => self.function_type(&lambda.ty),
+            None => {
+                self.bug("a function that was not found beforehand");
+                0
+            }
+        }
+    }
+
+    /// Puts a function into a box.
+    pub(super) fn closure(&mut self, id: u32, captured: &[Sym], at: SiteId) -> Atom {
+        let k = self.function_of(id) as usize;
+        let Some(lambda) = self.lambdas.get(&id).cloned() else { return Atom::Int(0) };
+        let mut values = Vec::new();
+        let mut types = Vec::new();
+        for (binder, value) in lambda.captured.iter().zip(captured) {
+            let plain = self.plain(&binder.ty);
+            types.extend(self.types(&plain));
+            values.extend(self.store(value, &plain, at));
+        }
+        let function = &mut self.functions[k];
+        let tag = match function.tags.get(&id) {
+            Some(tag) => *tag,
+            None => {
+                let tag = function.lambdas.len() as u32;
+                function.lambdas.push(id);
+                function.tags.insert(id, tag);
+                let variant = Variant { name: lambda.shown.clone(), fields: types };
+                self.module.boxes[function.id.0 as usize].variants.push(variant);
+                tag
+            }
+        };
+        let id = self.functions[k].id;
+        self.one(at, Op::New(id, tag, values))
+    }
+
+    /// Adds to the functions that call what is in a box the calls of what came to be in one. Whether there was
+    /// any.
+    fn add_arms(&mut self) -> bool {
+        let mut any = false;
+        let mut k = 0;
+        while k < self.functions.len() {
+            while self.functions[k].arms.len() < self.functions[k].lambdas.len() {
+                self.add_arm(k);
+                any = true;
+            }
+            k += 1;
+        }
+        any
+    }
+
+    /// The body of `apply`, as far as it is.
+    fn resume(&mut self, k: usize) -> Current {
+        let apply = &self.module.functions[self.functions[k].apply.0 as usize];
+        let fresh = || Current::new(Builder::resume(apply, SiteId(0)));
+        let current = self.functions[k].current.take().unwrap_or_else(fresh);
+        std::mem::replace(&mut self.f, current)
+    }
+
+    fn add_arm(&mut self, k: usize) {
+        let saved = self.resume(k);
+        let at = SiteId(0);
+        let tag = self.functions[k].arms.len();
+        let (ty, apply, id) = {
+            let f = &self.functions[k];
+            (f.ty.clone(), f.apply, f.lambdas[tag])
+        };
+        let mut params = self.params(apply).into_iter();
+        let object = params.next().unwrap_or(Atom::Int(0));
+        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+        let arg = self.load(&from, &mut params);
+        self.f.builder.open();
+        if let Some(lambda) = self.lambdas.get(&id).cloned() {
+            let mut index = 0;
+            let mut captured = Vec::new();
+            for binder in &lambda.captured {
+                let shape = self.plain(&binder.ty);
+                let mut atoms = Vec::new();
+                for _ in self.types(&shape) {
+                    let (object, tag) = (object.clone(), tag as u32);
+                    atoms.push(self.one(at, Op::Field { object, tag, index }));
+                    index += 1;
+                }
+                captured.push(self.load(&shape, &mut atoms.into_iter()));
+            }
+            let value = self.call(&lambda, &captured, &arg, at);
+            let results = self.store(&value, &to, at);
+            let block = self.f.builder.close(results);
+            self.functions[k].arms.push((tag as i64, block));
+        }
+        self.functions[k].current = Some(std::mem::replace(&mut self.f, saved));
+    }
+
+    fn finish_apply(&mut self, k: usize) {
+        let saved = self.resume(k);
+        let at = SiteId(0);
+        let apply = self.functions[k].apply;
+        let arms = std::mem::take(&mut self.functions[k].arms);
+        let results = if arms.is_empty() {
+            let message = self.one(at, Op::Text(Name::new("a function that nothing made")));
+            let types = self.module.functions[apply.0 as usize].results.clone();
+            self.f.builder.stop(Stop::Fail(message), types)
+        } else {
+            let object = self.params(apply).into_iter().next().unwrap_or(Atom::Int(0));
+            let on = self.one(at, Op::Tag(object));
+            self.ops(at, Op::Switch { on, arms, default: None })
+        };
+        self.end(apply, results, saved);
+    }
+}

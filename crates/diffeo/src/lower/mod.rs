@@ -1,0 +1,382 @@
+//! Core to Flat.
+//!
+//! What comes in: a Core program that lints, and one of its definitions, of a first-order type or a function
+//! between such. What goes out: a module of Flat whose entry computes it, with the same values, failures and
+//! places as the evaluator. What is not lowered, derivatives, is found before anything is done.
+//!
+//! A term is lowered by evaluating it on *symbolic values* ([`sym`]): a variable stands for what is known of
+//! its value and the variables of Flat that hold the rest. So tuples cost nothing, known functions are called
+//! directly and a case of a known constructor is no branch.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `analyse.rs` | what is found out about Core beforehand |
+//! | `shape.rs` | how values of a type are laid out; what can be known of a value |
+//! | `sym.rs` | symbolic values, and values of Flat made of them and turned into them |
+//! | `term.rs`, `branch.rs` | the forms of Core |
+//! | `call.rs` | instances of functions, constants, functions in boxes |
+//! | `prim.rs`, `array.rs`, `sizes.rs` | primitive operations |
+//! | `polytypic/` | operations by induction on types |
+//! | `tail.rs` | calls of a function by itself at its end become loops |
+//! | `value.rs` | values of programs as values of Flat and back |
+//!
+//! A function of Core is lowered once for each *instance*: each combination of what is known of the functions
+//! in its argument and in what it captured. What is no longer known (functions in lists, functions that grow
+//! in a recursion) is a box of captured values; a function for each function type calls what is in such a box.
+//!
+//! Functions that the lowering itself made (for equality of lists, say) have an empty [`shown`] name: they do
+//! not appear in messages, and what fails in them failed at their call.
+//!
+//! [`shown`]: diffeo_array::ir::Function::shown
+
+mod analyse;
+mod array;
+mod branch;
+mod call;
+mod polytypic;
+mod prim;
+mod shape;
+mod sizes;
+mod sym;
+mod tail;
+mod term;
+pub mod value;
+
+use analyse::Lambda;
+use call::{Constant, FunctionType, Instance, Job};
+use diffeo_array::build::Builder;
+use diffeo_array::ir::{
+    Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
+};
+use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_calculus::term::{GlobalId, Kind, Program};
+use diffeo_calculus::ty::DataId;
+use diffeo_calculus::Ty;
+use shape::{Content, Fields, Shape};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+use sym::Sym;
+
+/// Why a program has no Flat.
+#[derive(Clone, Debug)]
+pub enum Unsupported {
+    /// It takes a derivative there.
+    Derivative(Span),
+    /// The entry takes or gives functions.
+    Entry,
+    /// A bug of the lowering.
+    Bug(String),
+}
+
+impl Unsupported {
+    /// The message for the user; what has no place stands at `entry`.
+    pub fn to_diagnostic(&self, entry: Span) -> Diagnostic {
+        match self {
+            Unsupported::Derivative(span) => {
+                let message = "derivatives are not compiled yet".to_string();
+                Diagnostic::error("not-compiled", *span, message)
+                    .help("such a program runs on the evaluator")
+            }
+            Unsupported::Entry => {
+                let message = "an entry that takes or gives functions is not compiled".to_string();
+                Diagnostic::error("not-compiled", entry, message)
+            }
+            Unsupported::Bug(what) => {
+                Diagnostic::error("internal", entry, format!("a bug of Diffeo: {what}"))
+                    .help("please report it with the program")
+            }
+        }
+    }
+}
+
+/// Runs one level of a recursion, on a new piece of stack if the present one is nearly used up.
+fn deep<R>(level: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(256 << 10, 4 << 20, level)
+}
+
+/// A program of Flat for a definition of Core. Its entry takes the values that the argument consists of,
+/// where the definition is a function, and gives those of the result.
+///
+/// # Errors
+/// What there is no code for.
+pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported> {
+    if let Some(unsupported) = analyse::unsupported(program, entry) {
+        return Err(unsupported);
+    }
+    let mut cx = Lower::new(program);
+    let ty = program.globals[entry.0 as usize].ty.clone();
+    let first_order = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
+    let fits = match &ty {
+        Ty::Fun(fun) => first_order(&fun.0) && first_order(&fun.1),
+        ty => first_order(ty),
+    };
+    if !fits {
+        return Err(Unsupported::Entry);
+    }
+    cx.entry(entry, &ty);
+    cx.finish(ty)
+}
+
+/// A lowered program.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The program.
+    pub module: Module,
+    /// The layout of its argument and result.
+    pub interface: value::Interface,
+}
+
+/// The function being lowered.
+struct Current {
+    builder: Builder,
+    /// The variables of Core: those of the function, and innermost those of a function lowered in place.
+    frames: Vec<HashMap<u32, Sym>>,
+    /// The call that is replaced by what is being lowered.
+    inlined: Option<Inlined>,
+    /// The instance that it is.
+    instance: Option<usize>,
+}
+
+/// A program being lowered.
+struct Lower<'p> {
+    program: &'p Program,
+    module: Module,
+    f: Current,
+
+    // Core
+    analysed: HashSet<GlobalId>,
+    lambdas: HashMap<u32, Rc<Lambda<'p>>>,
+    types: HashMap<u32, Ty>,
+    uses: HashMap<u32, u32>,
+    recursive: HashMap<DataId, bool>,
+
+    // Layout
+    shapes: HashMap<Ty, Shape>,
+    sums: usize,
+    boxes: HashMap<Content, diffeo_array::ir::BoxId>,
+    contents: Vec<Content>,
+    fields: Vec<Option<Fields>>,
+
+    // Functions
+    instances: Vec<Instance<'p>>,
+    by_key: HashMap<call::Key, usize>,
+    constants: HashMap<GlobalId, Constant>,
+    functions: Vec<FunctionType>,
+    by_type: HashMap<Rc<(Ty, Ty)>, u32>,
+    families: HashMap<(polytypic::Family, Ty), FunctionId>,
+    jobs: VecDeque<Job>,
+
+    // Names and places
+    names: HashMap<Name, u32>,
+    box_names: HashMap<Name, u32>,
+    sites: HashMap<Site, SiteId>,
+
+    bug: Option<String>,
+}
+
+impl<'p> Lower<'p> {
+    fn new(program: &'p Program) -> Lower<'p> {
+        let module = Module { library: program.library.clone(), ..Module::default() };
+        let mut cx = Lower {
+            program,
+            module,
+            f: Current::new(Builder::new(SiteId(0))),
+            analysed: HashSet::new(),
+            lambdas: HashMap::new(),
+            types: HashMap::new(),
+            uses: HashMap::new(),
+            recursive: HashMap::new(),
+            shapes: HashMap::new(),
+            sums: 0,
+            boxes: HashMap::new(),
+            contents: Vec::new(),
+            fields: Vec::new(),
+            instances: Vec::new(),
+            by_key: HashMap::new(),
+            constants: HashMap::new(),
+            functions: Vec::new(),
+            by_type: HashMap::new(),
+            families: HashMap::new(),
+            jobs: VecDeque::new(),
+            names: HashMap::new(),
+            box_names: HashMap::new(),
+            sites: HashMap::new(),
+            bug: None,
+        };
+        cx.site(Span::NONE);
+        cx
+    }
+
+    /// The function that the program is called with.
+    fn entry(&mut self, global: GlobalId, ty: &Ty) {
+        let program = self.program;
+        let span = program.globals[global.0 as usize].span;
+        let at = self.site(span);
+        let (from, to) = match (ty, &program.globals[global.0 as usize].body.kind) {
+            (Ty::Fun(fun), _) => (Some(self.plain(&fun.0)), self.plain(&fun.1)),
+            (ty, _) => (None, self.plain(ty)),
+        };
+        let params = from.as_ref().map(|shape| self.types(shape)).unwrap_or_default();
+        let name = self.unique(&Name::new("entry"));
+        let id = self.declare(name, Name::new(""), false, span, &params, self.types(&to));
+        let saved = self.begin(id, at);
+        let params = self.params(id);
+        let value = self.global(global, at);
+        let value = match from {
+            Some(shape) => {
+                let arg = self.load(&shape, &mut params.into_iter());
+                self.apply(&value, &arg, false, at)
+            }
+            None => value,
+        };
+        let results = self.store(&value, &to, at);
+        self.end(id, results, saved);
+        self.module.entry = id;
+        self.complete(ty);
+    }
+
+    /// Lays out all boxes in values of a type, for values from outside.
+    fn complete(&mut self, ty: &Ty) {
+        let parts = match ty {
+            Ty::Fun(fun) => vec![self.plain(&fun.0), self.plain(&fun.1)],
+            ty => vec![self.plain(ty)],
+        };
+        let mut pending: Vec<Flat> = parts.iter().flat_map(|shape| self.types(shape)).collect();
+        let mut seen = HashSet::new();
+        while let Some(ty) = pending.pop() {
+            let id = match ty {
+                Flat::Box(id) | Flat::Array(diffeo_array::ir::Elem::Box(id), _) => id,
+                Flat::Real
+                | Flat::Int
+                | Flat::Bool
+                | Flat::Text
+                | Flat::Array(..)
+                | Flat::Acc(_)
+                | Flat::Stack(_) => continue,
+            };
+            if seen.len() < 10_000 && seen.insert(id) {
+                self.box_fields(id);
+                let variants = &self.module.boxes[id.0 as usize].variants;
+                pending.extend(variants.iter().flat_map(|v| v.fields.iter().cloned()));
+            }
+        }
+    }
+
+    /// Lowers everything that is needed, to the end.
+    fn finish(mut self, ty: Ty) -> Result<Lowered, Unsupported> {
+        self.run_jobs();
+        if let Some(bug) = self.bug {
+            return Err(Unsupported::Bug(bug));
+        }
+        for i in 0..self.module.functions.len() {
+            tail::loops(&mut self.module, FunctionId(i as u32));
+        }
+        let (from, to) = match ty {
+            Ty::Fun(fun) => (Some(fun.0.clone()), fun.1.clone()),
+            ty => (None, ty),
+        };
+        let datas = self.program.datas.clone();
+        let interface = value::Interface { from, to, shapes: self.shapes, datas };
+        Ok(Lowered { module: self.module, interface })
+    }
+
+    // Functions in the making
+
+    /// A name that no function has.
+    fn unique(&mut self, name: &Name) -> Name {
+        let used = self.names.entry(name.clone()).or_insert(0);
+        *used += 1;
+        match *used {
+            1 => name.clone(),
+            n => self.unique(&Name::from(format!("{name}.{}", n - 1))),
+        }
+    }
+
+    fn declare(
+        &mut self,
+        name: Name,
+        shown: Name,
+        library: bool,
+        span: Span,
+        params: &[Flat],
+        results: Vec<Flat>,
+    ) -> FunctionId {
+        let vars = params.iter().map(|ty| VarInfo { ty: ty.clone(), name: None }).collect();
+        let params = (0..params.len() as u32).map(diffeo_array::ir::Var).collect();
+        let body = Block::default();
+        let function = Function { name, shown, library, span, vars, params, results, body };
+        self.module.functions.push(function);
+        FunctionId(self.module.functions.len() as u32 - 1)
+    }
+
+    /// A function that messages do not name.
+    fn glue(&mut self, name: &str, params: &[Flat], results: Vec<Flat>) -> FunctionId {
+        let name = self.unique(&Name::new(name));
+        self.declare(name, Name::new(""), true, Span::NONE, params, results)
+    }
+
+    /// Begins the body of a declared function; gives what was being lowered.
+    fn begin(&mut self, id: FunctionId, at: SiteId) -> Current {
+        let builder = Builder::resume(&self.module.functions[id.0 as usize], at);
+        std::mem::replace(&mut self.f, Current::new(builder))
+    }
+
+    fn params(&self, id: FunctionId) -> Vec<Atom> {
+        self.module.functions[id.0 as usize].params.iter().map(|var| Atom::Var(*var)).collect()
+    }
+
+    /// Ends the body of a function, with its results, and goes on with what was being lowered.
+    fn end(&mut self, id: FunctionId, results: Vec<Atom>, saved: Current) {
+        let current = std::mem::replace(&mut self.f, saved);
+        let function = &mut self.module.functions[id.0 as usize];
+        match current.builder.finish(function.name.clone(), results) {
+            Ok(made) => {
+                function.results = made.results;
+                function.vars = made.vars;
+                function.body = made.body;
+            }
+            Err(error) => self.bug(&error),
+        }
+    }
+
+    // Statements
+
+    fn ops(&mut self, at: SiteId, op: Op) -> Vec<Atom> {
+        self.f.builder.set_site(at);
+        self.f.builder.emit(&self.module, op)
+    }
+
+    fn one(&mut self, at: SiteId, op: Op) -> Atom {
+        self.f.builder.set_site(at);
+        self.f.builder.one(&self.module, op)
+    }
+
+    /// The place of an expression.
+    fn site(&mut self, span: Span) -> SiteId {
+        let site = Site { span, inlined: self.f.inlined.clone() };
+        if let Some(id) = self.sites.get(&site) {
+            return *id;
+        }
+        let id = SiteId(self.module.sites.len() as u32);
+        self.module.sites.push(site.clone());
+        self.sites.insert(site, id);
+        id
+    }
+
+    fn bug(&mut self, message: &str) {
+        if self.bug.is_none() {
+            self.bug = Some(message.to_string());
+        }
+    }
+
+    /// Whether a definition is a function.
+    fn is_function(&self, global: GlobalId) -> bool {
+        matches!(self.program.globals[global.0 as usize].body.kind, Kind::Lam(..))
+    }
+}
+
+impl Current {
+    fn new(builder: Builder) -> Current {
+        Current { builder, frames: vec![HashMap::new()], inlined: None, instance: None }
+    }
+}

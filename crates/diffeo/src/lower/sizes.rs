@@ -1,0 +1,233 @@
+//! The sizes that a type annotation names, looked up in a value: [`SizePattern`].
+//!
+//! A size is bound where it is first found. Whether it has been found may be known when the program is lowered;
+//! where it depends on constructors, or on whether the rows of an array without rows are determined, a size
+//! that has not been found is -1.
+
+use super::sym::Sym;
+use super::Lower;
+use diffeo_array::ir::{Atom, Carried, Op, SiteId, Ty as Flat};
+use diffeo_base::Name;
+use diffeo_calculus::prim::{Comparison, Shape as Pattern, SizePattern, SizeRef};
+use diffeo_calculus::Ty;
+
+/// What is known of a size.
+#[derive(Clone)]
+enum Bound {
+    No,
+    Yes(Atom),
+    /// -1 if it has not been found.
+    Perhaps(Atom),
+}
+
+impl Bound {
+    fn atom(&self) -> Atom {
+        match self {
+            Bound::No => Atom::Int(-1),
+            Bound::Yes(atom) | Bound::Perhaps(atom) => atom.clone(),
+        }
+    }
+}
+
+struct Sizes<'s> {
+    pattern: &'s SizePattern,
+    bound: Vec<Bound>,
+    at: SiteId,
+}
+
+impl<'p> Lower<'p> {
+    /// The sizes bound by a pattern, as a tuple.
+    pub(super) fn sizes(
+        &mut self,
+        pattern: &SizePattern,
+        ty: &Ty,
+        value: &Sym,
+        given: &[Sym],
+        at: SiteId,
+    ) -> Sym {
+        let mut bound = vec![Bound::No; pattern.names.len()];
+        for (bound, value) in bound.iter_mut().zip(given) {
+            if let Some(atom) = self.atom(value) {
+                *bound = Bound::Yes(atom);
+            }
+        }
+        let mut sizes = Sizes { pattern, bound, at };
+        self.find(&mut sizes, &pattern.shape, ty, value);
+        let given = pattern.given.min(pattern.names.len());
+        let mut found: Vec<Sym> = Vec::new();
+        for bound in &sizes.bound[given..] {
+            found.push(Sym::Leaf(match bound {
+                Bound::No => Atom::Int(0),
+                Bound::Yes(atom) => atom.clone(),
+                Bound::Perhaps(atom) => self.int(
+                    diffeo_calculus::prim::IntOp::Max,
+                    atom.clone(),
+                    Atom::Int(0),
+                    at,
+                ),
+            }));
+        }
+        match found.len() {
+            0 => Sym::Unit,
+            1 => found.swap_remove(0),
+            _ => Sym::Tuple(found.into()),
+        }
+    }
+
+    fn find(&mut self, sizes: &mut Sizes<'_>, shape: &Pattern, ty: &Ty, value: &Sym) {
+        match (shape, ty) {
+            (Pattern::Any, _) => {}
+            (Pattern::Array(size, rows), Ty::Array(element)) => {
+                let arrays = self.arrays(value);
+                let length = self.length(value, sizes.at);
+                self.size(sizes, *size, length, true);
+                self.elements(sizes, rows, element, &arrays, 1);
+            }
+            (Pattern::Tuple(shapes), ty) => {
+                let types = ty.components().unwrap_or_default();
+                for (i, (shape, ty)) in shapes.iter().zip(&types).enumerate() {
+                    if !is_any(shape) {
+                        let part = self.component(value, i, sizes.at);
+                        self.find(sizes, shape, ty, &part);
+                    }
+                }
+            }
+            (Pattern::Data(constructors), Ty::Data(data, args)) => {
+                if constructors.iter().flatten().all(is_any) {
+                    return;
+                }
+                let (data, args) = (*data, args.clone());
+                let (pattern, at) = (sizes.pattern, sizes.at);
+                let before = sizes.bound.clone();
+                let types = vec![Flat::Int; before.len()];
+                let known = self.switch(value, at, &types, &mut |cx, tag, fields| {
+                    let mut inner = Sizes { pattern, bound: before.clone(), at };
+                    let types = cx.program.datas[data.0 as usize].fields(tag, &args);
+                    if let Some(shapes) = constructors.get(tag as usize) {
+                        for ((shape, ty), field) in shapes.iter().zip(&types).zip(&fields) {
+                            cx.find(&mut inner, shape, ty, field);
+                        }
+                    }
+                    inner.bound.iter().map(Bound::atom).collect()
+                });
+                after(&mut sizes.bound, known);
+            }
+            (Pattern::Array(..) | Pattern::Data(_), _) => self.bug("sizes of a value of another type"),
+        }
+    }
+
+    /// The elements of an array, so many dimensions inside. Rows are regular: one look is enough, but at variants.
+    fn elements(
+        &mut self,
+        sizes: &mut Sizes<'_>,
+        shape: &Pattern,
+        ty: &Ty,
+        arrays: &[Atom],
+        depth: u8,
+    ) {
+        let at = sizes.at;
+        match (shape, ty) {
+            (Pattern::Any, _) => {}
+            (Pattern::Array(size, rows), Ty::Array(element)) => {
+                let Some(first) = arrays.first() else { return };
+                let width = self.dim(first, depth, at);
+                self.size(sizes, *size, width, false);
+                self.elements(sizes, rows, element, arrays, depth + 1);
+            }
+            (Pattern::Tuple(shapes), ty) => {
+                let types = ty.components().unwrap_or_default();
+                let mut from = 0;
+                for (shape, ty) in shapes.iter().zip(&types) {
+                    let plain = self.plain(ty);
+                    let count = self.element_types(&plain).len();
+                    self.elements(sizes, shape, ty, &arrays[from..from + count], depth);
+                    from += count;
+                }
+            }
+            (Pattern::Data(constructors), Ty::Data(..)) => {
+                if constructors.iter().flatten().all(is_any) {
+                    return;
+                }
+                let Some(first) = arrays.first() else { return };
+                let dims: Vec<Atom> = (0..depth).map(|d| self.dim(first, d, at)).collect();
+                let count = self.product(&dims, at);
+                let flat: Vec<Atom> = match depth {
+                    1 => arrays.to_vec(),
+                    _ => arrays
+                        .iter()
+                        .map(|array| self.one(at, Op::Reshape(array.clone(), vec![count.clone()])))
+                        .collect(),
+                };
+                let index = self.f.builder.var(Flat::Int, None);
+                let carried: Vec<Carried> = sizes
+                    .bound
+                    .iter()
+                    .map(|bound| Carried {
+                        param: self.f.builder.var(Flat::Int, None),
+                        init: bound.atom(),
+                    })
+                    .collect();
+                self.f.builder.open();
+                let mut inner = Sizes { pattern: sizes.pattern, bound: sizes.bound.clone(), at };
+                after(&mut inner.bound, carried.iter().map(|c| Atom::Var(c.param)).collect());
+                let element = self.get(ty, &flat, &Atom::Var(index), at);
+                self.find(&mut inner, shape, ty, &element);
+                let body = self.f.builder.close(inner.bound.iter().map(Bound::atom).collect());
+                let known = self.ops(at, Op::For { count, index, carried, body });
+                after(&mut sizes.bound, known);
+            }
+            (Pattern::Array(..) | Pattern::Data(_), _) => self.bug("sizes of a value of another type"),
+        }
+    }
+
+    /// A size was found; -1 if it is not `determined`.
+    fn size(&mut self, sizes: &mut Sizes<'_>, size: SizeRef, found: Atom, determined: bool) {
+        let at = sizes.at;
+        let (what, expected) = match size {
+            SizeRef::Any => return,
+            SizeRef::Literal(n) => (format!("the size {n} of a type"), Atom::Int(n as i64)),
+            SizeRef::Name(i) => {
+                let what = format!("the size `{}`", sizes.pattern.names[i]);
+                match sizes.bound[i].clone() {
+                    Bound::Yes(atom) => (what, atom),
+                    Bound::No => {
+                        sizes.bound[i] =
+                            if determined { Bound::Yes(found) } else { Bound::Perhaps(found) };
+                        return;
+                    }
+                    Bound::Perhaps(atom) => {
+                        let open = self.compare(Comparison::Lt, atom.clone(), Atom::Int(0), at);
+                        let expected = self.one(at, Op::Select(open, found.clone(), atom));
+                        sizes.bound[i] = match determined {
+                            true => Bound::Yes(expected.clone()),
+                            false => Bound::Perhaps(expected.clone()),
+                        };
+                        (what, expected)
+                    }
+                }
+            }
+        };
+        let found = if determined { found } else { self.or(found, expected.clone(), at) };
+        let what = Name::from(what);
+        self.ops(at, Op::Check(diffeo_array::ir::Check::Size { what, expected, found }));
+    }
+}
+
+/// What is known after something that bound sizes, perhaps.
+fn after(bound: &mut [Bound], atoms: Vec<Atom>) {
+    for (bound, atom) in bound.iter_mut().zip(atoms) {
+        *bound = match bound {
+            Bound::Yes(_) => continue,
+            Bound::No | Bound::Perhaps(_) => Bound::Perhaps(atom),
+        };
+    }
+}
+
+fn is_any(shape: &Pattern) -> bool {
+    match shape {
+        Pattern::Any => true,
+        Pattern::Array(..) => false,
+        Pattern::Tuple(shapes) => shapes.iter().all(is_any),
+        Pattern::Data(constructors) => constructors.iter().flatten().all(is_any),
+    }
+}

@@ -1,0 +1,228 @@
+//! Terms: what binds, makes, moves and takes apart values.
+
+use super::sym::Sym;
+use super::{deep, Lower};
+use diffeo_array::ir::{Atom, Op, SiteId};
+use diffeo_calculus::prim::DiffOp;
+use diffeo_calculus::term::{Binder, Kind, Lit, Term, Var};
+use std::rc::Rc;
+
+impl<'p> Lower<'p> {
+    /// The value of a term.
+    pub(super) fn term(&mut self, term: &'p Term) -> Sym {
+        deep(|| self.kind(term))
+    }
+
+    /// The value of a term of a scalar type; none if the program stops before.
+    pub(super) fn scalar(&mut self, term: &'p Term) -> Option<Atom> {
+        let value = self.term(term);
+        self.atom(&value)
+    }
+
+    /// The scalar that a value is; none if the program has stopped.
+    pub(super) fn atom(&mut self, value: &Sym) -> Option<Atom> {
+        match value {
+            Sym::Leaf(atom) => Some(atom.clone()),
+            Sym::Never => None,
+            Sym::Unit
+            | Sym::Tuple(_)
+            | Sym::Boxed(..)
+            | Sym::Array(_)
+            | Sym::Con(..)
+            | Sym::Sum(..)
+            | Sym::Known(..)
+            | Sym::Dynamic(..) => {
+                self.bug("a scalar was expected");
+                None
+            }
+        }
+    }
+
+    /// The values of terms, in order; none if the program stops before.
+    pub(super) fn terms(&mut self, terms: &'p [Term]) -> Option<Vec<Sym>> {
+        let mut values = Vec::with_capacity(terms.len());
+        for term in terms {
+            let value = self.term(term);
+            if value.is_never() {
+                return None;
+            }
+            values.push(value);
+        }
+        Some(values)
+    }
+
+    pub(super) fn bind(&mut self, binder: &Binder, value: Sym) {
+        if let Sym::Leaf(atom) = &value {
+            self.f.builder.name(atom, &binder.var.name);
+        }
+        if let Some(frame) = self.f.frames.last_mut() {
+            frame.insert(binder.var.id, value);
+        }
+    }
+
+    fn variable(&mut self, var: &Var) -> Sym {
+        match self.f.frames.last().and_then(|frame| frame.get(&var.id)) {
+            Some(value) => value.clone(),
+            None => {
+                self.bug(&format!("the variable {}.{} has no value", var.name, var.id));
+                Sym::Never
+            }
+        }
+    }
+
+    pub(super) fn literal(&mut self, literal: &Lit, at: SiteId) -> Sym {
+        match literal {
+            Lit::Real(x) => Sym::Leaf(Atom::Real(*x)),
+            Lit::Int(n) => Sym::int(*n),
+            Lit::Bool(b) => Sym::Leaf(Atom::Bool(*b)),
+            Lit::String(text) => Sym::Leaf(self.one(at, Op::Text(text.clone()))),
+            Lit::Unit => Sym::Unit,
+        }
+    }
+
+    /// A function with what it captures.
+    fn lambda(&mut self, parameter: &Binder) -> Sym {
+        let Some(lambda) = self.lambdas.get(&parameter.var.id).cloned() else {
+            self.bug("a function that was not found beforehand");
+            return Sym::Never;
+        };
+        Sym::Known(lambda.id, lambda.captured.iter().map(|binder| self.variable(&binder.var)).collect())
+    }
+
+    fn kind(&mut self, term: &'p Term) -> Sym {
+        let at = self.site(term.span);
+        match &term.kind {
+            Kind::Var(var) => self.variable(var),
+            Kind::Global(id) => self.global(*id, at),
+            Kind::Lit(literal) => self.literal(literal, at),
+            Kind::Lam(parameter, _) => self.lambda(parameter),
+            Kind::App(function, arg) => self.application(function, arg, at),
+            Kind::Let(bindings, body) => {
+                for (binder, value) in bindings {
+                    let value = self.term(value);
+                    if value.is_never() {
+                        return Sym::Never;
+                    }
+                    self.bind(binder, value);
+                }
+                self.term(body)
+            }
+            Kind::LetRec(binder, function, body) => {
+                if let Kind::Lam(parameter, _) = &function.kind {
+                    let function = self.lambda(parameter);
+                    self.bind(binder, function);
+                }
+                self.term(body)
+            }
+            Kind::Tuple(_, terms) => match self.terms(terms) {
+                Some(values) => Sym::Tuple(values.into()),
+                None => Sym::Never,
+            },
+            Kind::Proj(_, index, tuple) => {
+                let tuple = self.term(tuple);
+                self.component(&tuple, *index, at)
+            }
+            Kind::Con(data, args, tag, terms) => {
+                let Some(values) = self.terms(terms) else { return Sym::Never };
+                self.construct(&diffeo_calculus::Ty::Data(*data, args.clone()), *tag, values, at)
+            }
+            Kind::Case(case) => self.case(case, at),
+            Kind::If(condition, yes, no) => self.if_(condition, yes, no, at),
+            Kind::Array(element, terms) => {
+                let Some(values) = self.terms(terms) else { return Sym::Never };
+                self.array_of(element, &values, at)
+            }
+            Kind::Build(build) => self.build(build, at),
+            Kind::Loop(l) => self.loop_(l, at),
+            Kind::Prim(prim, args) => self.prim(prim, args, at),
+            Kind::Diff(diff, args) => {
+                let Some(mut values) = self.terms(args) else { return Sym::Never };
+                let Some(point) = values.pop() else { return Sym::Never };
+                match (diff.op, values.first()) {
+                    (DiffOp::Checkpoint | DiffOp::WithDerivative, Some(function)) => {
+                        self.apply(function, &point, false, at)
+                    }
+                    (DiffOp::StopGradient, _) => point,
+                    (
+                        DiffOp::Rd
+                        | DiffOp::Vjp
+                        | DiffOp::Jvp
+                        | DiffOp::Jet { .. }
+                        | DiffOp::Checkpoint
+                        | DiffOp::WithDerivative,
+                        _,
+                    ) => {
+                        self.bug("a derivative");
+                        Sym::Never
+                    }
+                }
+            }
+        }
+    }
+
+    fn application(&mut self, function: &'p Term, arg: &'p Term, at: SiteId) -> Sym {
+        if let Kind::Lam(binder, body) = &function.kind {
+            let arg = self.term(arg);
+            if arg.is_never() {
+                return Sym::Never;
+            }
+            self.bind(binder, arg);
+            return self.term(body);
+        }
+        // A function that is called at one place only is lowered there.
+        let in_place = match &function.kind {
+            Kind::Var(var) => self.uses.get(&var.id) == Some(&1),
+            _ => false,
+        };
+        let function = self.term(function);
+        if function.is_never() {
+            return Sym::Never;
+        }
+        let in_place = in_place && self.is_local(&function);
+        let arg = self.term(arg);
+        self.apply(&function, &arg, in_place, at)
+    }
+
+    /// Whether it is a function within a definition, which is there for the places where it is used.
+    fn is_local(&self, function: &Sym) -> bool {
+        match function {
+            Sym::Known(id, _) => self.lambdas.get(id).is_some_and(|lambda| !lambda.global),
+            Sym::Never
+            | Sym::Unit
+            | Sym::Leaf(_)
+            | Sym::Tuple(_)
+            | Sym::Boxed(..)
+            | Sym::Array(_)
+            | Sym::Con(..)
+            | Sym::Sum(..)
+            | Sym::Dynamic(..) => false,
+        }
+    }
+
+    /// A variant with these fields.
+    pub(super) fn construct(
+        &mut self,
+        ty: &diffeo_calculus::Ty,
+        tag: u32,
+        values: Vec<Sym>,
+        at: SiteId,
+    ) -> Sym {
+        use super::shape::Shape;
+        use diffeo_array::ir::Ty as Flat;
+        match self.plain(ty) {
+            Shape::Sum(sum) => Sym::Con(sum, tag, values.into()),
+            Shape::Leaf(Flat::Box(id)) => {
+                let fields = self.box_fields(id);
+                let mut atoms = Vec::new();
+                for (value, shape) in values.iter().zip(&fields[tag as usize]) {
+                    atoms.extend(self.store(value, shape, at));
+                }
+                Sym::Leaf(self.one(at, Op::New(id, tag, atoms)))
+            }
+            shape => {
+                self.bug(&format!("a constructor of the shape {shape:?}"));
+                Sym::Tuple(Rc::new([]))
+            }
+        }
+    }
+}

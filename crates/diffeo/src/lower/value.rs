@@ -1,0 +1,495 @@
+//! Values of programs as the values of Flat that they consist of, and back.
+//!
+//! What always holds: values are converted without recursion, so long lists and deep trees are no matter.
+
+use super::shape::Shape;
+use diffeo_array::value::{Array as FlatArray, Data, Value as Flat};
+use diffeo_calculus::array::Array;
+use diffeo_calculus::ty::DataDecl;
+use diffeo_calculus::value::Value;
+use diffeo_calculus::Ty;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How the argument and the result of a program's entry are laid out.
+#[derive(Debug)]
+pub struct Interface {
+    /// The type of the argument, if the entry takes one.
+    pub from: Option<Ty>,
+    /// The type of the result.
+    pub to: Ty,
+    pub(super) shapes: HashMap<Ty, Shape>,
+    pub(super) datas: Vec<DataDecl>,
+}
+
+/// How many values a shape consists of.
+fn width(shape: &Shape) -> usize {
+    match shape {
+        Shape::Never | Shape::Unit => 0,
+        Shape::Leaf(_) | Shape::Boxed(..) | Shape::Dynamic(_) => 1,
+        Shape::Tuple(parts) | Shape::Con(_, _, parts) | Shape::Known(_, parts) => {
+            parts.iter().map(width).sum()
+        }
+        Shape::Array(arrays) => arrays.len(),
+        Shape::Sum(sum) => sum.types().count(),
+    }
+}
+
+/// What is to be done on the way to Flat.
+enum To {
+    Visit(Value, Ty),
+    /// A value that is ready.
+    Ready(Flat),
+    /// A box with so many of the last values as fields.
+    New(u32, usize),
+    /// A variant of this type with so many of the last values as fields.
+    Slots(Ty, u32, usize),
+    /// An array of these sizes with so many of the last values as elements.
+    Elements(Vec<i64>, usize),
+}
+
+/// What is to be done on the way back.
+enum From {
+    Visit(Vec<Flat>, Ty),
+    Ready(Value),
+    /// The tuple of so many of the last values.
+    Tuple(usize),
+    /// The variant of so many of the last values.
+    Data(u32, usize),
+    /// The array of so many of the last values.
+    Values(usize),
+    /// The array of tuples of the elements of so many of the last arrays.
+    Tuples(usize),
+    /// So many rows of so many elements of the last array.
+    Rows(usize, usize),
+}
+
+fn product(sizes: &[i64]) -> usize {
+    sizes.iter().fold(1, |n: usize, size| n.saturating_mul(usize::try_from(*size).unwrap_or(0)))
+}
+
+impl Interface {
+    fn shape(&self, ty: &Ty) -> &Shape {
+        self.shapes.get(ty).unwrap_or(&Shape::Unit)
+    }
+
+    fn fields(&self, ty: &Ty, tag: u32) -> Vec<Ty> {
+        match ty {
+            Ty::Data(data, args) => {
+                let decl = &self.datas[data.0 as usize];
+                match (tag as usize) < decl.constructors.len() {
+                    true => decl.fields(tag, args),
+                    false => Vec::new(),
+                }
+            }
+            Ty::Real
+            | Ty::Int
+            | Ty::Bool
+            | Ty::String
+            | Ty::Unit
+            | Ty::Tuple(_)
+            | Ty::Record(_)
+            | Ty::Array(_)
+            | Ty::Fun(_)
+            | Ty::Param(_) => Vec::new(),
+        }
+    }
+
+    /// The values of Flat for an argument.
+    pub fn arguments(&self, arg: &Value) -> Vec<Flat> {
+        match &self.from {
+            Some(ty) => self.to_flat(arg, ty),
+            None => Vec::new(),
+        }
+    }
+
+    /// The value of a program for its results.
+    pub fn result(&self, results: Vec<Flat>) -> Value {
+        self.from_flat(results, &self.to)
+    }
+
+    // To Flat
+
+    fn to_flat(&self, value: &Value, ty: &Ty) -> Vec<Flat> {
+        let mut tasks = vec![To::Visit(value.clone(), ty.clone())];
+        let mut done: Vec<Flat> = Vec::new();
+        while let Some(task) = tasks.pop() {
+            match task {
+                To::Ready(value) => done.push(value),
+                To::Visit(value, ty) => self.visit(&value, &ty, &mut tasks, &mut done),
+                To::New(tag, count) => {
+                    let fields = done.split_off(done.len() - count);
+                    done.push(Flat::object(tag, fields));
+                }
+                To::Slots(ty, tag, count) => {
+                    let fields = done.split_off(done.len() - count);
+                    if let Shape::Sum(sum) = self.shape(&ty) {
+                        if sum.tagged() {
+                            done.push(Flat::Int(i64::from(tag)));
+                        }
+                        let mut slots: Vec<Flat> = sum.slots.iter().map(Flat::unused).collect();
+                        if let Some(alternative) = sum.alternatives.get(tag as usize) {
+                            for (slot, field) in alternative.slots.iter().zip(fields) {
+                                slots[*slot] = field;
+                            }
+                        }
+                        done.append(&mut slots);
+                    }
+                }
+                To::Elements(sizes, count) => {
+                    let elements = done.split_off(done.len() - count);
+                    done.push(flat(&sizes, Data::Values(Rc::new(elements))));
+                }
+            }
+        }
+        done
+    }
+
+    fn visit(&self, value: &Value, ty: &Ty, tasks: &mut Vec<To>, done: &mut Vec<Flat>) {
+        match (value, ty) {
+            (Value::Real(x), _) => done.push(Flat::Real(*x)),
+            (Value::Int(n), _) => done.push(Flat::Int(*n)),
+            (Value::Bool(b), _) => done.push(Flat::Bool(*b)),
+            (Value::String(text), _) => done.push(Flat::Text(text.clone())),
+            (Value::Tuple(_), _) => {
+                let types = ty.components().unwrap_or_default();
+                if matches!(self.shape(ty), Shape::Boxed(..)) {
+                    tasks.push(To::New(0, types.iter().map(|ty| width(self.shape(ty))).sum()));
+                }
+                let parts = value.fields().iter().zip(types).rev();
+                tasks.extend(parts.map(|(part, ty)| To::Visit(part.clone(), ty)));
+            }
+            (Value::Data(data), _) => self.visit_data(data.tag, value, ty, tasks),
+            (Value::Array(array), Ty::Array(element)) => {
+                let mut leaves = Vec::new();
+                self.columns(array, element, vec![array.len() as i64], &mut leaves);
+                tasks.extend(leaves.into_iter().rev());
+            }
+            // Values from outside are no functions and carry no derivatives.
+            (
+                Value::Unit
+                | Value::Array(_)
+                | Value::Function(_)
+                | Value::Dual { .. }
+                | Value::Active(_)
+                | Value::Zero,
+                _,
+            ) => {}
+        }
+    }
+
+    fn visit_data(&self, tag: u32, value: &Value, ty: &Ty, tasks: &mut Vec<To>) {
+        let types = self.fields(ty, tag);
+        let count = types.iter().map(|ty| width(self.shape(ty))).sum();
+        tasks.push(match self.shape(ty) {
+            Shape::Sum(_) => To::Slots(ty.clone(), tag, count),
+            _ => To::New(tag, count),
+        });
+        let fields = value.fields().iter().zip(types).rev();
+        tasks.extend(fields.map(|(field, ty)| To::Visit(field.clone(), ty)));
+    }
+
+    /// What gives the arrays that an array of elements of a type consists of. The sizes are those down to its
+    /// elements, which lie in `array` one after the other.
+    fn columns(&self, array: &Array, ty: &Ty, sizes: Vec<i64>, out: &mut Vec<To>) {
+        let ready = |data: Data| To::Ready(flat(&sizes, data));
+        match ty {
+            Ty::Real => {
+                let xs = array.reals().unwrap_or_default().to_vec();
+                out.push(ready(Data::Reals(Rc::new(xs))));
+            }
+            Ty::Int => {
+                let xs = array.ints().unwrap_or_default().to_vec();
+                out.push(ready(Data::Ints(Rc::new(xs))));
+            }
+            Ty::Bool => {
+                let xs = array.bools().unwrap_or_default().to_vec();
+                out.push(ready(Data::Bools(Rc::new(xs))));
+            }
+            Ty::Unit | Ty::Fun(_) | Ty::Param(_) => {
+                out.push(ready(Data::Bools(Rc::new(vec![false; array.len()]))));
+            }
+            Ty::Array(element) => {
+                let (width, rows) = match array.flat() {
+                    Some((width, rows)) => (width as i64, rows),
+                    None => (-1, Array::empty()),
+                };
+                let sizes = [sizes, vec![width]].concat();
+                self.columns(&rows, element, sizes, out);
+            }
+            Ty::Tuple(_) | Ty::Record(_) => {
+                let types = ty.components().unwrap_or_default();
+                if types.is_empty() {
+                    out.push(ready(Data::Bools(Rc::new(vec![false; array.len()]))));
+                }
+                for (i, ty) in types.iter().enumerate() {
+                    let column = array.field(i).unwrap_or_else(Array::empty);
+                    self.columns(&column, ty, sizes.clone(), out);
+                }
+            }
+            Ty::String => self.elements(array, ty, sizes, out),
+            Ty::Data(..) => match self.shape(ty) {
+                Shape::Sum(sum) if sum.boxed.is_none() => {
+                    let elements = array.iter().map(|value| self.to_flat(&value, ty));
+                    let elements: Vec<Vec<Flat>> = elements.collect();
+                    let types: Vec<_> = sum.types().collect();
+                    if types.is_empty() {
+                        out.push(ready(Data::Bools(Rc::new(vec![false; array.len()]))));
+                    }
+                    for i in 0..types.len() {
+                        out.push(ready(data(elements.iter().map(|element| &element[i]), &types[i])));
+                    }
+                }
+                _ => self.elements(array, ty, sizes, out),
+            },
+        }
+    }
+
+    fn elements(&self, array: &Array, ty: &Ty, sizes: Vec<i64>, out: &mut Vec<To>) {
+        // What is given here is done from the last to the first.
+        let mut tasks = vec![To::Elements(sizes, array.len())];
+        for value in array.iter().rev() {
+            match (&value, self.shape(ty)) {
+                (Value::Data(data), Shape::Sum(_)) => {
+                    // In an array it is a box, whatever it is elsewhere.
+                    let types = self.fields(ty, data.tag);
+                    tasks.push(To::New(
+                        data.tag,
+                        types.iter().map(|ty| width(self.shape(ty))).sum(),
+                    ));
+                    let fields = value.fields().iter().zip(types).rev();
+                    tasks.extend(fields.map(|(field, ty)| To::Visit(field.clone(), ty)));
+                }
+                _ => tasks.push(To::Visit(value, ty.clone())),
+            }
+        }
+        out.extend(tasks.into_iter().rev());
+    }
+
+    // Back
+
+    fn from_flat(&self, values: Vec<Flat>, ty: &Ty) -> Value {
+        let mut tasks = vec![From::Visit(values, ty.clone())];
+        let mut done: Vec<Value> = Vec::new();
+        let arrays = |values: Vec<Value>| -> Vec<Array> {
+            let arrays = values.into_iter().filter_map(|value| match value {
+                Value::Array(array) => Some(Array::clone(&array)),
+                _ => None,
+            });
+            arrays.collect()
+        };
+        while let Some(task) = tasks.pop() {
+            match task {
+                From::Ready(value) => done.push(value),
+                From::Visit(values, ty) => self.leave(values, &ty, &mut tasks),
+                From::Tuple(count) => {
+                    let parts = done.split_off(done.len() - count);
+                    done.push(Value::tuple(parts));
+                }
+                From::Data(tag, count) => {
+                    let fields = done.split_off(done.len() - count);
+                    done.push(Value::data(tag, fields));
+                }
+                From::Values(count) => {
+                    let values = done.split_off(done.len() - count);
+                    // They are texts, `()` or variants: there are no rows that could be irregular.
+                    done.push(Value::array(Array::from_values(values).unwrap_or(Array::empty())));
+                }
+                From::Tuples(count) => {
+                    let columns = arrays(done.split_off(done.len() - count));
+                    done.push(Value::array(Array::tuples(columns)));
+                }
+                From::Rows(rows, width) => {
+                    let last = done.pop().into_iter().collect();
+                    if let Some(flat) = arrays(last).pop() {
+                        done.push(Value::array(Array::rows(rows, width, flat)));
+                    }
+                }
+            }
+        }
+        done.pop().unwrap_or(Value::Unit)
+    }
+
+    /// What there is to do for a value of a type that consists of these.
+    fn leave(&self, values: Vec<Flat>, ty: &Ty, tasks: &mut Vec<From>) {
+        match ty {
+            Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_) => {
+                tasks.push(From::Ready(values.first().map_or(Value::Unit, scalar)));
+            }
+            Ty::Tuple(_) | Ty::Record(_) => {
+                let types = ty.components().unwrap_or_default();
+                tasks.push(From::Tuple(types.len()));
+                let values = match (self.shape(ty), values.as_slice()) {
+                    (Shape::Boxed(..), [Flat::Box(object)]) => object.fields.to_vec(),
+                    _ => values,
+                };
+                self.leave_parts(values, types, tasks);
+            }
+            Ty::Data(..) => match (self.shape(ty), values.as_slice()) {
+                (_, [Flat::Box(object)]) => {
+                    let (tag, fields) = (object.tag, object.fields.to_vec());
+                    self.leave_data(tag, fields, ty, tasks);
+                }
+                (Shape::Sum(sum), values) => {
+                    let (tag, slots) = match (sum.tagged(), values.split_first()) {
+                        (true, Some((Flat::Int(tag), slots))) => (*tag as u32, slots),
+                        _ => (0, values),
+                    };
+                    let places = sum.alternatives.get(tag as usize).map(|a| &a.slots[..]);
+                    let places = places.unwrap_or_default().iter();
+                    let fields = places.filter_map(|slot| slots.get(*slot).cloned()).collect();
+                    self.leave_data(tag, fields, ty, tasks);
+                }
+                (_, _) => tasks.push(From::Ready(Value::Unit)),
+            },
+            Ty::Array(element) => {
+                let arrays = values.into_iter().filter_map(|value| match value {
+                    Flat::Array(array) => Some(*array),
+                    _ => None,
+                });
+                self.leave_array(arrays.collect(), element, 0, tasks);
+            }
+        }
+    }
+
+    fn leave_data(&self, tag: u32, fields: Vec<Flat>, ty: &Ty, tasks: &mut Vec<From>) {
+        let types = self.fields(ty, tag);
+        tasks.push(From::Data(tag, types.len()));
+        self.leave_parts(fields, types, tasks);
+    }
+
+    fn leave_parts(&self, values: Vec<Flat>, types: Vec<Ty>, tasks: &mut Vec<From>) {
+        let mut values = values.into_iter();
+        let mut parts = Vec::new();
+        for ty in types {
+            let part = values.by_ref().take(width(self.shape(&ty))).collect();
+            parts.push(From::Visit(part, ty));
+        }
+        tasks.extend(parts.into_iter().rev());
+    }
+
+    /// An array whose elements lie so many dimensions inside of arrays of Flat.
+    fn leave_array(&self, arrays: Vec<FlatArray>, ty: &Ty, depth: usize, tasks: &mut Vec<From>) {
+        let Some(first) = arrays.first() else { return };
+        let sizes = first.sizes();
+        let count = product(&sizes[..=depth]);
+        let ready = |array: Array| From::Ready(Value::array(array));
+        let all = |array: &FlatArray| -> Vec<Value> {
+            (0..array.count()).map(|i| scalar(&array.element(i))).collect()
+        };
+        match ty {
+            Ty::Array(element) => match sizes.get(depth + 1) {
+                Some(width) if *width >= 0 => {
+                    tasks.push(From::Rows(count, *width as usize));
+                    self.leave_array(arrays, element, depth + 1, tasks);
+                }
+                _ => tasks.push(ready(Array::empty())),
+            },
+            Ty::Tuple(_) | Ty::Record(_) => {
+                let types = ty.components().unwrap_or_default();
+                if types.is_empty() {
+                    tasks.extend([From::Values(count)]);
+                    tasks.extend((0..count).map(|_| From::Tuple(0)));
+                    return;
+                }
+                tasks.push(From::Tuples(types.len()));
+                let mut rest = arrays;
+                for ty in types.into_iter().rev() {
+                    let first = rest.len() - self.element_width(&ty);
+                    self.leave_array(rest.split_off(first), &ty, depth, tasks);
+                }
+            }
+            Ty::Real => tasks.push(ready(Array::from_reals(
+                first.reals().map(<[f64]>::to_vec).unwrap_or_default(),
+            ))),
+            Ty::Int => tasks.push(ready(Array::from_ints(
+                first.ints().map(<[i64]>::to_vec).unwrap_or_default(),
+            ))),
+            Ty::Bool => {
+                let bools = all(first).into_iter().map(|b| matches!(b, Value::Bool(true)));
+                tasks.push(ready(Array::from_bools(bools.collect())));
+            }
+            Ty::Unit | Ty::Fun(_) | Ty::Param(_) => {
+                tasks.push(From::Values(count));
+                tasks.extend((0..count).map(|_| From::Ready(Value::Unit)));
+            }
+            Ty::String | Ty::Data(..) => {
+                tasks.push(From::Values(count));
+                let elements = (0..count).rev().map(|i| {
+                    let values = arrays.iter().map(|array| array.element(i)).collect();
+                    From::Visit(values, ty.clone())
+                });
+                tasks.extend(elements);
+            }
+        }
+    }
+
+    /// How many arrays an array of elements of a type consists of.
+    fn element_width(&self, ty: &Ty) -> usize {
+        match self.shape(&Ty::array(ty.clone())) {
+            Shape::Array(arrays) => arrays.len(),
+            _ => match ty {
+                Ty::Tuple(_) | Ty::Record(_) => {
+                    let types = ty.components().unwrap_or_default();
+                    types.iter().map(|ty| self.element_width(ty)).sum::<usize>().max(1)
+                }
+                Ty::Array(element) => self.element_width(element),
+                Ty::Data(..) => match self.shape(ty) {
+                    Shape::Sum(sum) if sum.boxed.is_none() => sum.types().count().max(1),
+                    _ => 1,
+                },
+                Ty::Real
+                | Ty::Int
+                | Ty::Bool
+                | Ty::String
+                | Ty::Unit
+                | Ty::Fun(_)
+                | Ty::Param(_) => 1,
+            },
+        }
+    }
+}
+
+/// An array of these sizes.
+fn flat(sizes: &[i64], data: Data) -> Flat {
+    let rows = data.len() as i64;
+    let array = FlatArray::new(sizes, data.clone());
+    // A Core array of rows has as many elements as its sizes say.
+    Flat::array(array.unwrap_or_else(|| {
+        debug_assert_eq!(rows, product(sizes) as i64);
+        FlatArray::vector(data)
+    }))
+}
+
+/// The elements of one kind.
+fn data<'v>(values: impl Iterator<Item = &'v Flat>, ty: &diffeo_array::ir::Ty) -> Data {
+    use diffeo_array::ir::Ty as FlatTy;
+    let values: Vec<&Flat> = values.collect();
+    match ty {
+        FlatTy::Real => Data::Reals(Rc::new(
+            values.iter().map(|v| if let Flat::Real(x) = v { *x } else { 0.0 }).collect(),
+        )),
+        FlatTy::Int => Data::Ints(Rc::new(
+            values.iter().map(|v| if let Flat::Int(n) = v { *n } else { 0 }).collect(),
+        )),
+        FlatTy::Bool => {
+            Data::Bools(Rc::new(values.iter().map(|v| matches!(v, Flat::Bool(true))).collect()))
+        }
+        FlatTy::Text
+        | FlatTy::Array(..)
+        | FlatTy::Box(_)
+        | FlatTy::Acc(_)
+        | FlatTy::Stack(_) => Data::Values(Rc::new(values.into_iter().cloned().collect())),
+    }
+}
+
+/// A scalar.
+fn scalar(value: &Flat) -> Value {
+    match value {
+        Flat::Real(x) => Value::Real(*x),
+        Flat::Int(n) => Value::Int(*n),
+        Flat::Bool(b) => Value::Bool(*b),
+        Flat::Text(text) => Value::String(text.clone()),
+        Flat::Array(_) | Flat::Box(_) | Flat::Null | Flat::Acc(_) | Flat::Stack(_) => Value::Unit,
+    }
+}
