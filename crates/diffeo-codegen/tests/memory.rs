@@ -191,10 +191,10 @@ fn texts_in_arrays() {
         us: []Text = update(ts, 0, s)
         a: Text = get(us, 1)
         vs: []Text = append(us, us)
-        ws: []Text = for i < n with (w = vs) {
-            b: Text = get(w, i)
+        ws: []Text = for j < n with (w = vs) {
+            b: Text = get(w, j)
             c: Text = append_text(b, a)
-            d: []Text = update(w, i, c)
+            d: []Text = update(w, j, c)
             yield d
         }
         first: Text = get(ws, 0)
@@ -241,8 +241,8 @@ fn lists() {
                     x: Int = field[1, 0](l)
                     rest: &List = field[1, 1](l)
                     s: Int = call sum(rest)
-                    r: Int = int.add(x, s)
-                    yield r
+                    u: Int = int.add(x, s)
+                    yield u
                 }}
             }}
             return r
@@ -301,13 +301,13 @@ fn nested_builds_allocate_once() {
             }
             yield row
         }
-        ys: [][][]Int = build i < n {
+        ys: [][][]Int = build p < n {
             check_count(m)
-            row: [][]Int = build j < m {
-                e: []Int = elements[Int](i, j, 7)
+            plane: [][]Int = build q < m {
+                e: []Int = elements[Int](p, q, 7)
                 yield e
             }
-            yield row
+            yield plane
         }
         return xs, ys";
     for (n, m) in [(3, 4), (0, 4), (4, 0), (1, 1)] {
@@ -355,12 +355,12 @@ fn rows_without_rows_fit_everything() {
             }
             yield row
         }
-        e: [][]Real = empty[Real, 2]()
-        z: []Real = empty[Real, 1]()
-        r: [][]Real = reshape(z, 0, 5)
-        ys: [][][]Real = rows(e, r, e)
+        e2: [][]Real = empty[Real, 2]()
+        z2: []Real = empty[Real, 1]()
+        r2: [][]Real = reshape(z2, 0, 5)
+        ys: [][][]Real = rows(e2, r2, e2)
         d: Int = dim[2](xs)
-        f: [][]Real = append(e, r)
+        f: [][]Real = append(e2, r2)
         g: Int = dim[1](f)
         return xs, ys, d, g";
     for (n, k) in [(3, 1), (3, 0), (0, 0), (3, 3)] {
@@ -406,7 +406,7 @@ fn errors() {
     }
     let rest = r#"entry main fn main(c: Bool) -> (Int) {
         r: Int = if c { t: Text = text "a" z: Int = fail(t) yield z } else {
-            t: Text = text "b" z: Int = fail_shape["f"](t) yield z }
+            u: Text = text "b" y: Int = fail_shape["f"](u) yield y }
         s: Int = int.add(r, 1)
         return s }"#;
     for c in [true, false] {
@@ -420,7 +420,7 @@ fn constants() {
         fn main(c: Bool, n: Int) -> (Real, Text, []Real) {
             t: []Real = constant table
             x: Real = get(t, 3)
-            s: Text = for i < n with (s = _[Text]) {
+            s: Text = for i < n with (s0 = _[Text]) {
                 u: Text = constant name
                 v: Text = append_text(u, u)
                 yield u
@@ -431,7 +431,7 @@ fn constants() {
             return x, s, w
         }
         fn table() -> ([]Real) { t: []Real = build i < 10 { x: Real = to_real(i) yield x } return t }
-        fn name() -> (Text) { a: Text = text "n" t: Text = append_text(a, a) return t }
+        fn name() -> (Text) { n: Text = text "n" t: Text = append_text(n, n) return t }
         fn a() -> (Int) { x: Int = constant b return x }
         fn b() -> (Int) { x: Int = constant a return x }"#;
     for (c, n) in [(false, 3), (true, 3), (false, 1)] {
@@ -467,10 +467,10 @@ fn what_is_chosen_is_borrowed_or_kept() {
     let text = "entry main box T { L, N(&T, Int, &T) }
         fn main(n: Int) -> (Int, &T) {
             l: &T = new T:L()
-            t: &T = for i < n with (t = l) {
+            t: &T = for i < n with (s = l) {
                 m: Int = int.mul(i, 37)
                 k: Int = int.rem(m, 101)
-                u: &T = call insert(t, k)
+                u: &T = call insert(s, k)
                 yield u
             }
             d: Int = call depth(t, 17)
@@ -479,20 +479,20 @@ fn what_is_chosen_is_borrowed_or_kept() {
         fn insert(t: &T, k: Int) -> (&T) {
             g: Int = tag(t)
             r: &T = switch g {
-                0 { n: &T = new T:N(t, k, t) yield n }
+                0 { leaf: &T = new T:N(t, k, t) yield leaf }
                 1 {
                     l: &T = field[1, 0](t)
                     x: Int = field[1, 1](t)
-                    r: &T = field[1, 2](t)
+                    right: &T = field[1, 2](t)
                     less: Bool = lt[Int](k, x)
                     n: &T = if less {
                         m: &T = call insert(l, k)
-                        n: &T = new T:N(m, x, r)
-                        yield n
+                        n1: &T = new T:N(m, x, right)
+                        yield n1
                     } else {
-                        m: &T = call insert(r, k)
-                        n: &T = new T:N(l, x, m)
-                        yield n
+                        m2: &T = call insert(right, k)
+                        n2: &T = new T:N(l, x, m2)
+                        yield n2
                     }
                     yield n
                 }
@@ -500,7 +500,7 @@ fn what_is_chosen_is_borrowed_or_kept() {
             return r
         }
         fn depth(t: &T, k: Int) -> (Int) {
-            e: &T, d: Int = while (u = t, d = 0) {
+            e: &T, depth: Int = while (u = t, d = 0) {
                 g: Int = tag(u)
                 go: Bool = eq[Int](g, 1)
                 yield go
@@ -517,7 +517,7 @@ fn what_is_chosen_is_borrowed_or_kept() {
                 d2: Int = int.add(d, 1)
                 yield v, d2
             }
-            return d
+            return depth
         }";
     run(text, &[Value::Int(60)]);
     let low = support::values::lowered(&module(text));
@@ -547,10 +547,10 @@ fn accumulators_and_stacks() {
         zz: Real = acc_get(z)
         r: Real = acc_read(a, 1, 2)
         st: Stack[Real, Text] = stack_new[Real, Text]()
-        for i < n {
-            x: Real = get(xs, i)
-            tx: Text = show[Real](x)
-            push(st, x, tx)
+        for j < n {
+            y: Real = get(xs, j)
+            ty: Text = show[Real](y)
+            push(st, y, ty)
         }
         len: Int = stack_len(st)
         sx: Real, tt: Text = stack_get(st, 1)
@@ -570,7 +570,7 @@ fn what_is_not_used_is_given_up() {
         } else {
             yield xs
         }
-        w: []Real = while (w = r) { yield false } do { yield xs }
+        w: []Real = while (w0 = r) { yield false } do { yield xs }
         return w";
     for c in [true, false] {
         results(head, body, &[reals(3), Value::Bool(c)]);
