@@ -2,7 +2,8 @@
 //! the printer writes, with any white space, and without places, too (then every statement is at site 0);
 //! it checks that names are known, and no types.
 //!
-//! Variables are numbered in the order of their definitions in the text.
+//! Variables are numbered in the order of their definitions in the text. Of several that are written the same,
+//! the last one before is meant; the printer writes no such.
 
 mod lexer;
 mod ops;
@@ -33,7 +34,6 @@ pub fn parse(text: &str) -> Result<Module, ParseError> {
         variants: Vec::new(),
         vars: Vec::new(),
         scope: HashMap::new(),
-        seen: HashMap::new(),
         without_site: false,
         at: 0,
         tokens: &tokens,
@@ -80,9 +80,8 @@ struct Parser<'t> {
     variants: Vec<Names>,
     /// The variables of the function.
     vars: Vec<VarInfo>,
+    /// By how they are written.
     scope: HashMap<Label, Var>,
-    /// How many variables of a name there are.
-    seen: HashMap<Option<Name>, u32>,
     /// Whether a statement had no place.
     without_site: bool,
 }
@@ -344,7 +343,6 @@ impl Parser<'_> {
     fn function(&mut self) -> Parsed<Function> {
         self.vars.clear();
         self.scope.clear();
-        self.seen.clear();
         let name = self.name()?;
         let params = self.list("(", ")", Parser::definition)?;
         self.expect("->")?;
@@ -415,7 +413,6 @@ impl Parser<'_> {
 
     /// A new variable, as it is written.
     fn define(&mut self, ty: Option<Ty>) -> Parsed<Var> {
-        let at = self.at;
         let label = self.label()?;
         let ty = match ty {
             Some(ty) => ty,
@@ -424,12 +421,6 @@ impl Parser<'_> {
                 self.ty()?
             }
         };
-        let count = self.seen.entry(label.0.clone()).or_default();
-        *count += 1;
-        if *count != label.1 {
-            self.at = at;
-            return self.wrong("variables of a name are numbered in order");
-        }
         let var = Var(self.vars.len() as u32);
         self.vars.push(VarInfo { ty, name: label.0.clone() });
         self.scope.insert(label, var);
