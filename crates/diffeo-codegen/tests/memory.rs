@@ -576,3 +576,43 @@ fn what_is_not_used_is_given_up() {
         results(head, body, &[reals(3), Value::Bool(c)]);
     }
 }
+
+#[test]
+fn deep_nesting_and_many_functions() {
+    // Choices within choices.
+    let depth = 20_000;
+    let mut text = "entry main fn main(xs: []Real, n: Int) -> ([]Real) { ".to_string();
+    for i in 0..depth {
+        text += &format!("c{i}: Bool = lt[Int](n, {i}) r{i}: []Real = if c{i} {{ yield xs }} else {{ ");
+    }
+    text += "z: []Real = update(xs, 0, 5.0) yield z ";
+    for i in (0..depth).rev() {
+        let inner = if i == depth - 1 { "".to_string() } else { format!("yield r{} ", i + 1) };
+        text += &format!("{inner}}} ");
+    }
+    text += "return r0 }";
+    let flat = module(&text);
+    let low = support::values::lowered(&flat);
+    assert!(diffeo_codegen::low::print::print(&low).len() > depth);
+    drop(low);
+    // Nobody drops Flat that deep.
+    std::mem::forget(flat);
+
+    let count = 10_000;
+    let mut text = "entry f0 ".to_string();
+    for i in 0..count {
+        let next = (i + 1).min(count - 1);
+        text += &format!(
+            "fn f{i}(xs: []Real, n: Int) -> ([]Real) {{
+                m: Int = int.add(n, 1)
+                a: []Real = update(xs, 0, 1.0)
+                z: Bool = gt[Int](n, {count})
+                b: []Real = if z {{ yield a }} else {{ c: []Real = call f{next}(a, m) yield c }}
+                return b
+            }} "
+        );
+    }
+    let (outcome, costs) = run(&text, &[reals(3), Value::Int(0)]);
+    assert!(outcome.is_ok());
+    assert_eq!(costs.allocations, 1, "{costs:?}");
+}

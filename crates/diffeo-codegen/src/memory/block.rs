@@ -59,9 +59,9 @@ impl<'a> Lower<'_, 'a> {
         let mut here = dying.remove(&block.stmts.len()).unwrap_or_default();
         let kept: Vec<(&Atom, Use)> =
             block.results.iter().enumerate().map(|(i, atom)| (atom, how(self, i))).collect();
-        let unshared = block.results.iter().map(|atom| self.is_unshared(atom)).collect::<Vec<_>>();
         let moved = self.hand_over(&kept, &[], &mut here);
-        let unshared = moved.into_iter().zip(unshared).map(|(moved, only)| moved && only).collect();
+        let only = |(moved, atom): (bool, &Atom)| moved && self.is_unshared(atom);
+        let unshared = moved.into_iter().zip(&block.results).map(only).collect();
         Some(Left { results: self.all_words(&block.results), unshared, pending: here })
     }
 
@@ -161,14 +161,16 @@ impl<'a> Lower<'_, 'a> {
             inside.extend(dying.iter().filter(|v| self.owners.last(number, **v).is_some()));
         });
         let handed: Vec<(&Atom, Use)> = handed.iter().map(|(atom, how)| (atom, *how)).collect();
-        let unshared: Vec<bool> = handed.iter().map(|(atom, _)| self.is_unshared(atom)).collect();
         let moved = self.hand_over(&handed, &inside, &mut dying);
         if let Op::Call(..) | Op::For { .. } | Op::While { .. } = op {
             // Whoever walks along something may keep parts of it.
             handed.iter().filter(|(_, how)| *how == Use::Read).for_each(|(atom, _)| self.share(atom));
         }
-        let given: Vec<Given> =
-            moved.into_iter().zip(unshared).map(|(own, only)| Given { own, only: own && only }).collect();
+        let given = |(own, (atom, _)): (bool, &(&Atom, Use))| Given {
+            own,
+            only: own && self.is_unshared(atom),
+        };
+        let given: Vec<Given> = moved.into_iter().zip(&handed).map(given).collect();
         let goes_on = self.op(results, op, &given);
         self.fresh_results(results, op);
         self.site = *site;

@@ -84,7 +84,9 @@ impl<'c, 'a> Lower<'c, 'a> {
         self.cx.quiet[self.id.0 as usize] = self.effects == 0 && !self.fails;
         let results = self.source.results.iter().flat_map(word_types).collect();
         let name = symbol(&self.source.name, low::FunctionId(self.id.0));
-        low::Function { recursive, ..self.code.finish(name, params, results) }
+        let mut function = self.code.finish(name, params, results);
+        function.recursive = recursive;
+        function
     }
 
     /// The type of a variable.
