@@ -1,7 +1,7 @@
 //! Choices and loops.
 
 use super::block::Given;
-use super::emit::Array;
+use super::emit::{Array, Mark};
 use super::function::Lower;
 use super::unique::{stays, Stays};
 use super::uses::Use;
@@ -139,17 +139,19 @@ impl<'a> Lower<'_, 'a> {
         self.push(Stmt::If(due, ask, Vec::new()));
     }
 
-    /// A counted loop around `body`, which has been translated; it asks now and then whether the run is to end
-    /// if it is no loop that a vectoriser would take.
+    /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
+    /// is to end, if it can be left anyway.
     pub fn repeat(
         &mut self,
         index: Reg,
         count: Operand,
         mut body: Vec<Stmt>,
-        independent: bool,
+        mark: Mark,
+        carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
     ) {
-        if !independent {
+        let independent = self.effects == mark.effects && carried.is_empty();
+        if self.exits != mark.exits {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
             let mut poll = self.end(outer);
@@ -211,19 +213,11 @@ impl<'a> Lower<'_, 'a> {
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, Some(count));
         let index = self.define_index(index);
-        let effects = self.effects;
+        let mark = self.mark();
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        let quiet = self.effects == effects;
-        if quiet {
-            let from = Operand::Int(0);
-            let (independent, reductions) = (regs.is_empty(), Vec::new());
-            let repeat = For { index, from, to: count, body, independent, reductions };
-            self.push(Stmt::For(Box::new(repeat)));
-        } else {
-            self.repeat(index, count, body, false, Vec::new());
-        }
+        self.repeat(index, count, body, mark, &regs, Vec::new());
     }
 
     /// The register of an index.
@@ -279,7 +273,7 @@ impl<'a> Lower<'_, 'a> {
             reductions.push((reg, *how));
         }
         let index = self.define_index(index);
-        let effects = self.effects;
+        let mark = self.mark();
         let outer = self.begin();
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
             for ((reg, how), value) in reductions.iter().zip(left.results) {
@@ -289,9 +283,8 @@ impl<'a> Lower<'_, 'a> {
             self.release_all(left.pending);
         }
         let body = self.end(outer);
-        let independent = self.effects == effects;
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        self.repeat(index, count, body, independent, reductions);
+        self.repeat(index, count, body, mark, &[], reductions);
         results
     }
 }
