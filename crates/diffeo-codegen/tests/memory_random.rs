@@ -4,6 +4,7 @@
 mod support;
 
 use diffeo_array::generate::{program, Features};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use support::values::check;
 
@@ -25,7 +26,7 @@ fn programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let program = program(&choices(seed, 20 + (seed % 400) as usize), features);
         let flat = Arc::new(program.module);
-        let result = std::panic::catch_unwind(|| check(&flat, &program.args));
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| check(&flat, &program.args)));
         if let Err(panic) = result {
             eprintln!("seed {seed}");
             std::panic::resume_unwind(panic);

@@ -1,7 +1,7 @@
 //! Arrays: elements, views, changes, appending.
 
-use super::emit::{counted, elem_ty, element, layout, width, Array};
 use super::block::Given;
+use super::emit::{counted, elem_ty, element, layout, width, Array};
 use super::function::Lower;
 use super::helpers::Helper;
 use crate::low::{Address, Compare, Operand, Reg, Runtime, Stmt, Ty};

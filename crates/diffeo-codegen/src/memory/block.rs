@@ -83,7 +83,12 @@ impl<'a> Lower<'_, 'a> {
 
     /// Lets references go over to a statement: those of variables that die with it, as far as nothing else looks
     /// at them meanwhile, else additional ones. Gives for each use whether the variable's own reference goes over.
-    fn hand_over(&mut self, uses: &[(&Atom, Use)], inside: &[Var], dying: &mut Vec<Var>) -> Vec<bool> {
+    fn hand_over(
+        &mut self,
+        uses: &[(&Atom, Use)],
+        inside: &[Var],
+        dying: &mut Vec<Var>,
+    ) -> Vec<bool> {
         let mut read: Vec<Var> = inside.to_vec();
         for (atom, how) in uses {
             if let (Use::Read, Holder::Var { var, .. }) = (how, self.owners.of(atom)) {
@@ -146,7 +151,12 @@ impl<'a> Lower<'_, 'a> {
         }
         let (vars, cx) = (&self.source.vars, &self.cx);
         let mut handed = Vec::new();
-        uses(vars, op, |f, i| cx.signatures.keeps(f, i), |atom, how| handed.push((atom.clone(), how)));
+        uses(
+            vars,
+            op,
+            |f, i| cx.signatures.keeps(f, i),
+            |atom, how| handed.push((atom.clone(), how)),
+        );
         if let Op::For { carried, .. } | Op::While { carried, .. } = op {
             // What walks only borrows what it begins with.
             for ((_, how), carried) in handed.iter_mut().zip(carried) {
@@ -164,7 +174,10 @@ impl<'a> Lower<'_, 'a> {
         let moved = self.hand_over(&handed, &inside, &mut dying);
         if let Op::Call(..) | Op::For { .. } | Op::While { .. } = op {
             // Whoever walks along something may keep parts of it.
-            handed.iter().filter(|(_, how)| *how == Use::Read).for_each(|(atom, _)| self.share(atom));
+            handed
+                .iter()
+                .filter(|(_, how)| *how == Use::Read)
+                .for_each(|(atom, _)| self.share(atom));
         }
         let given = |(own, (atom, _)): (bool, &(&Atom, Use))| Given {
             own,
@@ -209,7 +222,9 @@ impl<'a> Lower<'_, 'a> {
             Op::PowInt(x, n) => vec![self.pow_int(x, n)],
             Op::Int(op, args) => vec![self.int(*op, args)],
             Op::IntFits(op, args) => vec![self.int_fits(*op, args)],
-            Op::Compare(comparison, scalar, a, b) => vec![self.comparison(*comparison, *scalar, a, b)],
+            Op::Compare(comparison, scalar, a, b) => {
+                vec![self.comparison(*comparison, *scalar, a, b)]
+            }
             Op::Not(a) => vec![self.not(a)],
             Op::And(a, b) => vec![self.both(crate::low::Binary::And, a, b)],
             Op::Or(a, b) => vec![self.both(crate::low::Binary::Or, a, b)],

@@ -3,9 +3,7 @@
 use super::emit::at;
 use super::function::Lower;
 use super::{word_types, words};
-use crate::low::{
-    self, Compare, Operand, Raise, Runtime, Stmt, Ty, FIELDS, LAYOUT,
-};
+use crate::low::{self, Compare, Operand, Raise, Runtime, Stmt, Ty, FIELDS, LAYOUT};
 use diffeo_array::ir::{Atom, BoxId, ConstantId, FunctionId, Scalar, Ty as Flat, Var};
 
 impl Lower<'_, '_> {

@@ -174,7 +174,8 @@ impl<'a> Lower<'_, 'a> {
             known.extend(rows.into_iter().map(|(size, under)| (size, under + 1)));
             Some(known)
         } else if let Op::Get(array, indices) = &stmt.op {
-            let outside = var(array).is_some_and(|v| !within.contains(&self.scan.home[v.0 as usize]));
+            let outside =
+                var(array).is_some_and(|v| !within.contains(&self.scan.home[v.0 as usize]));
             sure(&self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
         } else if let Op::Reshape(_, sizes) = &stmt.op {
             let sizes: Option<Vec<Operand>> =

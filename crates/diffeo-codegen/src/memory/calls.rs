@@ -71,9 +71,8 @@ pub(super) fn calls(module: &Module) -> Calls {
         }
     }
     let within = |(node, edges): (usize, &Vec<(FunctionId, SiteId)>)| {
-        let inside = |(callee, _): &&(FunctionId, SiteId)| {
-            component[callee.0 as usize] == component[node]
-        };
+        let inside =
+            |(callee, _): &&(FunctionId, SiteId)| component[callee.0 as usize] == component[node];
         edges.iter().find(inside).map(|(_, site)| *site)
     };
     let recursive = edges.iter().enumerate().map(within).collect();

@@ -159,7 +159,14 @@ impl<'a> Lower<'_, 'a> {
             body = poll;
         }
         let from = Operand::Int(0);
-        self.push(Stmt::For(Box::new(For { index, from, to: count, body, independent, reductions })));
+        self.push(Stmt::For(Box::new(For {
+            index,
+            from,
+            to: count,
+            body,
+            independent,
+            reductions,
+        })));
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -183,7 +190,8 @@ impl<'a> Lower<'_, 'a> {
                 (Stays::Changed, Some(count)) => {
                     let Flat::Array(elem, _) = self.ty(c.param) else { continue };
                     let array = Array::of(&self.words(&Atom::Var(c.param)));
-                    let (Operand::Reg(block), Operand::Reg(data)) = (array.block, array.data) else {
+                    let (Operand::Reg(block), Operand::Reg(data)) = (array.block, array.data)
+                    else {
                         continue;
                     };
                     let some = self.compare(Compare::IntLt, Operand::Int(0), count);

@@ -1,6 +1,6 @@
 //! Accumulators and stacks.
 
-use super::emit::{at, counted, element, elem_ty, Array, PLAIN};
+use super::emit::{at, counted, elem_ty, element, Array, PLAIN};
 use super::function::Lower;
 use crate::low::{
     Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,

@@ -114,7 +114,14 @@ impl Code {
 
     /// Without anything.
     pub fn new() -> Code {
-        Code { registers: Vec::new(), out: Vec::new(), fails: false, effects: 0, exits: 0, site: NOWHERE }
+        Code {
+            registers: Vec::new(),
+            out: Vec::new(),
+            fails: false,
+            effects: 0,
+            exits: 0,
+            site: NOWHERE,
+        }
     }
 
     /// A new register.
@@ -208,6 +215,7 @@ impl Code {
     pub fn mul(&mut self, a: Operand, b: Operand) -> Operand {
         match (a, b) {
             (Operand::Int(a), Operand::Int(b)) => Operand::Int(a.wrapping_mul(b)),
+            (Operand::Int(0), _) | (_, Operand::Int(0)) => Operand::Int(0),
             (a, Operand::Int(1)) | (Operand::Int(1), a) => a,
             (a, b) => self.set(Ty::Int, Expr::Binary(Binary::IntMul, a, b)),
         }
@@ -350,7 +358,12 @@ impl Code {
     }
 
     /// A loop over so many steps whose steps do not depend on each other.
-    pub fn each(&mut self, count: Operand, independent: bool, step: impl FnOnce(&mut Code, Operand)) {
+    pub fn each(
+        &mut self,
+        count: Operand,
+        independent: bool,
+        step: impl FnOnce(&mut Code, Operand),
+    ) {
         let index = self.reg(Ty::Int);
         let body = self.list(|code| step(code, Operand::Reg(index)));
         let (from, to) = (Operand::Int(0), count);

@@ -179,7 +179,8 @@ fn grow(
         let used = code.load(Ty::Int, at(block, BYTES));
         let index = used;
         let end = code.offset(crate::low::Address { base: block, index, scale: 1, offset: DATA });
-        let behind = code.offset(crate::low::Address { base: data, index: bytes, scale: 1, offset: 0 });
+        let behind =
+            code.offset(crate::low::Address { base: data, index: bytes, scale: 1, offset: 0 });
         let last = code.compare(Compare::IntEq, end, behind);
         let at_end = code.list(|code| {
             let capacity = code.load(Ty::Int, at(block, CAPACITY));

@@ -22,8 +22,8 @@ mod function;
 mod helpers;
 mod int;
 mod owners;
-mod scan;
 mod scalar;
+mod scan;
 mod unique;
 mod uses;
 

@@ -35,7 +35,7 @@ impl Signatures {
                     positions[param.0 as usize] = Some((i, p));
                 }
             }
-            flows.block(function, scan, &positions, &function.body, None);
+            flows.block(function, scan, &positions, &function.body);
         }
         while let Some((f, p)) = flows.work.pop() {
             for (f, p) in std::mem::take(&mut flows.into[f][p]) {
@@ -64,14 +64,12 @@ impl Flows {
         }
     }
 
-    /// Of a block of the operation `of`.
     fn block(
         &mut self,
         function: &Function,
         scan: &Scan,
         positions: &[Option<Param>],
         block: &Block,
-        of: Option<&Op>,
     ) {
         let param = |atom: &Atom| {
             let root = scan.root[var(atom)?.0 as usize];
@@ -88,23 +86,31 @@ impl Flows {
                     }
                 }
             }
-            uses(&function.vars, &stmt.op, |_, _| false, |atom, how| {
-                if how != Use::Read && !walks_with(scan, &stmt.op, atom) {
-                    if let Some(param) = param(atom) {
-                        self.keep(param);
+            uses(
+                &function.vars,
+                &stmt.op,
+                |_, _| false,
+                |atom, how| {
+                    if how != Use::Read && !walks_with(scan, &stmt.op, atom) {
+                        if let Some(param) = param(atom) {
+                            self.keep(param);
+                        }
                     }
-                }
-            });
-            super::uses::regions(&stmt.op, |region| {
-                deep(|| self.block(function, scan, positions, region, Some(&stmt.op)));
-            });
-        }
-        for (i, result) in block.results.iter().enumerate() {
-            if keeps_result(function, scan, of, i) {
-                if let Some(param) = param(result) {
-                    self.keep(param);
-                }
+                },
+            );
+            // In a loop, a parameter cannot go over to anything: it may be needed in the next step.
+            let repeats = matches!(
+                stmt.op,
+                Op::For { .. } | Op::While { .. } | Op::Build { .. } | Op::Reduce { .. }
+            );
+            if !repeats {
+                super::uses::regions(&stmt.op, |region| {
+                    deep(|| self.block(function, scan, positions, region));
+                });
             }
+        }
+        for param in block.results.iter().filter_map(param) {
+            self.keep(param);
         }
     }
 }
@@ -116,20 +122,6 @@ fn walks_with(scan: &Scan, op: &Op, atom: &Atom) -> bool {
         carried.iter().all(|c| c.init != *atom || scan.walks[c.param.0 as usize])
     } else {
         false
-    }
-}
-
-/// Whether the result of a block of an operation with this position goes over to whoever takes it.
-fn keeps_result(function: &Function, scan: &Scan, of: Option<&Op>, i: usize) -> bool {
-    if let Some(Op::For { carried, .. } | Op::While { carried, .. }) = of {
-        carried.get(i).is_none_or(|c| !scan.walks[c.param.0 as usize])
-    } else if let Some(Op::Build { body, .. }) = of {
-        // Rows are copied.
-        var(&body.results[i]).is_none_or(|v| {
-            !matches!(function.vars[v.0 as usize].ty, diffeo_array::ir::Ty::Array(..))
-        })
-    } else {
-        true
     }
 }
 
@@ -218,9 +210,14 @@ impl Finder<'_> {
         let mut used: Vec<(Var, u32)> = Vec::new();
         for (i, stmt) in block.stmts.iter().enumerate() {
             let at = i as u32;
-            uses(&self.function.vars, &stmt.op, |_, _| false, |atom, _| {
-                used.extend(self.held(atom).map(|v| (v, at)));
-            });
+            uses(
+                &self.function.vars,
+                &stmt.op,
+                |_, _| false,
+                |atom, _| {
+                    used.extend(self.held(atom).map(|v| (v, at)));
+                },
+            );
             let inner = self.stmt(stmt);
             used.extend(inner.into_iter().map(|v| (v, at)));
         }
@@ -288,7 +285,8 @@ impl Finder<'_> {
     /// whether it has to live so long, because something walks.
     fn outlives(&self, container: &Atom, part: Var) -> bool {
         let held = var(container).into_iter().chain(self.held(container));
-        self.scan.walks[part.0 as usize] || held.into_iter().any(|v| self.last(part) <= self.last(v))
+        self.scan.walks[part.0 as usize]
+            || held.into_iter().any(|v| self.last(part) <= self.last(v))
     }
 
     /// The position of the last use of a variable or of what lies in the same block of memory.

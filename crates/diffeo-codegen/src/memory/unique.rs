@@ -76,7 +76,8 @@ impl Way<'_> {
             }
             let Some((stmt, i)) = self.scan.def[v.0 as usize] else { return false };
             if let Op::Update { array, .. } = &stmt.op {
-                self.changed |= always && self.scan.home[v.0 as usize] == self.scan.number(self.body);
+                self.changed |=
+                    always && self.scan.home[v.0 as usize] == self.scan.number(self.body);
                 next = array.clone();
             } else if let Op::Append(array, _) = &stmt.op {
                 next = array.clone();
@@ -85,7 +86,8 @@ impl Way<'_> {
             } else if let Op::Switch { arms, default, .. } = &stmt.op {
                 let mut blocks = arms.iter().map(|(_, arm)| arm).chain(default);
                 return deep(|| blocks.all(|block| self.branch(block, i)));
-            } else if let Op::For { carried, body, .. } | Op::While { carried, body, .. } = &stmt.op {
+            } else if let Op::For { carried, body, .. } | Op::While { carried, body, .. } = &stmt.op
+            {
                 self.on.insert(carried[i].param);
                 if !deep(|| self.branch(body, i)) {
                     return false;
@@ -116,14 +118,19 @@ impl Way<'_> {
                 &[]
             };
             let mut position = 0;
-            uses(&self.function.vars, &stmt.op, |_, _| true, |atom, how| {
-                let carried = carries.get(position).is_some_and(|c| self.on.contains(&c.param));
-                clean &= match how {
-                    Use::Read | Use::Change => true,
-                    Use::Keep => carried || !self.is_on(atom),
-                };
-                position += 1;
-            });
+            uses(
+                &self.function.vars,
+                &stmt.op,
+                |_, _| true,
+                |atom, how| {
+                    let carried = carries.get(position).is_some_and(|c| self.on.contains(&c.param));
+                    clean &= match how {
+                        Use::Read | Use::Change => true,
+                        Use::Keep => carried || !self.is_on(atom),
+                    };
+                    position += 1;
+                },
+            );
             regions(&stmt.op, |region| {
                 clean = clean && deep(|| self.clean(region, Some(&stmt.op)));
             });

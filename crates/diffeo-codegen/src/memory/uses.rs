@@ -81,7 +81,8 @@ pub(super) fn uses(
         Op::Update { array, indices: _, value } => {
             each(array, Use::Change);
             // Rows are copied.
-            let rows = matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, Ty::Array(..)));
+            let rows =
+                matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, Ty::Array(..)));
             each(value, if rows { Use::Read } else { Use::Keep });
         }
         Op::Append(a, b) => {
