@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::pipeline::Code;
 use diffeo::show::Translation;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -415,6 +416,8 @@ pub enum Form {
     Core,
     /// The first-order array language, after this pass or after the last.
     Flat(Option<&'static str>),
+    /// A form behind that.
+    Code(Code),
     /// The trace at a point.
     Trace,
     /// The program that a system translates it to, or the Delta of that at a point.
@@ -430,6 +433,7 @@ impl Form {
             Form::Core => "core".to_string(),
             Form::Flat(None) => "flat".to_string(),
             Form::Flat(Some(pass)) => format!("flat:{pass}"),
+            Form::Code(code) => code.name().to_string(),
             Form::Trace => "trace".to_string(),
             Form::Translated(translation) => translation.name(),
         }
@@ -448,7 +452,8 @@ impl Form {
             Form::Translated(Translation::DeltaNaive),
             Form::Translated(Translation::Delta),
         ];
-        if let Some(form) = forms.into_iter().find(|form| form.name() == text) {
+        let mut forms = forms.into_iter().chain(Code::ALL.map(Form::Code));
+        if let Some(form) = forms.find(|form| form.name() == text) {
             return Ok(form);
         }
         match text.split_once(':') {
@@ -495,6 +500,11 @@ const FORMS: &[&str] = &[
     "ast",
     "core",
     "flat",
+    "flat:PASS",
+    "low",
+    "clif",
+    "llvm",
+    "c",
     "trace",
     "forward",
     "taylor:K,R",

@@ -529,6 +529,41 @@ fn nothing_need_follow_arms_that_leave() {
     }
 }
 
+/// The arm whose end is reached stands first; both have statements with inner statements.
+#[test]
+fn an_arm_that_leaves_may_stand_last() {
+    let mut f = Build::new("f", &[Ty::Int], &[Ty::Int]);
+    let (small, odd, y, i, big) =
+        (f.reg(Ty::Bool), f.reg(Ty::Bool), f.reg(Ty::Int), f.reg(Ty::Int), f.reg(Ty::Bool));
+    let twice = Stmt::For(Box::new(For {
+        index: i,
+        from: Operand::Int(0),
+        to: Operand::Int(2),
+        body: vec![set(y, Expr::Binary(Binary::IntAdd, r(y), A))],
+        independent: false,
+        reductions: Vec::new(),
+    }));
+    let body = vec![
+        set(y, Expr::Copy(Operand::Int(7))),
+        set(small, Expr::Compare(Compare::IntLt, A, Operand::Int(10))),
+        set(odd, Expr::Compare(Compare::IntEq, A, Operand::Int(3))),
+        Stmt::If(
+            r(small),
+            vec![twice, Stmt::If(r(odd), vec![set(y, Expr::Copy(Operand::Int(0)))], vec![])],
+            vec![Stmt::Loop(vec![
+                set(y, Expr::Binary(Binary::IntMul, r(y), Operand::Int(2))),
+                set(big, Expr::Compare(Compare::IntLt, A, r(y))),
+                Stmt::If(r(big), vec![Stmt::Return(vec![r(y)])], vec![]),
+            ])],
+        ),
+        Stmt::Return(vec![r(y)]),
+    ];
+    let mut program = instance(module(vec![f.body(body)], Vec::new()));
+    for (n, expected) in [(2, 11), (3, 0), (-4, -1), (10, 14), (100, 112)] {
+        assert_eq!(run(&mut program, &ints(&[n]), 1).unwrap(), ints(&[expected]), "of {n}");
+    }
+}
+
 fn runtime(results: &[Reg], op: Runtime, args: &[Operand]) -> Stmt {
     Stmt::Runtime { results: results.to_vec(), op, args: args.to_vec() }
 }

@@ -98,6 +98,47 @@ pub fn compile(
     }
 }
 
+/// A form of a program behind Flat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// Low.
+    Low,
+    /// What Cranelift is given.
+    Clif,
+    /// What LLVM is given.
+    Llvm,
+    /// What the C compiler is given.
+    C,
+}
+
+impl Code {
+    /// All forms.
+    pub const ALL: [Code; 4] = [Code::Low, Code::Clif, Code::Llvm, Code::C];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Code::Low => "low",
+            Code::Clif => "clif",
+            Code::Llvm => "llvm",
+            Code::C => "c",
+        }
+    }
+
+    /// A program in this form.
+    ///
+    /// # Errors
+    /// The back end is not there.
+    pub fn text(self, module: &Arc<low::Module>) -> Result<String, CompileError> {
+        match self {
+            Code::Low => Ok(low::print::print(module)),
+            Code::Clif => cranelift::text(module, &cranelift::Options::default()),
+            Code::Llvm => llvm::text(module, &llvm::Options::default(), llvm::Stage::Emitted),
+            Code::C => Ok(c::engine::text(std::slice::from_ref(module)).text),
+        }
+    }
+}
+
 fn done(pass: &'static str, module: &Module, start: Instant, see: &mut dyn FnMut(&Step<'_>)) {
     let time = start.elapsed();
     if cfg!(debug_assertions) {

@@ -10,6 +10,7 @@ mod prepared;
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
 use crate::lower::Unsupported;
+use crate::pipeline::Code;
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, pipeline, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
@@ -639,6 +640,17 @@ impl Session {
                 Err(Box::new(d))
             }
         }
+    }
+
+    /// The code that an entry becomes, as text.
+    ///
+    /// # Errors
+    /// What there is no code for, as a message.
+    pub fn show_code(&self, entry: &Entry, code: Code) -> Result<String, Box<Diagnostic>> {
+        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).map_err(message)?;
+        let text = code.text(&pipeline::low(lowered.module));
+        text.map_err(|error| message(Unsupported::Engine(error.to_string())))
     }
 
     /// Whether a definition is there and no function.

@@ -43,7 +43,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let register = self.define_index(index);
         let index = Operand::Reg(register);
-        let effects = self.effects;
+        let mark = self.mark();
         let outer = self.begin();
         let mut rows = Vec::new();
         for ((target, row), (elem, rank)) in targets.iter().zip(&body.results).zip(&kinds) {
@@ -81,9 +81,8 @@ impl<'a> Lower<'_, 'a> {
             self.release_all(left.pending);
         }
         let steps = self.end(outer);
-        let independent = self.effects == effects;
         self.site = site;
-        self.repeat(register, count, steps, independent, Vec::new());
+        self.repeat(register, count, steps, mark, &[], Vec::new());
     }
 
     /// What a row consists of, and its rank.
