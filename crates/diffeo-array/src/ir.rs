@@ -126,7 +126,8 @@ pub struct Constant {
 pub struct Function {
     /// Its name: unique in the module; the source name where there is one.
     pub name: Name,
-    /// The name that messages call it by: that of the definition, `fn` for a function without name.
+    /// The name that messages call it by: that of the definition, `fn` for a function without name. Empty: it
+    /// is no function of the program, and messages leave it out.
     pub shown: Name,
     /// Whether it was written in the standard library.
     pub library: bool,

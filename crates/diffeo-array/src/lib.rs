@@ -18,6 +18,8 @@ pub mod build;
 pub mod compact;
 mod deep;
 pub mod eval;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod ir;
 pub mod lint;
 pub mod opt;

@@ -227,25 +227,23 @@ fn levels(
     (inner, outer)
 }
 
-/// The functions that are open at a site of a function, innermost first.
+/// The functions that are open at a site of a function, innermost first. Those without a name for messages are
+/// no functions of the program: what they do happens where they are called.
 fn unfold(module: &Module, site: SiteId, function: FunctionId, levels: &mut Vec<Level>) {
-    let mut at = module.sites.get(site.0 as usize);
-    let mut place = at.map_or(Span::NONE, |site| site.span);
-    // Functions without a name to show are as if they were not there: what happens in them happens where they
-    // are called.
-    while let Some(inlined) = at.and_then(|site| site.inlined.as_ref()) {
-        if !inlined.function.is_empty() {
-            let (function, library) = (inlined.function.clone(), inlined.library);
+    let mut level = |function: Name, library: bool, place: Span| {
+        if !function.is_empty() {
             levels.push(Level { function, library, place });
         }
+    };
+    let mut at = module.sites.get(site.0 as usize);
+    let mut place = at.map_or(Span::NONE, |site| site.span);
+    while let Some(inlined) = at.and_then(|site| site.inlined.as_ref()) {
+        level(inlined.function.clone(), inlined.library, place);
         at = module.sites.get(inlined.at.0 as usize);
         place = at.map_or(Span::NONE, |site| site.span);
     }
     let library = module.functions.get(function.0 as usize).is_some_and(|f| f.library);
-    let function = shown(module, function);
-    if !function.is_empty() {
-        levels.push(Level { function, library, place });
-    }
+    level(shown(module, function), library, place);
 }
 
 /// The calls outside the standard library, innermost first: the function called and the place of the call.

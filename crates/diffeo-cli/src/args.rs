@@ -291,7 +291,7 @@ pub struct ShowArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
+    /// What to show: types, ast, core, flat, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
     /// delta
     #[arg(long = "as", default_value = "types", value_name = "FORM", value_parser = FormParser)]
     pub form: Form,
@@ -380,6 +380,12 @@ pub enum Engine {
     Taylor,
     /// The evaluator of Flat; derivatives run on that of the calculus
     Flat,
+    /// Machine code by Cranelift; derivatives run on the evaluator
+    Jit,
+    /// Machine code by LLVM, where there is one; derivatives run on the evaluator
+    Llvm,
+    /// Machine code by the system's C compiler; derivatives run on the evaluator
+    C,
 }
 
 impl From<Engine> for diffeo::Engine {
@@ -391,6 +397,9 @@ impl From<Engine> for diffeo::Engine {
             Engine::Delta => diffeo::Engine::Delta,
             Engine::Taylor => diffeo::Engine::Taylor,
             Engine::Flat => diffeo::Engine::Flat,
+            Engine::Jit => diffeo::Engine::Jit,
+            Engine::Llvm => diffeo::Engine::Llvm,
+            Engine::C => diffeo::Engine::C,
         }
     }
 }
@@ -485,6 +494,7 @@ const FORMS: &[&str] = &[
     "types",
     "ast",
     "core",
+    "flat",
     "trace",
     "forward",
     "taylor:K,R",
