@@ -16,6 +16,11 @@ pub trait Engine {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
+    /// Whether it is there to be compared, not to be fast: then it is measured on large data only where it is asked for.
+    fn for_tests(&self) -> bool {
+        false
+    }
+
     /// An entry point compiled; the argument is converted afterwards.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ struct Args {
     /// Small data: to see whether everything works.
     #[arg(long)]
     quick: bool,
-    /// The engines, separated by commas, or `none` [default: all].
+    /// The engines, separated by commas, or `none` [default: all; `flat` on small data only].
     #[arg(long, value_delimiter = ',')]
     engines: Option<Vec<String>>,
     /// Nothing but the engines: no C, no Rust, no Python.
@@ -57,6 +57,8 @@ fn suite(args: &Args) -> Result<Suite, String> {
             ));
         }
         engines.retain(|e| wanted.iter().any(|w| w == e.name()));
+    } else if !args.quick && args.peak.is_none() {
+        engines.retain(|e| !e.for_tests());
     }
     let budget = Duration::try_from_secs_f64(args.budget).map_err(|e| format!("--budget: {e}"))?;
     let compiler = if args.no_c { Err("not asked for".into()) } else { Compiler::find() };

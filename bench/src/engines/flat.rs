@@ -16,6 +16,10 @@ impl Engine for Flat {
         "flat"
     }
 
+    fn for_tests(&self) -> bool {
+        true
+    }
+
     fn compile<'a>(
         &self,
         session: &'a Session,
