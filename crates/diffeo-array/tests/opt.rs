@@ -2,7 +2,9 @@
 //! with their places included.
 
 use diffeo_array::ir::Module;
-use diffeo_array::opt::{count, cse, dce, fuse, hoist, inline, optimise, ranges, simplify, sink, unroll};
+use diffeo_array::opt::{
+    count, cse, dce, fuse, hoist, inline, optimise, ranges, simplify, sink, unroll,
+};
 use diffeo_array::value::Value;
 use diffeo_array::{lint, parse, print_plain, Evaluator};
 use diffeo_calculus::eval::Options;
@@ -405,7 +407,10 @@ fn deep_blocks() {
         text.push_str(&format!(" yield r{} }}", i + 1));
     }
     text.push_str(" return r0 }");
-    stays(&text, &[Value::Int(3), Value::Real(0.5)]);
+    // What is nested so deeply takes stack to be copied and dropped.
+    let thread = std::thread::Builder::new().stack_size(256 << 20);
+    let run = move || drop(stays(&text, &[Value::Int(3), Value::Real(0.5)]));
+    thread.spawn(run).unwrap().join().unwrap();
 }
 
 #[test]
