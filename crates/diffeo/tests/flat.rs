@@ -38,7 +38,13 @@ fn the_corpus_gives_what_it_says() {
             failures.push(format!("{place}: {wrong}"));
         }
     }
-    println!("{count} cases, {derivatives} of them on the evaluator because of derivatives, {bugs} bugs");
+    println!(
+        "{count} cases, {derivatives} of them on the evaluator because of derivatives, {bugs} bugs"
+    );
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    assert!(only.is_some() || count - derivatives >= LEAST, "{} cases on Flat", count - derivatives);
+    assert!(
+        only.is_some() || count - derivatives >= LEAST,
+        "{} cases on Flat",
+        count - derivatives
+    );
 }

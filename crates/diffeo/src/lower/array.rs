@@ -312,7 +312,8 @@ impl<'p> Lower<'p> {
         let count = self.dim(array, 0, at);
         let mut sizes = self.dims(array, 1, at);
         if sizes.is_empty() {
-            return self.reduce(count, at, &mut |cx, i| cx.one(at, Op::Get(array.clone(), vec![i])));
+            return self
+                .reduce(count, at, &mut |cx, i| cx.one(at, Op::Get(array.clone(), vec![i])));
         }
         // Of no rows whose sizes are not determined it is an array without elements.
         let mut inside = Atom::Bool(true);
@@ -335,7 +336,9 @@ impl<'p> Lower<'p> {
         };
         self.fill(width, sizes, at, &mut |cx, j| {
             let (matrix, count) = (matrix.clone(), count.clone());
-            cx.reduce(count, at, &mut |cx, i| cx.one(at, Op::Get(matrix.clone(), vec![i, j.clone()])))
+            cx.reduce(count, at, &mut |cx, i| {
+                cx.one(at, Op::Get(matrix.clone(), vec![i, j.clone()]))
+            })
         })
     }
 

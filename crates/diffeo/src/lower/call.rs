@@ -57,7 +57,9 @@ pub(super) struct Instance<'p> {
 enum Outcome {
     Known(Shape),
     /// It is being lowered. If it has been asked for, it was said to be the plain one.
-    Open { asked: bool },
+    Open {
+        asked: bool,
+    },
 }
 
 /// A constant.
@@ -193,7 +195,9 @@ impl<'p> Lower<'p> {
                     self.bug("a function that was not found beforehand");
                     return Sym::Never;
                 };
-                let small = in_place && lambda.itself.is_none() && self.shape_of(function).depth() <= MOST_DEPTH;
+                let small = in_place
+                    && lambda.itself.is_none()
+                    && self.shape_of(function).depth() <= MOST_DEPTH;
                 if small {
                     return self.expand(&lambda, captured, arg, at);
                 }
@@ -277,9 +281,9 @@ impl<'p> Lower<'p> {
             return plain.clone();
         }
         match (known, plain) {
-            (Shape::Tuple(parts), Shape::Tuple(plains)) => {
-                Shape::Tuple(parts.iter().zip(plains.iter()).map(|(k, p)| self.knowledge(k, p)).collect())
-            }
+            (Shape::Tuple(parts), Shape::Tuple(plains)) => Shape::Tuple(
+                parts.iter().zip(plains.iter()).map(|(k, p)| self.knowledge(k, p)).collect(),
+            ),
             (Shape::Tuple(_), Shape::Boxed(_, inner)) => self.knowledge(known, inner),
             (Shape::Con(sum, tag, fields), _) => {
                 let plains = &sum.alternatives[*tag as usize].fields;
@@ -355,7 +359,8 @@ impl<'p> Lower<'p> {
         let i = self.instances.len();
         self.by_key.insert(key.clone(), i);
         let open = plain.has_dynamic();
-        let result = if open { Outcome::Open { asked: false } } else { Outcome::Known(plain.clone()) };
+        let result =
+            if open { Outcome::Open { asked: false } } else { Outcome::Known(plain.clone()) };
         let caller = self.f.instance;
         self.instances.push(Instance { lambda: lambda.clone(), key, function, result, caller });
         if !open {

@@ -86,7 +86,10 @@ impl<'p> Lower<'p> {
             self.bug("a function that was not found beforehand");
             return Sym::Never;
         };
-        Sym::Known(lambda.id, lambda.captured.iter().map(|binder| self.variable(&binder.var)).collect())
+        Sym::Known(
+            lambda.id,
+            lambda.captured.iter().map(|binder| self.variable(&binder.var)).collect(),
+        )
     }
 
     fn kind(&mut self, term: &'p Term) -> Sym {
