@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::pipeline::Code;
 use diffeo::show::Translation;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -291,7 +292,7 @@ pub struct ShowArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
+    /// What to show: types, ast, core, flat, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
     /// delta
     #[arg(long = "as", default_value = "types", value_name = "FORM", value_parser = FormParser)]
     pub form: Form,
@@ -380,6 +381,12 @@ pub enum Engine {
     Taylor,
     /// The evaluator of Flat; derivatives run on that of the calculus
     Flat,
+    /// Machine code by Cranelift; derivatives run on the evaluator
+    Jit,
+    /// Machine code by LLVM, where there is one; derivatives run on the evaluator
+    Llvm,
+    /// Machine code by the system's C compiler; derivatives run on the evaluator
+    C,
 }
 
 impl From<Engine> for diffeo::Engine {
@@ -391,6 +398,9 @@ impl From<Engine> for diffeo::Engine {
             Engine::Delta => diffeo::Engine::Delta,
             Engine::Taylor => diffeo::Engine::Taylor,
             Engine::Flat => diffeo::Engine::Flat,
+            Engine::Jit => diffeo::Engine::Jit,
+            Engine::Llvm => diffeo::Engine::Llvm,
+            Engine::C => diffeo::Engine::C,
         }
     }
 }
@@ -406,6 +416,8 @@ pub enum Form {
     Core,
     /// The first-order array language, after this pass or after the last.
     Flat(Option<&'static str>),
+    /// A form behind that.
+    Code(Code),
     /// The trace at a point.
     Trace,
     /// The program that a system translates it to, or the Delta of that at a point.
@@ -421,6 +433,7 @@ impl Form {
             Form::Core => "core".to_string(),
             Form::Flat(None) => "flat".to_string(),
             Form::Flat(Some(pass)) => format!("flat:{pass}"),
+            Form::Code(code) => code.name().to_string(),
             Form::Trace => "trace".to_string(),
             Form::Translated(translation) => translation.name(),
         }
@@ -439,7 +452,8 @@ impl Form {
             Form::Translated(Translation::DeltaNaive),
             Form::Translated(Translation::Delta),
         ];
-        if let Some(form) = forms.into_iter().find(|form| form.name() == text) {
+        let mut forms = forms.into_iter().chain(Code::ALL.map(Form::Code));
+        if let Some(form) = forms.find(|form| form.name() == text) {
             return Ok(form);
         }
         match text.split_once(':') {
@@ -485,6 +499,12 @@ const FORMS: &[&str] = &[
     "types",
     "ast",
     "core",
+    "flat",
+    "flat:PASS",
+    "low",
+    "clif",
+    "llvm",
+    "c",
     "trace",
     "forward",
     "taylor:K,R",

@@ -8,4 +8,12 @@
 //!
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
+pub mod c;
+pub mod cranelift;
+mod deep;
+pub mod engine;
+pub mod llvm;
 pub mod low;
+pub mod math;
+pub mod memory;
+pub mod runtime;

@@ -11,12 +11,16 @@
 //! Everything that is counted is a block. A block begins with two words: how many references there are to it
 //! (negative: it is never freed), and the index of its [`Layout`]. Then come
 //! - of a box: its fields, one word each, an array in `2 + rank` words;
-//! - of an array or a text: a word with the size of its data in bytes, a word for the runtime, and the data
-//!   ([`DATA`] from the beginning).
+//! - of an array or a text: a word with the size of its data in bytes, a word with the bytes that there is
+//!   room for, and the data ([`DATA`] from the beginning);
+//! - of a stack: how many tuples there are, how many have room, the address of the tuples.
 //!
 //! An array is `2 + rank` registers: the block that it lies in (null if it is not counted: it belongs to the
 //! caller of the program, or has no elements), the address of its first element, its sizes. A Bool takes one
 //! byte, everything else eight.
+
+pub mod lint;
+pub mod print;
 
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;
@@ -30,13 +34,26 @@ pub const LAYOUT: i64 = 8;
 pub const FIELDS: i64 = 16;
 /// The offset of the size of the data in an array or a text, in bytes.
 pub const BYTES: i64 = 16;
+/// The offset, in an array or a text, of the number of bytes that there is room for: at least [`BYTES`], more
+/// where an array grew by appending. Only those of [`BYTES`] are in use.
+pub const CAPACITY: i64 = 24;
+/// The offset of the number of tuples in a stack.
+pub const STACK_LENGTH: i64 = 16;
+/// The offset of the number of tuples that a stack has room for.
+pub const STACK_ROOM: i64 = 24;
+/// The offset of the address of the tuples of a stack.
+pub const STACK_DATA: i64 = 32;
 /// The offset of the data in an array or a text.
 pub const DATA: i64 = 32;
+
+/// The place of calls that the source does not have, such as that of the program by its entry: when the callee
+/// fails, nothing is noted.
+pub const NOWHERE: SiteId = SiteId(u32::MAX);
 
 /// A whole program.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The functions.
+    /// The functions: first those of Flat, by their indices there, then what they need.
     pub functions: Vec<Function>,
     /// What lies in blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
     pub layouts: Vec<Layout>,
@@ -126,7 +143,9 @@ pub enum Operand {
     Null,
     /// The block of a text of [`Module::texts`].
     Text(u32),
-    /// The word of the constants in the context with this index.
+    /// The block of the box without fields that has this layout: there is one, which is never freed.
+    Static(u32),
+    /// The address of the word of the constants in the context with this index.
     Constant(u32),
 }
 
@@ -344,7 +363,7 @@ pub struct For {
 }
 
 /// Why a function fails. The comment gives the operands that the message names.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Raise {
     /// `a op b` (or `op a`) of Ints does not fit, divides by zero, shifts too far …: `prim::int::apply` gives
     /// the error. `(a, b)`
@@ -382,7 +401,7 @@ pub enum Runtime {
     /// `(layout) → Block?`: a box with a count of one; its fields are to be stored.
     Box,
     /// `(layout, bytes) → Block?`: an array or a text with a count of one and this many bytes of data,
-    /// which are to be stored.
+    /// which are to be stored; there is room for no more.
     Array,
     /// The same, with zeros.
     Zeros,
@@ -424,4 +443,67 @@ pub enum Runtime {
     StackNew,
     /// `(Block) → Bool`: makes room for one more tuple; false if memory is used up.
     StackGrow,
+}
+
+impl Stmt {
+    /// The lists of statements within this one; of a `Switch`, the default is last.
+    pub fn blocks(&self) -> Vec<&[Stmt]> {
+        match self {
+            Stmt::If(_, then, otherwise) => vec![then, otherwise],
+            Stmt::Switch(_, arms, default) => {
+                arms.iter().map(|(_, arm)| arm.as_slice()).chain([default.as_slice()]).collect()
+            }
+            Stmt::Loop(body) => vec![body],
+            Stmt::For(step) => vec![&step.body],
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. }
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => Vec::new(),
+        }
+    }
+
+    /// The statements within this one, to be rewritten.
+    pub fn blocks_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
+        match self {
+            Stmt::If(_, then, otherwise) => vec![then, otherwise],
+            Stmt::Switch(_, arms, default) => {
+                arms.iter_mut().map(|(_, arm)| arm).chain([default]).collect()
+            }
+            Stmt::Loop(body) => vec![body],
+            Stmt::For(step) => vec![&mut step.body],
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. }
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => Vec::new(),
+        }
+    }
+}
+
+/// Statements may be nested deeper than a thread's stack allows to drop them by recursion.
+impl Drop for Function {
+    fn drop(&mut self) {
+        let mut work = vec![std::mem::take(&mut self.body)];
+        while let Some(stmts) = work.pop() {
+            for stmt in stmts {
+                if let Stmt::If(_, then, otherwise) = stmt {
+                    work.extend([then, otherwise]);
+                } else if let Stmt::Switch(_, arms, default) = stmt {
+                    work.extend(arms.into_iter().map(|(_, body)| body));
+                    work.push(default);
+                } else if let Stmt::Loop(body) = stmt {
+                    work.push(body);
+                } else if let Stmt::For(repeat) = stmt {
+                    work.push(repeat.body);
+                }
+            }
+        }
+    }
 }

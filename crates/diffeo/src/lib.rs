@@ -34,4 +34,4 @@ pub use diffeo_calculus::eval::{
 };
 pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
 pub use message::{Message, Note, Place};
-pub use session::{Differentiable, Engine, Entry, LoadError, Run, Session};
+pub use session::{Differentiable, Engine, Entry, LoadError, Prepared, Run, Session};

@@ -3,7 +3,7 @@
 //! A translated definition depends on its source alone and on the types of what that refers to (Krawiec et
 //! al., section 7.5): it is made once, when it is first referred to. New variables never clash with old ones.
 
-use super::build::{bind_all, lam, map_children, part, unit, var};
+use super::build::{bind_all, lam, map_children, part, var};
 use super::homomorphism;
 use super::splice::{self, Library};
 use super::System;
@@ -391,11 +391,6 @@ impl Workspace {
             replaced.insert(source.var.id, binder.var.clone());
             bindings.push((binder, value));
         }
-        for unused in unused(&function.term, variables) {
-            let binder = self.binder(&unused.name, Ty::Unit);
-            replaced.insert(unused.id, binder.var.clone());
-            bindings.push((binder, unit()));
-        }
         let body = self.copied(&mut replaced, &function.term);
         self.define(id, lam(p, bind_all(bindings, body)));
         Some(id)
@@ -449,11 +444,6 @@ impl Workspace {
             let binder = self.renamed(system, source, ty);
             replaced.push((source.var.id, binder.clone()));
             bindings.push((binder, value));
-        }
-        for unused in unused(&function.term, variables) {
-            let binder = self.binder(&unused.name, Ty::Unit);
-            replaced.push((unused.id, binder.clone()));
-            bindings.push((binder, unit()));
         }
         let body = homomorphism::function(self, system, &replaced, &function.term);
         self.define(id, lam(p, bind_all(bindings, body)));
@@ -671,13 +661,6 @@ pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
         }
         each_child(term, &mut |child| pending.push(child));
     }
-}
-
-/// The variables that a function mentions to no effect, so that its code did not capture them.
-fn unused(function: &Term, captured: &[u32]) -> Vec<Var> {
-    let mut free = free_variables(None, function);
-    free.retain(|var| !captured.contains(&var.id));
-    free
 }
 
 /// The variables that a term, or a function with this parameter, takes from around it, in the order of their first

@@ -125,12 +125,17 @@ pub(crate) fn apply(
             cx.count(a.len() + b.len());
             Ok(Value::string(&format!("{a}{b}")))
         }
-        (Prim::Show(ty), [value]) => Ok(Value::string(&show(value, ty, &cx.program.datas))),
+        (Prim::Show(ty), [value]) => {
+            let text = show(value, ty, &cx.program.datas);
+            cx.count(text.len());
+            Ok(Value::string(&text))
+        }
         (Prim::Fail(_), [Value::String(message)]) => {
             Err(ErrorKind::Fail { message: message.to_string() })
         }
         (Prim::Trace(ty), [Value::String(label), value]) => {
             let text = show(value, ty, &cx.program.datas);
+            cx.count(text.len());
             (cx.trace)(&format!("{label}: {text}"));
             Ok(value.clone())
         }

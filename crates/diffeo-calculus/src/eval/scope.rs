@@ -52,6 +52,7 @@ pub(crate) fn analyse(body: &Term, whole: bool) -> Analysis {
             free: HashMap::new(),
         },
         variables,
+        whole,
         inside: HashSet::new(),
         regions: vec![Region { parent: NONE, used: Vec::new(), seen: HashSet::new() }],
         region: 0,
@@ -71,6 +72,8 @@ struct Scopes {
     analysis: Analysis,
     /// The nodes that [`usage`] gave.
     variables: HashMap<u32, u32>,
+    /// Whether functions capture every variable that they mention, even to no effect.
+    whole: bool,
     /// The recursive functions around the present place.
     inside: HashSet<u32>,
     regions: Vec<Region>,
@@ -105,6 +108,9 @@ impl Scopes {
             Some(node) => {
                 let (leaf, path) = self.analysis.nodes.leaf(node);
                 if path.is_empty() {
+                    if self.whole {
+                        self.mention(leaf);
+                    }
                     self.analysis.aliases.insert(id);
                     self.analysis.places.insert(id, node);
                 } else {
@@ -282,7 +288,7 @@ impl Scopes {
 
     fn sizes_of(&mut self, shape: &SizeShape, node: u32) {
         match shape {
-            SizeShape::Any => {}
+            SizeShape::Any if !self.whole => {}
             SizeShape::Tuple(shapes) if self.analysis.nodes.is_split(node) => {
                 for (i, shape) in shapes.iter().enumerate() {
                     if let Some(child) = self.analysis.nodes.find(node, i) {
@@ -290,7 +296,7 @@ impl Scopes {
                     }
                 }
             }
-            SizeShape::Tuple(_) | SizeShape::Array(..) | SizeShape::Data(_) => {
+            SizeShape::Any | SizeShape::Tuple(_) | SizeShape::Array(..) | SizeShape::Data(_) => {
                 self.mention_all(node);
             }
         }

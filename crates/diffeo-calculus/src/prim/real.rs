@@ -266,10 +266,18 @@ pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
         RealOp::Sinh => a.sinh(),
         RealOp::Cosh => a.cosh(),
         RealOp::Tanh => a.tanh(),
-        RealOp::Asinh => a.asinh(),
-        // The standard library's loses half the digits near 1.
-        RealOp::Acosh => libm::acosh(a),
-        RealOp::Atanh => a.atanh(),
+        // The standard library's overflows.
+        RealOp::Asinh => libm::asinh(a),
+        // The standard library's loses half the digits near 1; libm's has values below 1.
+        RealOp::Acosh => {
+            if a < 1.0 {
+                f64::NAN
+            } else {
+                libm::acosh(a)
+            }
+        }
+        // The standard library's loses half the digits near -1.
+        RealOp::Atanh => a.abs().atanh().copysign(a),
         RealOp::Expm1 => a.exp_m1(),
         RealOp::Log1p => a.ln_1p(),
         RealOp::Sigmoid => sigmoid(a),

@@ -8,7 +8,7 @@ use crate::harness::{
     apply_main, close, close_values, inner, machine, moved, reals, same_shape, theorem, Failure,
     MOST_OPERATIONS,
 };
-use crate::modes::{richardson, tends_to};
+use crate::modes::{richardson, smooth_at_the_point, tends_to};
 use crate::support::translated::named;
 use crate::systems::{
     by_machine, error, evaluate, evaluator, outcome, reference, same_outcome, trace_options,
@@ -271,6 +271,7 @@ theorem! {
     /// W.R_V(x:T. C) denotes the transposed derivative of what C denotes, at V, applied to W: the machine's, and
     /// what differences of the trace tend to, which is smooth on a neighbourhood of the point.
     theorem_6_1_derivatives_of_traces_are_derivatives, Features::smooth(), |case| {
+        smooth_at_the_point(case)?;
         let trace = trace(case)?;
         let reference = reference(case)?;
         let reversed = trace.reverse(case.cotangent.clone()).map_err(wrong)?;
@@ -417,6 +418,12 @@ theorem! {
     kinks_stop_where_the_machine_stops, Features::all().and_partial(), |case| {
         if case.stops.is_some() {
             return Err(Failure::Skip("there is no value"));
+        }
+        // A tape does not know which results of a checkpoint vary before it runs backwards: all do. A function in a
+        // trace captures variables whole, so one with a rule varies if any component of them does.
+        let text = diffeo_calculus::print::print(&case.program);
+        if text.contains("#checkpoint") || text.contains("#with_derivative") {
+            return Err(Failure::Skip("what varies depends on the system"));
         }
         let program = with_derivatives(case)?;
         let f = named(&program, "by_rd");

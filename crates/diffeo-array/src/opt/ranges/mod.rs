@@ -214,6 +214,7 @@ impl Ranges<'_> {
         self.facts.assume(&index);
         self.facts.assume_at_most(&index, &count, -1);
         self.facts.assume_at_most(&Linear::constant(1), &count, 0);
+        self.facts.decide_choices(&count);
     }
 
     /// What carried Ints are, or at least or at most, if each step adds a constant.

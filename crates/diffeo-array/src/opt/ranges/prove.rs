@@ -215,6 +215,21 @@ impl Facts {
         }
     }
 
+    /// Of the variables of a number that are one of two: if one of the two is known not to be it, it is the other.
+    pub fn decide_choices(&mut self, of: &Linear) {
+        for (term, _) in &of.terms {
+            let Term::Var(v) = term else { continue };
+            let Some((None, a, b)) = self.known[v.0 as usize].choice.clone() else { continue };
+            let (v, a, b) = (Linear::var(*v), self.form(&a), self.form(&b));
+            for (x, other) in [(&a, &b), (&b, &a)] {
+                if self.at_most(other, &v, -1) || self.at_most(&v, other, -1) {
+                    self.assume_at_most(&v, x, 0);
+                    self.assume_at_most(x, &v, 0);
+                }
+            }
+        }
+    }
+
     /// Whether a comparison holds, if that can be proved.
     pub fn decide(&mut self, comparison: Comparison, a: &Atom, b: &Atom) -> Option<bool> {
         let (a, b) = (self.form(a), self.form(b));

@@ -66,7 +66,7 @@ pub(super) enum E {
     /// The definition of a `jet` is being evaluated (ours).
     Jet(Id),
     /// The rule of a `with_derivative` is being applied (ours).
-    Rule(Id),
+    Rule(Id, u32),
 }
 
 /// What comes next.
@@ -314,9 +314,9 @@ impl Evaluator {
                 self.site = id;
                 Ok(Next::Value(self.jet_result(code, id, &v)?))
             }
-            E::Rule(id) => {
+            E::Rule(id, level) => {
                 self.site = id;
-                Ok(Next::Value(self.rule_result(code, id, &v)?))
+                Ok(Next::Value(self.rule_result(code, id, level, &v)?))
             }
         }
     }

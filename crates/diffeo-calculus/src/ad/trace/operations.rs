@@ -243,7 +243,8 @@ fn power(w: &mut Writer<'_>, x: &V, n: i64) -> Result<V> {
     }
     let one = V::Closed(Value::Real(1.0));
     match result {
-        None => Ok(one),
+        // It does not depend on x, but varies with it.
+        None => w.influenced(one, x.influence().mask()),
         Some(result) if n < 0 => w.op(RealOp::Div, &[&one, &result]),
         Some(result) => Ok(result),
     }

@@ -128,6 +128,23 @@ impl Writer<'_> {
         self.bind(&name, ty, term)
     }
 
+    /// A Real that the traces of `mask` influence, too, whatever it was made of: with derivative zero (ours).
+    pub fn influenced(&mut self, v: V, mask: u128) -> Result<V, ErrorKind> {
+        let x = match v {
+            V::Var(x) => x,
+            V::Closed(_) | V::Tuple(_) | V::Data(..) | V::Array(_) | V::Closure(..) => {
+                let term = v.term(&Ty::Real)?;
+                match self.temporary(&Ty::Real, term)? {
+                    V::Var(x) => x,
+                    other => return Ok(other),
+                }
+            }
+        };
+        let all = x.influence.borrow().mask() | mask;
+        *x.influence.borrow_mut() = Influence::All(all);
+        Ok(V::Var(x))
+    }
+
     /// op(V, …) ⇝ op(V, …)
     pub fn op(&mut self, op: RealOp, operands: &[&V]) -> Result<V, ErrorKind> {
         let operands: Result<Vec<C>, ErrorKind> =

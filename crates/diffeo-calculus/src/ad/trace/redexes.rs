@@ -422,14 +422,20 @@ impl Evaluator {
             x.clone()
         };
         let v = writer.zip(x, &z, &diff.from, &mut |w, x, z| w.op(RealOp::Sub, &[&x, &z]))?;
-        self.stack.push(E::Rule(id));
+        self.stack.push(E::Rule(id, level));
         let parts = vec![z, v];
         let argument = V::structure(parts, V::Tuple, |closed| Ok(Value::tuple(closed)))?;
         self.call(code, rule, argument)
     }
 
-    /// t + dt
-    pub(super) fn rule_result(&mut self, code: &Code, id: Id, pair: &V) -> Result<V, Failure> {
+    /// t + dt, which the innermost trace that influences x influences, whatever the rule makes of x.
+    pub(super) fn rule_result(
+        &mut self,
+        code: &Code,
+        id: Id,
+        level: u32,
+        pair: &V,
+    ) -> Result<V, Failure> {
         let Node::Diff(diff, ..) = &code.nodes[id as usize] else {
             return Err(internal("a derivative").into());
         };
@@ -438,7 +444,10 @@ impl Evaluator {
         let (t, dt) = (writer.part(pair, &ty, 0)?, writer.part(pair, &ty, 1)?);
         let rule = "the rule of `with_derivative`";
         each_leaf_pair(rule, &t.close(), &dt.close(), &mut |_, _| Ok(()))?;
-        Ok(writer.zip(&t, &dt, &diff.to, &mut |w, t, dt| w.op(RealOp::Add, &[&t, &dt]))?)
+        Ok(writer.zip(&t, &dt, &diff.to, &mut |w, t, dt| {
+            let sum = w.op(RealOp::Add, &[&t, &dt])?;
+            w.influenced(sum, 1 << level)
+        })?)
     }
 }
 

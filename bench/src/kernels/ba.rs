@@ -1,0 +1,78 @@
+//! Bundle adjustment.
+
+use crate::case::{Array, Case, Kernel};
+use crate::random::Random;
+use diffeo::Value;
+
+/// The errors of the observations.
+pub const BA: Kernel = Kernel { name: "ba", argument, rust: None, cases };
+
+fn cases(quick: bool) -> Vec<Case> {
+    if quick {
+        return vec![case("n=5 m=30 p=100", 5, 30, 100)];
+    }
+    vec![
+        case("ba1: n=49 m=7776 p=31843", 49, 7_776, 31_843),
+        case("ba10: n=1197 m=126k p=564k", 1_197, 126_327, 563_734),
+    ]
+}
+
+/// Cameras near the origin look along z at points some units away. Observation i is of point i by camera i, modulo
+/// their numbers, as in ADBench. One camera is not turned.
+fn case(label: &str, n: usize, m: usize, p: usize) -> Case {
+    let mut random = Random::new(2);
+    let mut cameras = Vec::with_capacity(11 * n);
+    for camera in 0..n {
+        let turn = if camera == 3 { 0.0 } else { 0.2 };
+        cameras.extend(random.between(-turn, turn, 3));
+        cameras.extend(random.between(-0.5, 0.5, 3));
+        cameras.extend(random.between(400.0, 600.0, 1));
+        cameras.extend(random.between(-10.0, 10.0, 2));
+        cameras.extend([-0.1, 0.01]);
+    }
+    let points = (0..m).flat_map(|_| {
+        let mut point = random.between(-1.0, 1.0, 2);
+        point.extend(random.between(4.0, 8.0, 1));
+        point
+    });
+    let points = points.collect();
+    let arrays = vec![
+        Array::reals("cameras", &[n, 11], cameras),
+        Array::reals("points", &[m, 3], points),
+        Array::reals("weights", &[p], random.between(0.5, 1.5, p)),
+        Array::ints(
+            "observations",
+            &[p, 2],
+            (0..p).flat_map(|i| [(i % n) as i64, (i % m) as i64]).collect(),
+        ),
+        Array::reals("features", &[p, 2], random.between(-100.0, 100.0, 2 * p)),
+    ];
+    Case { label: label.into(), sizes: vec![p as i64], arrays, results: 3 * p }
+}
+
+/// A record of two or three Reals.
+fn vector(components: &[f64]) -> Value {
+    Value::record(["x", "y", "z"].into_iter().zip(components.iter().map(|x| Value::Real(*x))))
+}
+
+fn argument(case: &Case) -> Value {
+    let camera = |c: &[f64]| {
+        Value::record([
+            ("rotation", vector(&c[0..3])),
+            ("centre", vector(&c[3..6])),
+            ("focal", c[6].into()),
+            ("principal", vector(&c[7..9])),
+            ("radial", Value::Tuple(vec![c[9].into(), c[10].into()])),
+        ])
+    };
+    let observation = |(o, f): (&[i64], &[f64])| {
+        Value::record([("camera", o[0].into()), ("point", o[1].into()), ("feature", vector(f))])
+    };
+    let observations = case.ints("observations").chunks(2).zip(case.reals("features").chunks(2));
+    Value::record([
+        ("cameras", Value::Array(case.reals("cameras").chunks(11).map(camera).collect())),
+        ("points", Value::Array(case.reals("points").chunks(3).map(vector).collect())),
+        ("weights", case.array("weights").value()),
+        ("observations", Value::Array(observations.map(observation).collect())),
+    ])
+}

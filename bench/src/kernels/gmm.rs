@@ -1,0 +1,36 @@
+//! Gaussian mixtures.
+
+use crate::case::{Array, Case, Kernel};
+use crate::random::Random;
+
+/// The log posterior.
+pub const GMM: Kernel = Kernel { name: "gmm", argument: Case::record, rust: None, cases };
+
+fn cases(quick: bool) -> Vec<Case> {
+    if quick {
+        // Of two numbers of points, one is no multiple of the lanes.
+        return vec![case("n=35 d=5 k=4", 35, 5, 4), case("n=64 d=1 k=1", 64, 1, 1)];
+    }
+    vec![
+        case("n=1k d=10 k=25", 1_000, 10, 25),
+        case("n=1k d=64 k=50", 1_000, 64, 50),
+        case("n=10k d=32 k=100", 10_000, 32, 100),
+    ]
+}
+
+/// As GradBench draws them.
+fn case(label: &str, n: usize, d: usize, k: usize) -> Case {
+    let mut random = Random::new(1);
+    let t = d * (d - 1) / 2;
+    let arrays = vec![
+        Array::reals("alpha", &[k], random.normals(k)),
+        Array::reals("mu", &[k, d], random.between(0.0, 1.0, k * d)),
+        Array::reals("q", &[k, d], random.normals(k * d)),
+        Array::reals("l", &[k, t], random.normals(k * t)),
+        Array::reals("x", &[n, d], random.normals(n * d)),
+        Array::reals("gamma", &[], vec![1.0]),
+        Array::ints("m", &[], vec![0]),
+    ];
+    let sizes = vec![n as i64, d as i64, k as i64];
+    Case { label: label.into(), sizes, arrays, results: 1 }
+}

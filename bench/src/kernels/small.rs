@@ -1,0 +1,139 @@
+//! The kernels with simple data.
+
+use crate::case::{Array, Case, Kernel};
+use crate::random::Random;
+
+/// A kernel whose argument is the record of its arrays, with one case.
+macro_rules! kernel {
+    ($(#[$doc:meta])* $const:ident $name:literal $case:expr) => {
+        $(#[$doc])*
+        pub const $const: Kernel = Kernel {
+            name: $name,
+            argument: Case::record,
+            rust: None,
+            cases: |quick| vec![$case(quick)],
+        };
+    };
+}
+
+kernel! {
+    /// Least squares.
+    LLSQ "llsq" |quick| {
+        let (n, m) = if quick { (70, 9) } else { (16_392, 128) };
+        let arrays = vec![
+            Array::reals("x", &[m], Random::new(5).between(0.0, 1.0, m)),
+            Array::ints("n", &[], vec![n]),
+        ];
+        Case { label: format!("n={n} m={m}"), sizes: vec![m as i64], arrays, results: 1 }
+    }
+}
+
+kernel! {
+    /// The logarithm of a sum of exponentials.
+    LSE "lse" |quick| {
+        let n = if quick { 1_003 } else { 1_000_000 };
+        let arrays = vec![Array::reals("x", &[n], Random::new(6).between(-100.0, 100.0, n))];
+        Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
+    }
+}
+
+kernel! {
+    /// The determinant by minors.
+    DET "det" |quick| {
+        let n = if quick { 5 } else { 9 };
+        let arrays = vec![Array::reals("a", &[n, n], Random::new(7).between(0.0, 1.0, n * n))];
+        Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
+    }
+}
+
+kernel! {
+    /// The cost of a clustering.
+    KMEANS "kmeans" |quick| {
+        let (n, k, d) = if quick { (50, 11, 3) } else { (10_000, 100, 16) };
+        let points = Random::new(8).between(0.0, 1.0, n * d);
+        let centroids = points[(n - k) * d..].to_vec();
+        let arrays =
+            vec![Array::reals("points", &[n, d], points), Array::reals("centroids", &[k, d], centroids)];
+        let sizes = vec![n as i64, k as i64, d as i64];
+        Case { label: format!("n={n} k={k} d={d}"), sizes, arrays, results: 1 }
+    }
+}
+
+kernel! {
+    /// Differential equations.
+    ODE "ode" |quick| {
+        let (n, s) = if quick { (600, 3) } else { (10_000, 100) };
+        let arrays = vec![
+            Array::reals("x", &[n], Random::new(9).between(0.0, 1.0, n)),
+            Array::ints("s", &[], vec![s]),
+        ];
+        Case { label: format!("n={n} s={s}"), sizes: vec![n as i64], arrays, results: n }
+    }
+}
+
+kernel! {
+    /// The inner product.
+    DOT "dot" |quick| {
+        let n = if quick { 1_003 } else { 1_000_000 };
+        let mut random = Random::new(10);
+        let arrays = vec![
+            Array::reals("x", &[n], random.between(0.0, 1.0, n)),
+            Array::reals("y", &[n], random.between(0.0, 1.0, n)),
+        ];
+        Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
+    }
+}
+
+kernel! {
+    /// A matrix times a vector.
+    MATVEC "matvec" |quick| {
+        let n = if quick { 7 } else { 64 };
+        let mut random = Random::new(11);
+        let arrays = vec![
+            Array::reals("a", &[n, n], random.between(-1.0, 1.0, n * n)),
+            Array::reals("x", &[n], random.between(-1.0, 1.0, n)),
+        ];
+        Case { label: format!("n={n}"), sizes: vec![n as i64; 2], arrays, results: n }
+    }
+}
+
+kernel! {
+    /// A mixture of Gaussians with independent coordinates.
+    MIXTURE "mixture" |quick| {
+        let (n, d, k) = if quick { (35, 4, 3) } else { (2_000, 32, 50) };
+        let mut random = Random::new(12);
+        let arrays = vec![
+            Array::reals("x", &[n, d], random.normals(n * d)),
+            Array::reals("alpha", &[k], random.normals(k)),
+            Array::reals("mu", &[k, d], random.normals(k * d)),
+            Array::reals("r", &[k, d], random.between(0.5, 2.0, k * d)),
+        ];
+        let sizes = vec![n as i64, d as i64, k as i64];
+        Case { label: format!("n={n} d={d} k={k}"), sizes, arrays, results: 1 }
+    }
+}
+
+kernel! {
+    /// Calls.
+    FIB "fib" |quick| {
+        let n = if quick { 15 } else { 35 };
+        let arrays = vec![Array::ints("n", &[], vec![n])];
+        Case { label: format!("n={n}"), sizes: Vec::new(), arrays, results: 1 }
+    }
+}
+
+/// Sorting.
+pub const SORT: Kernel =
+    Kernel { name: "sort", argument: Case::record, rust: Some(stable_sort), cases: sort_cases };
+
+fn sort_cases(quick: bool) -> Vec<Case> {
+    let n = if quick { 1_000 } else { 1_000_000 };
+    let arrays = vec![Array::reals("x", &[n], Random::new(13).between(-1000.0, 1000.0, n))];
+    vec![Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: n }]
+}
+
+fn stable_sort(case: &Case) -> Vec<f64> {
+    let mut sorted = case.reals("x").to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}

@@ -1,0 +1,145 @@
+//! The command line of the benchmarks.
+
+use clap::Parser;
+use diffeo_bench::c::Compiler;
+use diffeo_bench::case::{Case, Kernel};
+use diffeo_bench::python::Library;
+use diffeo_bench::suite::{Row, Suite};
+use diffeo_bench::{engines, kernels, report};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Benchmarks of Diffeo beside C and Python; see bench/README.md.
+#[derive(Parser)]
+#[command(name = "diffeo-bench")]
+struct Args {
+    /// Only cases whose `KERNEL LABEL` contains this text.
+    filter: Option<String>,
+    /// Small data: to see whether everything works.
+    #[arg(long)]
+    quick: bool,
+    /// The engines, separated by commas, or `none` [default: all; `flat` on small data only].
+    #[arg(long, value_delimiter = ',')]
+    engines: Option<Vec<String>>,
+    /// Nothing but the engines: no C, no Rust, no Python.
+    #[arg(long)]
+    no_c: bool,
+    /// No NumPy and no JAX.
+    #[arg(long)]
+    no_python: bool,
+    /// No peaks of memory.
+    #[arg(long)]
+    no_memory: bool,
+    /// For how many seconds each runner of a case is measured.
+    #[arg(long, default_value_t = 1.0)]
+    budget: f64,
+    /// On how many threads Diffeo may run; C and Python have one.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Write all that was measured to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print the peak of memory of one runner: kernel, label, runner.
+    #[arg(long, num_args = 3, hide = true)]
+    peak: Option<Vec<String>>,
+}
+
+fn suite(args: &Args) -> Result<Suite, String> {
+    let mut engines = engines::all();
+    if let Some(wanted) = &args.engines {
+        let known: Vec<&str> = engines.iter().map(|e| e.name()).collect();
+        if let Some(unknown) = wanted.iter().find(|w| *w != "none" && !known.contains(&w.as_str()))
+        {
+            return Err(format!(
+                "there is no engine `{unknown}` here: there are {}",
+                known.join(", ")
+            ));
+        }
+        engines.retain(|e| wanted.iter().any(|w| w == e.name()));
+    } else if !args.quick && args.peak.is_none() {
+        engines.retain(|e| !e.for_tests());
+    }
+    let budget = Duration::try_from_secs_f64(args.budget).map_err(|e| format!("--budget: {e}"))?;
+    let compiler = if args.no_c { Err("not asked for".into()) } else { Compiler::find() };
+    let mut libraries = Vec::new();
+    if args.peak.is_none() {
+        match &compiler {
+            Ok(compiler) => println!("C: {}", compiler.version),
+            Err(error) => println!("C: {error}"),
+        }
+        for name in ["numpy", "jax"] {
+            match Library::find(name) {
+                _ if args.no_python => {}
+                Some(library) => {
+                    println!("{name}: {}", library.version);
+                    libraries.push(library);
+                }
+                None => println!("{name}: not installed, left out (bench/requirements.txt)"),
+            }
+        }
+    }
+    let (quick, peaks) = (args.quick, !args.no_memory);
+    Ok(Suite { compiler: compiler.ok(), engines, libraries, budget, quick, peaks })
+}
+
+/// The case of a kernel by their names.
+fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, Case)> {
+    let kernel = kernels::ALL.into_iter().find(|k| k.name == kernel)?;
+    let case = (kernel.cases)(quick).into_iter().find(|c| c.label == label)?;
+    Some((kernel, case))
+}
+
+fn run(args: &Args) -> Result<ExitCode, String> {
+    // Read by rayon when it first runs something.
+    std::env::set_var("RAYON_NUM_THREADS", args.threads.to_string());
+    let suite = suite(args)?;
+    if let Some([kernel, label, runner]) = args.peak.as_deref() {
+        let (kernel, case) = find(kernel, label, args.quick).ok_or("there is no such case")?;
+        if let Some(bytes) = suite.peak(&kernel, &case, runner)? {
+            println!("{bytes}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("\n{}", report::head());
+    let (mut records, mut errors) = (Vec::new(), Vec::new());
+    for kernel in kernels::ALL {
+        for case in (kernel.cases)(args.quick) {
+            let name = format!("{} {}", kernel.name, case.label);
+            if args.filter.as_ref().is_some_and(|f| !name.contains(f.as_str())) {
+                continue;
+            }
+            let rows: Vec<Row> = suite.measure(&kernel, &case);
+            for line in report::lines(&rows) {
+                println!("{}", report::table_line(&line, &report::WIDTHS));
+            }
+            records.extend(report::json(&rows));
+            for row in rows {
+                if let Err(error) = row.outcome {
+                    errors.push(format!("{name}, {}: {error}", row.runner));
+                }
+            }
+        }
+    }
+    if records.is_empty() {
+        return Err("no case has the filter's text in its name".into());
+    }
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&records).map_err(|e| e.to_string())?;
+        std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    for error in &errors {
+        eprintln!("\nerror: {error}");
+    }
+    Ok(if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Times of several runners, measured in turn.
+
+use crate::run::Runner;
+use std::time::{Duration, Instant};
+
+/// At least how long a sample takes: short calls are repeated.
+const SAMPLE: Duration = Duration::from_micros(500);
+/// At most how many samples are taken.
+const SAMPLES: usize = 51;
+
+/// Times of a call.
+#[derive(Clone, Debug)]
+pub struct Times {
+    /// The times in seconds, sorted.
+    pub samples: Vec<f64>,
+}
+
+impl Times {
+    /// From times in seconds in any order.
+    pub fn new(mut samples: Vec<f64>) -> Times {
+        samples.sort_by(f64::total_cmp);
+        Times { samples }
+    }
+
+    /// The median.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The number below which this part of the samples lies.
+    pub fn quantile(&self, part: f64) -> f64 {
+        match self.samples.len() {
+            0 => f64::NAN,
+            n => self.samples[((n - 1) as f64 * part).round() as usize],
+        }
+    }
+}
+
+/// Measures runners in turn (the first, the second, … and again from the start), so that what disturbs the machine
+/// disturbs all of them. Each is measured until its budget is used up; one call that takes longer than that is the
+/// only sample. `first` are the times of the calls before, which warmed up.
+///
+/// # Errors
+/// What stopped a call.
+pub fn interleaved(
+    runners: &mut [Runner<'_>],
+    first: &[Duration],
+    budget: Duration,
+) -> Result<Vec<Times>, String> {
+    let calls: Vec<u32> = first
+        .iter()
+        .map(|t| (SAMPLE.as_secs_f64() / t.as_secs_f64().max(1e-9)).ceil().clamp(1.0, 1e6) as u32)
+        .collect();
+    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); runners.len()];
+    let mut spent = vec![Duration::ZERO; runners.len()];
+    for (i, time) in first.iter().enumerate() {
+        if *time > budget {
+            samples[i].push(time.as_secs_f64());
+            spent[i] = *time;
+        }
+    }
+    loop {
+        let mut measured = false;
+        for (i, runner) in runners.iter_mut().enumerate() {
+            if spent[i] >= budget || samples[i].len() >= SAMPLES {
+                continue;
+            }
+            let start = Instant::now();
+            for _ in 0..calls[i] {
+                runner.prepared.call()?;
+            }
+            let time = start.elapsed();
+            spent[i] += time;
+            samples[i].push(time.as_secs_f64() / f64::from(calls[i]));
+            measured = true;
+        }
+        if !measured {
+            return Ok(samples.into_iter().map(Times::new).collect());
+        }
+    }
+}

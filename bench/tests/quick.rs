@@ -1,0 +1,41 @@
+//! Every kernel on small data: C (where there is a compiler), Rust and every engine give the same numbers.
+
+use diffeo_bench::c::Compiler;
+use diffeo_bench::suite::Suite;
+use diffeo_bench::{engines, kernels};
+use std::time::Duration;
+
+#[test]
+fn results_are_equal() {
+    let compiler = Compiler::find();
+    if let Err(error) = &compiler {
+        println!("{error}: the engines are compared with one another only");
+    }
+    let suite = Suite {
+        compiler: compiler.ok(),
+        engines: engines::all(),
+        libraries: Vec::new(),
+        budget: Duration::ZERO,
+        quick: true,
+        peaks: false,
+    };
+    let mut failures = Vec::new();
+    for kernel in kernels::ALL {
+        for case in (kernel.cases)(true) {
+            let (called, failed) = suite.called(&kernel, &case);
+            let wanted = suite.engines.len()
+                + if suite.compiler.is_some() { 2 } else { 0 }
+                + usize::from(kernel.rust.is_some());
+            for (name, error) in &failed {
+                failures.push(format!("{} {}, {name}: {error}", kernel.name, case.label));
+            }
+            assert_eq!(called.len() + failed.len(), wanted, "{} {}", kernel.name, case.label);
+            for runner in &called {
+                let result = runner.runner.prepared.result();
+                assert_eq!(result.len(), case.results, "{} {}", kernel.name, case.label);
+                assert!(result.iter().all(|x| x.is_finite()), "{} {}", kernel.name, case.label);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

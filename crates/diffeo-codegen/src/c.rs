@@ -1,0 +1,25 @@
+//! C from Low.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `unit.rs` | a file of C: runtime, tables, functions |
+//! | `function.rs`, `scope.rs`, `literal.rs` | a function; where registers are declared; numbers and texts |
+//! | `runtime/` | the runtime, in C |
+//! | `compiler.rs` | the system's C compiler |
+//! | `engine.rs` | engine `c`: what it has compiled is loaded and run |
+//! | `library.rs` | libraries for C |
+//! | `cache.rs` | compiled code on disk |
+//!
+//! Each form of Low is translated by itself. All engines round alike: nothing is contracted or reordered but in
+//! reductions, which are marked.
+
+pub mod cache;
+pub mod compiler;
+pub mod engine;
+mod function;
+pub mod library;
+mod literal;
+mod scope;
+mod unit;
+
+pub use unit::{Host, Text, Unit};

@@ -1,0 +1,208 @@
+//! Compiled code on disk, found by all that it was made from.
+//!
+//! What always holds: the folder and its files belong to the user who runs this, and nobody else can write
+//! or read them; a file is there as a whole or not at all; the code is of exactly the key asked for, which
+//! lies beside it. Where there is no such folder, nothing is kept, and nothing fails.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The most bytes that are kept.
+const MOST: u64 = 256 << 20;
+
+/// A folder of compiled code.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    most: u64,
+}
+
+impl Cache {
+    /// The folder of the environment: `DIFFEO_CACHE`, else `diffeo` in `XDG_CACHE_HOME` or `~/.cache`.
+    pub fn open() -> Option<Cache> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let folder = match variable("DIFFEO_CACHE") {
+            Some(folder) => PathBuf::from(folder),
+            None => match variable("XDG_CACHE_HOME") {
+                Some(folder) => PathBuf::from(folder).join("diffeo"),
+                None => PathBuf::from(variable("HOME")?).join(".cache").join("diffeo"),
+            },
+        };
+        Cache::at(folder)
+    }
+
+    /// A folder, made if it is not there; none if it cannot be made or trusted.
+    pub fn at(folder: PathBuf) -> Option<Cache> {
+        Cache::with_most(folder, MOST)
+    }
+
+    fn with_most(folder: PathBuf, most: u64) -> Option<Cache> {
+        if !folder.is_absolute() {
+            return None;
+        }
+        make_private(&folder)?;
+        Some(Cache { folder, most })
+    }
+
+    fn name(key: &str) -> String {
+        // Two numbers of 64 bits: the key itself is compared, too.
+        let mut first = DefaultHasher::new();
+        key.hash(&mut first);
+        let mut second = DefaultHasher::new();
+        (first.finish(), key).hash(&mut second);
+        format!("{:016x}{:016x}", first.finish(), second.finish())
+    }
+
+    /// The file with the code of this key.
+    pub fn get(&self, key: &str) -> Option<PathBuf> {
+        let name = Cache::name(key);
+        let key_file = self.folder.join(format!("{name}.key"));
+        if std::fs::read(&key_file).ok()? != key.as_bytes() {
+            return None;
+        }
+        let code = self.folder.join(format!("{name}.so"));
+        if !code.is_file() {
+            return None;
+        }
+        // What is used stays.
+        let now = std::fs::FileTimes::new().set_modified(SystemTime::now());
+        for path in [&key_file, &code] {
+            // That it cannot be marked does no harm.
+            let _ = std::fs::File::options().append(true).open(path).and_then(|f| f.set_times(now));
+        }
+        Some(code)
+    }
+
+    /// Keeps the code of this key. What fails is not kept.
+    pub fn put(&self, key: &str, code: &Path) {
+        let name = Cache::name(key);
+        let Ok(code) = std::fs::read(code) else { return };
+        if code.len() as u64 + key.len() as u64 > self.most / 4 {
+            return;
+        }
+        // The key comes last: where it is, the code is.
+        let kept = self.write(&format!("{name}.so"), &code);
+        if kept.and_then(|()| self.write(&format!("{name}.key"), key.as_bytes())).is_ok() {
+            self.shrink();
+        }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        // A temporary file is its owner's alone.
+        let mut file = tempfile::Builder::new().prefix(".new").tempfile_in(&self.folder)?;
+        file.write_all(bytes)?;
+        file.persist(self.folder.join(name))?;
+        Ok(())
+    }
+
+    /// Drops the files that were not used for the longest time, until the rest is small enough.
+    fn shrink(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let metadata = entry.metadata().ok()?;
+                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+            })
+            .collect();
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, bytes, path) in files {
+            if total <= self.most {
+                break;
+            }
+            if std::fs::remove_file(&path).is_ok() {
+                total -= bytes;
+            }
+        }
+    }
+}
+
+/// Makes a folder that is the user's alone.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> Option<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    if let Some(parent) = folder.parent() {
+        std::fs::create_dir_all(parent).ok()?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(_) => return None,
+    }
+    let metadata = std::fs::symlink_metadata(folder).ok()?;
+    // A file that was just made belongs to whoever runs this.
+    let own = tempfile::tempfile().and_then(|file| file.metadata()).ok()?;
+    let private = metadata.is_dir() && metadata.uid() == own.uid() && metadata.mode() & 0o077 == 0;
+    private.then_some(())
+}
+
+/// Where a folder's owner is not known, nothing is kept.
+#[cfg(not(unix))]
+fn make_private(_folder: &Path) -> Option<()> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cache;
+    use std::path::PathBuf;
+
+    fn code(folder: &tempfile::TempDir, text: &str) -> PathBuf {
+        let path = folder.path().join("code");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn what_was_kept_is_found_by_its_key_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("c")).unwrap();
+        assert_eq!(cache.get("a"), None);
+        cache.put("a", &code(&folder, "text of a"));
+        let found = cache.get("a").unwrap();
+        assert_eq!(std::fs::read(&found).unwrap(), b"text of a");
+        assert_eq!(cache.get("b"), None);
+        // Another key under the same name.
+        std::fs::write(found.with_extension("key"), "b").unwrap();
+        assert_eq!(cache.get("a"), None);
+    }
+
+    #[test]
+    fn the_oldest_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::with_most(folder.path().join("c"), 1000).unwrap();
+        for key in ["a", "b", "c", "d", "e", "f"] {
+            cache.put(key, &code(&folder, &"x".repeat(200)));
+        }
+        let files = std::fs::read_dir(folder.path().join("c")).unwrap();
+        let bytes: u64 = files.map(|f| f.unwrap().metadata().unwrap().len()).sum();
+        assert!(bytes <= 1000 && bytes >= 600, "{bytes}");
+        assert!(cache.get("f").is_some());
+        assert!(cache.get("a").is_none());
+        // One that is too large for all.
+        cache.put("g", &code(&folder, &"x".repeat(900)));
+        assert!(cache.get("g").is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_folders_of_the_user_alone_are_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let cache = Cache::at(path.clone()).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        cache.put("a", &code(&folder, "text"));
+        let mode = std::fs::metadata(cache.get("a").unwrap()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(Cache::at(path.clone()).is_none());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(Cache::at(link).is_none());
+        assert!(Cache::at(PathBuf::from("relative")).is_none());
+    }
+}

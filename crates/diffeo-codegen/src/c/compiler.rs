@@ -1,0 +1,236 @@
+//! The system's C compiler.
+//!
+//! What comes in: the text of a file of C. What goes out: a shared library. The command is `CC`, else `cc`.
+
+use super::cache::Cache;
+use super::Text;
+use crate::engine::Cpu;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// From so many statements in one function on, it is compiled with little optimisation: what a compiler does
+/// takes time that grows faster than the function.
+pub const HUGE: usize = 5_000;
+
+/// Why there is no machine code.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no such command.
+    Missing {
+        /// The command.
+        command: String,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+    /// The command has failed.
+    Failed {
+        /// The command with its arguments.
+        command: String,
+        /// How it ended, and what it printed first.
+        output: String,
+    },
+    /// A file could not be written or read.
+    File(PathBuf, std::io::Error),
+    /// What was compiled could not be loaded.
+    Load(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Missing { command, reason } => {
+                write!(f, "`{command}` cannot be run: {reason}")
+            }
+            Error::Failed { command, output } => {
+                write!(f, "`{command}` has failed: {output}")
+            }
+            Error::File(path, reason) => write!(f, "{}: {reason}", path.display()),
+            Error::Load(reason) => write!(f, "the compiled program cannot be loaded: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What may be said about the code.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The instructions that the code may have.
+    pub cpu: Cpu,
+    /// Without the optimisations that take time.
+    pub quick: bool,
+}
+
+/// A C compiler.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    program: OsString,
+    /// The arguments that `CC` has besides the program.
+    arguments: Vec<String>,
+}
+
+impl Compiler {
+    /// The compiler of the environment.
+    pub fn find() -> Compiler {
+        let command = std::env::var("CC").unwrap_or_default();
+        let mut words = command.split_whitespace().map(str::to_string);
+        let program = words.next().unwrap_or_else(|| "cc".to_string()).into();
+        Compiler { program, arguments: words.collect() }
+    }
+
+    /// The file of the program, if it is found on the `PATH`.
+    pub fn path(&self) -> Option<PathBuf> {
+        let program = Path::new(&self.program);
+        if program.components().count() > 1 {
+            return Some(program.to_path_buf()).filter(|path| path.is_file());
+        }
+        let folders = std::env::var_os("PATH")?;
+        std::env::split_paths(&folders)
+            .map(|folder| folder.join(program))
+            .find(|path| path.is_file())
+    }
+
+    /// What the compiled code depends on besides its text.
+    pub fn identity(&self, options: &Options) -> String {
+        let path = self.path().and_then(|path| path.canonicalize().ok());
+        let metadata = path.as_ref().and_then(|path| path.metadata().ok());
+        let version = metadata.map(|m| (m.len(), m.modified().ok()));
+        format!("{path:?} {version:?} {:?} {options:?} {}", self.arguments, processor())
+    }
+
+    fn flags(&self, text: &Text, options: &Options) -> Vec<String> {
+        let level = if options.quick || text.largest > HUGE { "-O1" } else { "-O3" };
+        let mut flags = self.arguments.clone();
+        flags.push(level.to_string());
+        match options.cpu {
+            Cpu::Host => flags.push("-march=native".to_string()),
+            Cpu::Baseline => {}
+        }
+        flags.extend(FLAGS.map(str::to_string));
+        flags
+    }
+
+    /// Compiles a file to a shared library.
+    ///
+    /// # Errors
+    /// There is no compiler, or it fails.
+    pub fn shared(
+        &self,
+        text: &Text,
+        source: &Path,
+        to: &Path,
+        options: &Options,
+    ) -> Result<(), Error> {
+        std::fs::write(source, &text.text).map_err(|e| Error::File(source.to_path_buf(), e))?;
+        let mut command = Command::new(&self.program);
+        command.args(self.flags(text, options)).args(["-shared", "-fPIC", "-o"]);
+        command.arg(to).arg(source).arg("-lm");
+        run(&mut command)
+    }
+}
+
+impl Compiler {
+    /// Compiles a file to an object, and makes a static and a shared library of it.
+    ///
+    /// # Errors
+    /// There is no compiler or no `ar` (the command is `AR`, if that is set), or they fail.
+    pub fn libraries(
+        &self,
+        text: &Text,
+        source: &Path,
+        [static_library, shared_library]: [&Path; 2],
+        options: &Options,
+    ) -> Result<(), Error> {
+        let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
+        let name = source.file_stem().unwrap_or_default();
+        let object = folder.path().join(name).with_extension("o");
+        let mut command = Command::new(&self.program);
+        command
+            .args(self.flags(text, options))
+            .args(["-c", "-fPIC", "-o"])
+            .arg(&object)
+            .arg(source);
+        run(&mut command)?;
+        // An archive that is there would be added to.
+        match std::fs::remove_file(static_library) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::File(static_library.to_path_buf(), e)),
+        }
+        let ar = std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| "ar".into());
+        run(Command::new(ar).arg("rcs").arg(static_library).arg(&object))?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).args(["-shared", "-o"]).arg(shared_library);
+        run(command.arg(&object).arg("-lm"))
+    }
+}
+
+/// Compiles a file and loads it, or loads what was compiled from the same text before.
+///
+/// # Errors
+/// There is no compiler, or it fails.
+pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error> {
+    let compiler = Compiler::find();
+    let cache = Cache::open();
+    let key = format!("{}\n{}", compiler.identity(options), text.text);
+    if let Some(path) = cache.as_ref().and_then(|cache| cache.get(&key)) {
+        if let Ok(code) = open(&path) {
+            return Ok(code);
+        }
+    }
+    let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
+    let to = folder.path().join("program.so");
+    compiler.shared(text, &folder.path().join("program.c"), &to, options)?;
+    if let Some(cache) = cache {
+        cache.put(&key, &to);
+    }
+    open(&to)
+}
+
+fn open(path: &Path) -> Result<libloading::Library, Error> {
+    // SAFETY: the library was made here, from text that has no initialisers and needs the C library alone.
+    unsafe { libloading::Library::new(path) }.map_err(|e| Error::Load(e.to_string()))
+}
+
+/// How compiled code rounds and what it may assume.
+const FLAGS: [&str; 7] = [
+    "-std=gnu11",
+    "-fopenmp-simd",
+    // All engines round alike.
+    "-ffp-contract=off",
+    // Nobody looks at `errno` and the flags of the floating-point unit.
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fvisibility=hidden",
+    "-w",
+];
+
+/// Runs a compiler or another tool.
+pub(super) fn run(command: &mut Command) -> Result<(), Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|reason| Error::Missing { command: program, reason })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let mut words = vec![command.get_program().to_string_lossy()];
+    words.extend(command.get_args().map(|a| a.to_string_lossy()));
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = printed.lines().take(8).collect();
+    let output = format!("{}\n{}", output.status, lines.join("\n"));
+    Err(Error::Failed { command: words.join(" "), output })
+}
+
+/// The processor, as far as code for it is no code for another one.
+fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let lines = info.lines().take_while(|line| !line.is_empty());
+    let of_interest =
+        ["model name", "cpu family", "model", "stepping", "flags", "CPU part", "Features"];
+    let lines = lines.filter(|line| {
+        let name = line.split(':').next().unwrap_or("").trim();
+        of_interest.contains(&name)
+    });
+    lines.collect::<Vec<_>>().join("\n") + std::env::consts::ARCH
+}

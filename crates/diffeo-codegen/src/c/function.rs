@@ -1,0 +1,620 @@
+//! A function of Low as a function of C: statement by statement.
+//!
+//! What always holds: every register is a local variable `x7` (`i7`, `b7`, `p7` by its type); the context is
+//! `cx`; a function that fails has noted why in the context and gives `failed`.
+
+use super::literal::{int, real};
+use super::scope::{scopes, Scopes};
+use super::unit::Unit;
+use crate::low::{
+    Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand,
+    Raise, Reg, Runtime, Stmt, Ty, Unary, NOWHERE,
+};
+use diffeo_array::ir::{Reduction, SiteId};
+use diffeo_calculus::prim::{RealOp, Rounding};
+use std::fmt::Write;
+
+/// The C type of a register.
+pub fn type_of(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Int => "int64_t ",
+        Ty::Real => "double ",
+        Ty::Bool => "bool ",
+        Ty::Ptr => "char *",
+    }
+}
+
+/// The letter of a type in names.
+pub fn letter(ty: Ty) -> char {
+    match ty {
+        Ty::Int => 'i',
+        Ty::Real => 'x',
+        Ty::Bool => 'b',
+        Ty::Ptr => 'p',
+    }
+}
+
+/// Writes the functions of a module.
+pub struct Writer<'a> {
+    unit: &'a mut Unit,
+    module: &'a Module,
+    /// The number of the module in the unit.
+    number: usize,
+    function: &'a Function,
+    scopes: Scopes,
+    declared: Vec<bool>,
+    /// The next block, in the order of [`Scopes::declared`].
+    block: usize,
+    /// The open loops that a `Break` can leave.
+    loops: Vec<OpenLoop>,
+    /// For names that are used once.
+    fresh: usize,
+    indent: usize,
+    out: String,
+}
+
+struct OpenLoop {
+    /// How many `switch` statements are open within it: there, `break` means something else.
+    switches: usize,
+    /// The number of the label behind it, if one is needed.
+    label: Option<usize>,
+}
+
+/// Adds a line.
+macro_rules! line {
+    ($self:ident, $($arg:tt)*) => {{
+        $self.begin();
+        // Writing to a string does not fail.
+        let _ = writeln!($self.out, $($arg)*);
+    }};
+}
+
+/// The text of a function.
+pub fn function(unit: &mut Unit, module: &Module, number: usize, id: FunctionId) -> String {
+    let function = &module.functions[id.0 as usize];
+    let scopes = scopes(function);
+    unit.largest = unit.largest.max(scopes.statements);
+    let mut declared = vec![false; function.registers.len()];
+    for param in &function.params {
+        declared[param.0 as usize] = true;
+    }
+    let mut writer = Writer {
+        unit,
+        module,
+        number,
+        function,
+        scopes,
+        declared,
+        block: 0,
+        loops: Vec::new(),
+        fresh: 0,
+        indent: 1,
+        out: String::new(),
+    };
+    let head = writer.unit.prototype(number, function);
+    writer.out = format!("{head} {{\n");
+    writer.function_body();
+    writer.out.push_str("}\n\n");
+    writer.out
+}
+
+impl Writer<'_> {
+    fn begin(&mut self) {
+        for _ in 0..self.indent.min(40) {
+            self.out.push_str("  ");
+        }
+    }
+
+    fn function_body(&mut self) {
+        let function = self.function;
+        if let Some(site) = function.recursive {
+            line!(self, "if (DF_STACK_LOW(cx)) {{");
+            self.indent += 1;
+            self.raise(&Raise::Stopped, &[], site);
+            self.indent -= 1;
+            line!(self, "}}");
+        }
+        self.stmts(&function.body);
+    }
+
+    /// The statements of a block, without braces.
+    fn stmts(&mut self, stmts: &[Stmt]) {
+        let block = self.block;
+        self.block += 1;
+        for reg in std::mem::take(&mut self.scopes.declared[block]) {
+            let zero = match self.ty(reg) {
+                Ty::Int => "0",
+                Ty::Real => "0.0",
+                Ty::Bool => "false",
+                Ty::Ptr => "NULL",
+            };
+            line!(self, "{}{} = {zero};", type_of(self.ty(reg)), self.reg(reg));
+            self.declared[reg.0 as usize] = true;
+        }
+        for stmt in stmts {
+            stacker::maybe_grow(256 << 10, 4 << 20, || self.stmt(stmt));
+        }
+    }
+
+    fn nested(&mut self, stmts: &[Stmt]) {
+        self.indent += 1;
+        self.stmts(stmts);
+        self.indent -= 1;
+    }
+
+    fn ty(&self, reg: Reg) -> Ty {
+        self.function.registers[reg.0 as usize]
+    }
+
+    fn reg(&self, reg: Reg) -> String {
+        format!("{}{}", letter(self.ty(reg)), reg.0)
+    }
+
+    /// A register that is set here: with its type if this declares it.
+    fn target(&mut self, reg: Reg) -> String {
+        let declared = std::mem::replace(&mut self.declared[reg.0 as usize], true);
+        let ty = if declared { "" } else { type_of(self.ty(reg)) };
+        format!("{ty}{}", self.reg(reg))
+    }
+
+    fn operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Reg(reg) => self.reg(*reg),
+            Operand::Int(n) => int(*n),
+            Operand::Real(x) => real(*x),
+            Operand::Bool(b) => b.to_string(),
+            Operand::Null => "NULL".to_string(),
+            Operand::Text(text) => {
+                format!("DF_TEXT_BLOCK({})", self.unit.text_number(self.number, *text))
+            }
+            Operand::Static(layout) => format!("DF_STATIC_BLOCK({layout})"),
+            Operand::Constant(word) => {
+                format!("(char *)(cx->constants + {})", self.unit.constant(self.number, *word))
+            }
+        }
+    }
+
+    fn operands(&self, operands: &[Operand]) -> Vec<String> {
+        operands.iter().map(|o| self.operand(o)).collect()
+    }
+
+    /// What lies at an address.
+    fn place(&self, ty: Ty, address: &Address) -> String {
+        let Address { base, index, scale, offset } = address;
+        let size = if ty == Ty::Bool { 1 } else { 8 };
+        let base = self.operand(base);
+        let pointer = format!("(({}*){base})", type_of(ty));
+        let step = i64::from(*scale);
+        match index {
+            Operand::Int(i) => {
+                let bytes = i.wrapping_mul(step).wrapping_add(*offset);
+                match bytes % size {
+                    0 => format!("{pointer}[{}]", int(bytes / size)),
+                    _ => format!("*({}*)({base} + {})", type_of(ty), int(bytes)),
+                }
+            }
+            index if step == size && offset % size == 0 => match offset / size {
+                0 => format!("{pointer}[{}]", self.operand(index)),
+                offset => format!("{pointer}[{} + {}]", self.operand(index), int(offset)),
+            },
+            _ => format!("*({}*)({})", type_of(ty), self.address(address)),
+        }
+    }
+
+    fn address(&self, address: &Address) -> String {
+        let Address { base, index, scale, offset } = address;
+        let mut text = self.operand(base);
+        match index {
+            Operand::Int(0) => {}
+            index if *scale == 1 => text += &format!(" + {}", self.operand(index)),
+            index => text += &format!(" + {} * {scale}", self.operand(index)),
+        }
+        if *offset != 0 {
+            text += &format!(" + {}", int(*offset));
+        }
+        text
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Copy(a) => self.operand(a),
+            Expr::Unary(op, a) => unary(*op, &self.operand(a)),
+            Expr::Binary(op, a, b) => binary(*op, &self.operand(a), &self.operand(b)),
+            Expr::Fma(a, b, c) => {
+                format!("fma({}, {}, {})", self.operand(a), self.operand(b), self.operand(c))
+            }
+            Expr::Math(op, a, b) => math(*op, &self.operand(a), &self.operand(b)),
+            Expr::Compare(op, a, b) => compare(*op, &self.operand(a), &self.operand(b)),
+            Expr::Select(c, a, b) => {
+                format!("{} ? {} : {}", self.operand(c), self.operand(a), self.operand(b))
+            }
+            Expr::Load(ty, address) => self.place(*ty, address),
+            Expr::Offset(address) => self.address(address),
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Set(reg, expr) => {
+                let expr = self.expr(expr);
+                let target = self.target(*reg);
+                line!(self, "{target} = {expr};");
+            }
+            Stmt::Checked { op, result, overflow, a, b } => {
+                let name = match op {
+                    Checked::Add => "DF_CHECKED_ADD",
+                    Checked::Sub => "DF_CHECKED_SUB",
+                    Checked::Mul => "DF_CHECKED_MUL",
+                };
+                let (a, b) = (self.operand(a), self.operand(b));
+                self.declare(*result);
+                let target = self.target(*overflow);
+                line!(self, "{target} = {name}({a}, {b}, &{});", self.reg(*result));
+            }
+            Stmt::Store(ty, address, value) => {
+                line!(self, "{} = {};", self.place(*ty, address), self.operand(value));
+            }
+            Stmt::If(condition, then, otherwise) => {
+                line!(self, "if ({}) {{", self.operand(condition));
+                self.nested(then);
+                if otherwise.is_empty() {
+                    self.block += 1;
+                } else {
+                    line!(self, "}} else {{");
+                    self.nested(otherwise);
+                }
+                line!(self, "}}");
+            }
+            Stmt::Switch(on, arms, default) => self.switch(on, arms, default),
+            Stmt::Loop(body) => {
+                self.loops.push(OpenLoop { switches: 0, label: None });
+                line!(self, "for (;;) {{");
+                self.nested(body);
+                line!(self, "}}");
+                if let Some(label) = self.loops.pop().and_then(|open| open.label) {
+                    line!(self, "done{label}:;");
+                }
+            }
+            Stmt::Break => {
+                let fresh = self.fresh;
+                match self.loops.last_mut() {
+                    Some(open) if open.switches > 0 => {
+                        let label = *open.label.get_or_insert(fresh);
+                        self.fresh += 1;
+                        line!(self, "goto done{label};");
+                    }
+                    Some(_) | None => line!(self, "break;"),
+                }
+            }
+            Stmt::For(f) => self.counted(f),
+            Stmt::Call { results, function, args, site } => {
+                self.call(results, *function, args, *site);
+            }
+            Stmt::Runtime { results, op, args } => {
+                let call = self.runtime(*op, args);
+                match results.first() {
+                    Some(reg) => {
+                        let target = self.target(*reg);
+                        line!(self, "{target} = {call};");
+                    }
+                    None => line!(self, "{call};"),
+                }
+            }
+            Stmt::Raise { error, args, site } => self.raise(error, args, *site),
+            Stmt::Return(values) => {
+                let values = self.operands(values);
+                let fallible = self.function.fallible;
+                match (values.as_slice(), fallible) {
+                    ([], true) => line!(self, "return false;"),
+                    ([], false) => line!(self, "return;"),
+                    ([value], false) => line!(self, "return {value};"),
+                    (values, _) => {
+                        let ty = self.unit.result_type(&self.function.results, fallible);
+                        line!(self, "return ({ty}){{{}}};", values.join(", "));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Declares a register, if that has not been done.
+    fn declare(&mut self, reg: Reg) {
+        if !std::mem::replace(&mut self.declared[reg.0 as usize], true) {
+            line!(self, "{}{};", type_of(self.ty(reg)), self.reg(reg));
+        }
+    }
+
+    fn switch(&mut self, on: &Operand, arms: &[(i64, Vec<Stmt>)], default: &[Stmt]) {
+        if let Some(open) = self.loops.last_mut() {
+            open.switches += 1;
+        }
+        line!(self, "switch ({}) {{", self.operand(on));
+        for (value, arm) in arms {
+            line!(self, "case {}: {{", int(*value));
+            self.nested(arm);
+            self.indent += 1;
+            line!(self, "break;");
+            self.indent -= 1;
+            line!(self, "}}");
+        }
+        line!(self, "default: {{");
+        self.nested(default);
+        self.indent += 1;
+        line!(self, "break;");
+        self.indent -= 1;
+        line!(self, "}}");
+        line!(self, "}}");
+        if let Some(open) = self.loops.last_mut() {
+            open.switches -= 1;
+        }
+    }
+
+    fn counted(&mut self, f: &For) {
+        let For { index, from, to, body, independent, reductions } = f;
+        let mut end = self.operand(to);
+        if let Operand::Reg(reg) = to {
+            let is_param = self.function.params.contains(reg);
+            // The end is that of the beginning, whatever the body does.
+            if self.scopes.sets[reg.0 as usize] + u32::from(is_param) > 1 {
+                let name = format!("end{}", self.fresh);
+                self.fresh += 1;
+                line!(self, "const int64_t {name} = {end};");
+                end = name;
+            }
+        }
+        let from = self.operand(from);
+        if *independent && is_simple(self.module, body) {
+            let mut clauses = String::new();
+            for (reg, how) in reductions {
+                let how = match how {
+                    Reduction::Add => "+",
+                    Reduction::Max => "df_max",
+                    Reduction::Min => "df_min",
+                };
+                clauses += &format!(" reduction({how} : {})", self.reg(*reg));
+            }
+            line!(self, "#pragma omp simd{clauses}");
+        }
+        let target = self.target(*index);
+        let index = self.reg(*index);
+        line!(self, "for ({target} = {from}; {index} < {end}; {index}++) {{");
+        self.nested(body);
+        line!(self, "}}");
+    }
+
+    fn fail(&mut self) {
+        let function = self.function;
+        if function.results.is_empty() {
+            line!(self, "return true;");
+        } else {
+            let ty = self.unit.result_type(&function.results, true);
+            line!(self, "return ({ty}){{.failed = true}};");
+        }
+    }
+
+    fn call(&mut self, results: &[Reg], id: FunctionId, args: &[Operand], site: SiteId) {
+        let callee = &self.module.functions[id.0 as usize];
+        let mut all = vec!["cx".to_string()];
+        all.extend(self.operands(args));
+        let call = format!("{}({})", self.unit.function_name(self.number, callee), all.join(", "));
+        let condition = match (results, callee.fallible) {
+            ([], false) => {
+                line!(self, "{call};");
+                None
+            }
+            ([reg], false) => {
+                let target = self.target(*reg);
+                line!(self, "{target} = {call};");
+                None
+            }
+            ([], true) => Some(call),
+            (_, fallible) => {
+                let name = format!("r{}", self.fresh);
+                self.fresh += 1;
+                let ty = self.unit.result_type(&callee.results, fallible);
+                line!(self, "{ty} {name} = {call};");
+                fallible.then(|| format!("{name}.failed")).or_else(|| {
+                    self.take_results(results, &name);
+                    None
+                })
+            }
+        };
+        let Some(condition) = condition else { return };
+        line!(self, "if (DF_UNLIKELY({condition})) {{");
+        self.indent += 1;
+        if site != NOWHERE {
+            let callee = self.unit.function_number(self.number, id);
+            line!(self, "df_note(cx, {}, {callee});", self.unit.site(self.number, site));
+        }
+        self.fail();
+        self.indent -= 1;
+        line!(self, "}}");
+        if let Some(name) = condition.strip_suffix(".failed") {
+            self.take_results(results, name);
+        }
+    }
+
+    fn take_results(&mut self, results: &[Reg], name: &str) {
+        for (i, reg) in results.iter().enumerate() {
+            let target = self.target(*reg);
+            line!(self, "{target} = {name}.r{i};");
+        }
+    }
+
+    fn operand_type(&self, operand: &Operand) -> Ty {
+        match operand {
+            Operand::Reg(reg) => self.ty(*reg),
+            Operand::Int(_) => Ty::Int,
+            Operand::Real(_) => Ty::Real,
+            Operand::Bool(_) => Ty::Bool,
+            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => Ty::Ptr,
+        }
+    }
+
+    fn raise(&mut self, error: &Raise, args: &[Operand], site: SiteId) {
+        let number = self.unit.raise(self.number, error);
+        let site = self.unit.site(self.number, site);
+        if let Some(text) = args.iter().find(|a| self.operand_type(a) == Ty::Ptr) {
+            line!(self, "df_raise_text(cx, {number}, {site}, {});", self.operand(text));
+        } else {
+            let mut words: Vec<String> = Vec::with_capacity(3);
+            for arg in args {
+                let text = self.operand(arg);
+                words.push(match self.operand_type(arg) {
+                    Ty::Real => format!("df_bits({text})"),
+                    Ty::Int | Ty::Bool | Ty::Ptr => text,
+                });
+            }
+            words.resize(3, "0".to_string());
+            line!(self, "df_raise(cx, {number}, {site}, {});", words.join(", "));
+        }
+        self.fail();
+    }
+
+    fn runtime(&self, op: Runtime, args: &[Operand]) -> String {
+        let texts = self.operands(args).join(", ");
+        match op {
+            Runtime::Box => {
+                let layout = match args.first() {
+                    Some(Operand::Int(n)) => self.module.layouts.get(*n as usize),
+                    Some(_) | None => None,
+                };
+                match layout {
+                    Some(Layout::Fields(fields)) => {
+                        format!("df_box(cx, {texts}, {})", fields.len())
+                    }
+                    Some(Layout::Plain | Layout::Text | Layout::References | Layout::Stack(_))
+                    | None => {
+                        format!("df_box(cx, {texts}, cx->layouts[{texts}].words)")
+                    }
+                }
+            }
+            Runtime::Array => format!("df_new_array(cx, {texts})"),
+            Runtime::Zeros => format!("df_new_zeros(cx, {texts})"),
+            Runtime::Free => format!("df_free(cx, {texts})"),
+            Runtime::Copy => format!("df_copy({texts})"),
+            Runtime::RetainAll => format!("df_retain_all({texts})"),
+            Runtime::AppendText => format!("df_append_text(cx, {texts})"),
+            Runtime::CompareText => format!("df_compare_text({texts})"),
+            Runtime::ShowReal => format!("df_show_real(cx, {texts})"),
+            Runtime::ShowInt => format!("df_show_int(cx, {texts})"),
+            Runtime::ShowBool => format!("df_show_bool(cx, {texts})"),
+            Runtime::ShowText => format!("df_show_text(cx, {texts})"),
+            Runtime::Trace => format!("df_trace(cx, {texts})"),
+            Runtime::Progress => format!("df_progress(cx, {texts})"),
+            Runtime::SortReals => format!("df_sort_reals({texts})"),
+            Runtime::SortInts => format!("df_sort_ints({texts})"),
+            Runtime::SortTexts => format!("df_sort_texts({texts})"),
+            Runtime::Poll => "df_poll(cx)".to_string(),
+            Runtime::PowInt => format!("df_pow_int({texts})"),
+            Runtime::StackNew => format!("df_stack_new(cx, {texts})"),
+            Runtime::StackGrow => format!("df_stack_grow(cx, {texts})"),
+        }
+    }
+}
+
+/// Whether the steps of a loop are of a kind that can be done in lanes: nothing leaves them, and there are no
+/// loops in them.
+fn is_simple(module: &Module, stmts: &[Stmt]) -> bool {
+    stmts.iter().all(|stmt| match stmt {
+        Stmt::Set(..) | Stmt::Checked { .. } | Stmt::Store(..) => true,
+        Stmt::If(_, then, otherwise) => is_simple(module, then) && is_simple(module, otherwise),
+        Stmt::Call { function, .. } => !module.functions[function.0 as usize].fallible,
+        Stmt::Switch(..)
+        | Stmt::Loop(_)
+        | Stmt::Break
+        | Stmt::For(_)
+        | Stmt::Runtime { .. }
+        | Stmt::Raise { .. }
+        | Stmt::Return(_) => false,
+    })
+}
+
+fn unary(op: Unary, a: &str) -> String {
+    match op {
+        Unary::Neg => format!("-({a})"),
+        Unary::Abs => format!("fabs({a})"),
+        Unary::Sqrt => format!("sqrt({a})"),
+        Unary::Integral(Rounding::Floor) => format!("floor({a})"),
+        Unary::Integral(Rounding::Ceil) => format!("ceil({a})"),
+        Unary::Integral(Rounding::Round) => format!("df_round_even({a})"),
+        Unary::Integral(Rounding::Trunc) => format!("trunc({a})"),
+        Unary::ToReal => format!("(double){a}"),
+        Unary::ToInt => format!("(int64_t){a}"),
+        Unary::Bits => format!("df_bits({a})"),
+        Unary::FromBits => format!("df_from_bits({a})"),
+        Unary::FromBool => a.to_string(),
+        Unary::Not => format!("!{a}"),
+    }
+}
+
+fn binary(op: Binary, a: &str, b: &str) -> String {
+    match op {
+        Binary::Add => format!("{a} + {b}"),
+        Binary::Sub => format!("{a} - {b}"),
+        Binary::Mul => format!("{a} * {b}"),
+        Binary::Div | Binary::IntDiv => format!("{a} / {b}"),
+        Binary::IntAdd => format!("DF_ADD({a}, {b})"),
+        Binary::IntSub => format!("DF_SUB({a}, {b})"),
+        Binary::IntMul => format!("DF_MUL({a}, {b})"),
+        Binary::IntRem => format!("{a} % {b}"),
+        Binary::And => format!("{a} & {b}"),
+        Binary::Or => format!("{a} | {b}"),
+        Binary::Xor => format!("{a} ^ {b}"),
+        Binary::ShiftLeft => format!("DF_SHL({a}, {b})"),
+        Binary::ShiftRight => format!("DF_SHR({a}, {b})"),
+        Binary::ShiftRightSigned => format!("DF_SAR({a}, {b})"),
+    }
+}
+
+fn compare(op: Compare, a: &str, b: &str) -> String {
+    match op {
+        Compare::IntEq | Compare::Eq => format!("{a} == {b}"),
+        Compare::IntNe | Compare::Ne => format!("{a} != {b}"),
+        Compare::IntLt | Compare::Lt => format!("{a} < {b}"),
+        Compare::IntLe | Compare::Le => format!("{a} <= {b}"),
+        Compare::Below => format!("DF_BELOW({a}, {b})"),
+    }
+}
+
+fn math(op: RealOp, a: &str, b: &str) -> String {
+    let name = match op {
+        RealOp::Add => return binary(Binary::Add, a, b),
+        RealOp::Sub => return binary(Binary::Sub, a, b),
+        RealOp::Mul => return binary(Binary::Mul, a, b),
+        RealOp::Div => return binary(Binary::Div, a, b),
+        RealOp::Neg => return unary(Unary::Neg, a),
+        RealOp::Rem => return format!("fmod({a}, {b})"),
+        RealOp::Pow => return format!("pow({a}, {b})"),
+        RealOp::Atan2 => return format!("atan2({a}, {b})"),
+        RealOp::Hypot => return format!("hypot({a}, {b})"),
+        RealOp::Min => return format!("df_min({a}, {b})"),
+        RealOp::Max => return format!("df_max({a}, {b})"),
+        RealOp::Polygamma(n) => return format!("df_polygamma({n}, {a})"),
+        RealOp::Exp => "exp",
+        RealOp::Log => "log",
+        RealOp::Sqrt => "sqrt",
+        RealOp::Sin => "sin",
+        RealOp::Cos => "cos",
+        RealOp::Tan => "tan",
+        RealOp::Asin => "asin",
+        RealOp::Acos => "acos",
+        RealOp::Atan => "atan",
+        RealOp::Sinh => "sinh",
+        RealOp::Cosh => "cosh",
+        RealOp::Tanh => "tanh",
+        RealOp::Asinh => "asinh",
+        RealOp::Acosh => "acosh",
+        RealOp::Atanh => "atanh",
+        RealOp::Expm1 => "expm1",
+        RealOp::Log1p => "log1p",
+        RealOp::Sigmoid => "df_sigmoid",
+        RealOp::Softplus => "df_softplus",
+        RealOp::Erf => "erf",
+        RealOp::Erfc => "erfc",
+        RealOp::Lgamma => "df_lgamma",
+        RealOp::Abs => "fabs",
+        RealOp::Sign => "df_sign",
+    };
+    format!("{name}({a})")
+}

@@ -1,0 +1,35 @@
+/* A program whose runtime is that of the process that it is loaded into. */
+
+/* The beginning of the context. */
+typedef struct df_context {
+  char *volatile stack_end; /* the stack may not grow below this */
+  int64_t *constants;       /* the words of the constants */
+  char *const *texts;       /* the blocks of the texts */
+  char *const *statics;     /* by layout, the blocks of boxes without fields */
+} df_context;
+
+#define DF_TEXT_BLOCK(number) (cx->texts[number])
+#define DF_STATIC_BLOCK(layout) (cx->statics[layout])
+
+#define df_box(cx, layout, words) diffeo_box(cx, layout)
+#define df_new_array diffeo_array
+#define df_new_zeros diffeo_zeros
+#define df_free diffeo_free
+#define df_retain_all(data, count) diffeo_retain_all(cx, data, count)
+#define df_append_text diffeo_append_text
+#define df_compare_text(a, b) diffeo_compare_text(cx, a, b)
+#define df_show_real diffeo_show_real
+#define df_show_int diffeo_show_int
+#define df_show_bool diffeo_show_bool
+#define df_show_text diffeo_show_text
+#define df_trace diffeo_trace
+#define df_progress diffeo_progress
+#define df_sort_reals(data, length, to) diffeo_sort_reals(cx, data, length, to)
+#define df_sort_ints(data, length, to) diffeo_sort_ints(cx, data, length, to)
+#define df_sort_texts(data, length, to) diffeo_sort_texts(cx, data, length, to)
+#define df_poll diffeo_poll
+#define df_stack_new diffeo_stack_new
+#define df_stack_grow diffeo_stack_grow
+#define df_raise diffeo_raise
+#define df_raise_text(cx, error, site, text) diffeo_raise(cx, error, site, (int64_t)(intptr_t)(text), 0, 0)
+#define df_note(cx, site, callee) diffeo_note(cx, (int64_t)(callee) << 32 | (site))

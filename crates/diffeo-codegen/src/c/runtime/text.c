@@ -1,0 +1,205 @@
+/* Texts, and values as Diffeo writes them. */
+
+DF_FN char *df_text(df_context *cx, const char *bytes, int64_t length) {
+  char *block = df_new_array(cx, DF_TEXT, length);
+  if (block) memcpy(block + 32, bytes, (size_t)length);
+  return block;
+}
+
+DF_FN char *df_append_text(df_context *cx, const char *a, const char *b) {
+  int64_t m = ((const df_array *)a)->bytes, n = ((const df_array *)b)->bytes;
+  char *block = df_new_array(cx, DF_TEXT, m + n);
+  if (!block) return NULL;
+  memcpy(block + 32, a + 32, (size_t)m);
+  memcpy(block + 32 + m, b + 32, (size_t)n);
+  return block;
+}
+
+/* UTF-8 is ordered as its characters are. */
+DF_FN int64_t df_compare_text(const char *a, const char *b) {
+  int64_t m = ((const df_array *)a)->bytes, n = ((const df_array *)b)->bytes;
+  int order = memcmp(a + 32, b + 32, (size_t)(m < n ? m : n));
+  return order ? (order < 0 ? -1 : 1) : (m > n) - (m < n);
+}
+
+/* Adds one to the last of the decimal digits; a further digit in front is dropped with its exponent. */
+DF_FN void df_next_digits(char *digits, int count, int *exponent) {
+  for (int i = count - 1; i >= 0; i--) {
+    if (digits[i] < '9') {
+      digits[i]++;
+      return;
+    }
+    digits[i] = '0';
+  }
+  digits[0] = '1';
+  ++*exponent;
+}
+
+/* The decimal digits of x > 0 in scientific notation, the point being after the first one; glibc and others
+ * round correctly. A locale may have another point. */
+DF_FN void df_digits(double x, int count, char *digits, int *exponent) {
+  char buffer[64];
+  snprintf(buffer, sizeof buffer, "%.*e", count - 1, x);
+  int n = 0;
+  const char *p = buffer;
+  for (; *p && *p != 'e'; p++) {
+    if (*p >= '0' && *p <= '9' && n < count) digits[n++] = *p;
+  }
+  digits[n] = 0;
+  *exponent = *p == 'e' ? atoi(p + 1) : 0;
+}
+
+DF_FN bool df_reads_back(const char *digits, int exponent, double x) {
+  char buffer[48];
+  snprintf(buffer, sizeof buffer, "%se%d", digits, exponent - (int)strlen(digits) + 1);
+  return strtod(buffer, NULL) == x;
+}
+
+/* The fewest digits of x > 0 that read back as x, of these the nearest; the upper one of two equally near. */
+DF_FN void df_shortest(double x, char *digits, int *exponent) {
+  /* All numbers of 15 digits are told apart, but for those near zero, which have fewer bits. */
+  int count = x < 2.2250738585072014e-308 ? 1 : 15;
+  for (; count <= 17; count++) {
+    df_digits(x, count, digits, exponent);
+    char upper[24];
+    int upper_exponent = *exponent;
+    strcpy(upper, digits);
+    df_next_digits(upper, count, &upper_exponent);
+    bool fits = df_reads_back(digits, *exponent, x);
+    bool upper_fits = df_reads_back(upper, upper_exponent, x);
+    if (fits && upper_fits) {
+      char longer[48];
+      int longer_exponent;
+      df_digits(x, count + 25, longer, &longer_exponent);
+      fits = strncmp(longer, digits, (size_t)count) != 0 || strcmp(longer + count, "5000000000000000000000000") != 0;
+    }
+    if (!fits && upper_fits) {
+      strcpy(digits, upper);
+      *exponent = upper_exponent;
+    }
+    if (fits || upper_fits) break;
+  }
+  int n = (int)strlen(digits);
+  while (n > 1 && digits[n - 1] == '0') digits[--n] = 0;
+}
+
+/* Writes x as Diffeo does, into at least 32 bytes; gives the length. */
+DF_FN int64_t df_write_real(double x, char *out) {
+  char *to = out;
+  if (x != x) {
+    memcpy(to, "nan", 3);
+    return 3;
+  }
+  if (df_bits(x) < 0) *to++ = '-';
+  x = fabs(x);
+  if (x == INFINITY || x == 0) {
+    memcpy(to, x == 0 ? "0.0" : "inf", 3);
+    return to + 3 - out;
+  }
+  char digits[24];
+  int exponent;
+  df_shortest(x, digits, &exponent);
+  int count = (int)strlen(digits);
+  if (x >= 1e16 || x < 1e-4) {
+    *to++ = digits[0];
+    if (count > 1) {
+      *to++ = '.';
+      memcpy(to, digits + 1, (size_t)count - 1);
+      to += count - 1;
+    }
+    return to + sprintf(to, "e%d", exponent) - out;
+  }
+  if (exponent < 0) {
+    *to++ = '0';
+    *to++ = '.';
+    for (int i = -1; i > exponent; i--) *to++ = '0';
+    memcpy(to, digits, (size_t)count);
+    return to + count - out;
+  }
+  for (int i = 0; i <= exponent; i++) *to++ = i < count ? digits[i] : '0';
+  *to++ = '.';
+  if (count <= exponent + 1) *to++ = '0';
+  for (int i = exponent + 1; i < count; i++) *to++ = digits[i];
+  return to - out;
+}
+
+DF_FN char *df_show_real(df_context *cx, double x) {
+  char buffer[40];
+  return df_text(cx, buffer, df_write_real(x, buffer));
+}
+
+DF_FN char *df_show_int(df_context *cx, int64_t n) {
+  char buffer[24];
+  return df_text(cx, buffer, snprintf(buffer, sizeof buffer, "%lld", (long long)n));
+}
+
+DF_FN char *df_show_bool(df_context *cx, bool b) { return df_text(cx, b ? "true" : "false", b ? 4 : 5); }
+
+/* The character at p, and its length in bytes. */
+DF_FN uint32_t df_character(const unsigned char *p, const unsigned char *end, int *length) {
+  int more = *p < 0xc0 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
+  if (more >= end - p) more = 0;
+  uint32_t c = more == 0 ? *p : *p & (0x3fu >> more);
+  for (int i = 1; i <= more; i++) c = c << 6 | (p[i] & 0x3fu);
+  *length = more + 1;
+  return c;
+}
+
+/* Control characters, line separators and the marks that order or join text. */
+DF_FN bool df_escaped(uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
+}
+
+/* Writes a text with quotes and escapes to `out`, if that is not null; gives the length. */
+DF_FN int64_t df_write_text(const char *text, char *out) {
+  const unsigned char *p = (const unsigned char *)text + 32, *end = p + ((const df_array *)text)->bytes;
+  int64_t length = 0;
+  char buffer[16];
+  while (true) {
+    int bytes = 1, size = 1;
+    const char *from = buffer;
+    buffer[0] = '"';
+    if (p != end && length != 0) {
+      uint32_t c = df_character(p, end, &bytes);
+      if (c == '\n' || c == '\t' || c == '"' || c == '\\') {
+        size = 2;
+        buffer[0] = '\\';
+        buffer[1] = c == '\n' ? 'n' : c == '\t' ? 't' : (char)c;
+      } else if (df_escaped(c)) {
+        size = snprintf(buffer, sizeof buffer, "\\u{%x}", (unsigned)c);
+      } else {
+        from = (const char *)p;
+        size = bytes;
+      }
+    }
+    if (out) memcpy(out + length, from, (size_t)size);
+    if (length != 0 && p == end) return length + size;
+    if (length != 0) p += bytes;
+    length += size;
+  }
+}
+
+DF_FN char *df_show_text(df_context *cx, const char *text) {
+  char *block = df_new_array(cx, DF_TEXT, df_write_text(text, NULL));
+  if (block) df_write_text(text, block + 32);
+  return block;
+}
+
+DF_FN void df_trace(df_context *cx, const char *label, const char *value) {
+  int64_t m = ((const df_array *)label)->bytes, n = ((const df_array *)value)->bytes;
+  if (cx->host.trace) {
+    cx->host.trace(cx->host.data, label + 32, m, value + 32, n);
+    return;
+  }
+  fwrite(label + 32, 1, (size_t)m, stderr);
+  fputs(": ", stderr);
+  fwrite(value + 32, 1, (size_t)n, stderr);
+  fputc('\n', stderr);
+}
+
+DF_FN void df_progress(df_context *cx, const char *label, int64_t step, double value) {
+  if (cx->host.progress) {
+    cx->host.progress(cx->host.data, label + 32, ((const df_array *)label)->bytes, step, value);
+  }
+}

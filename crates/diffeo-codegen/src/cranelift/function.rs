@@ -1,0 +1,647 @@
+//! The code of a function: statement by statement.
+//!
+//! A register is a value at each place; where control flow meets, the registers that [`scope`](super::scope)
+//! names are block parameters.
+//!
+//! # The convention of functions
+//!
+//! Parameters: the context, the address for further results if there are any, the parameters. Results: the
+//! status if it is fallible (0: all is well), then as many of the results as have registers
+//! ([`Convention::new`]); the further ones lie, a word each, at the address that the caller gave.
+
+use super::expr;
+use super::scope::{shapes, Shape};
+use super::Imports;
+use crate::deep::deep;
+use crate::low::{self, Function, Module, Operand, Raise, Reg, Runtime, Stmt};
+use crate::runtime;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F64, I64, I8};
+use cranelift_codegen::ir::{
+    self, AbiParam, Block, BlockArg, ExtFuncData, ExternalName, FuncRef, InstBuilder, MemFlagsData,
+    Signature, StackSlotData, StackSlotKind, Type, UserExternalName, Value,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, Switch};
+use diffeo_array::ir::SiteId;
+use std::collections::HashMap;
+
+/// How many results that are no Reals have registers, with the status.
+const INTEGER_RESULTS: usize = 7;
+/// How many Reals among the results have registers.
+const REAL_RESULTS: usize = 8;
+
+/// The type of a register.
+pub(super) fn clif_type(ty: low::Ty) -> Type {
+    match ty {
+        low::Ty::Int | low::Ty::Ptr => I64,
+        low::Ty::Real => F64,
+        low::Ty::Bool => I8,
+    }
+}
+
+/// How a function is called.
+pub(super) struct Convention {
+    pub signature: Signature,
+    /// By result: its position among those in memory, if it is there.
+    pub in_memory: Vec<Option<i32>>,
+}
+
+impl Convention {
+    pub fn new(function: &Function) -> Convention {
+        let mut signature = Signature::new(CallConv::Tail);
+        let mut integers = usize::from(function.fallible);
+        let mut reals = 0;
+        let mut memory = 0;
+        if function.fallible {
+            signature.returns.push(AbiParam::new(I8));
+        }
+        let mut in_memory = Vec::with_capacity(function.results.len());
+        for ty in &function.results {
+            let (used, most) = match ty {
+                low::Ty::Real => (&mut reals, REAL_RESULTS),
+                low::Ty::Int | low::Ty::Bool | low::Ty::Ptr => (&mut integers, INTEGER_RESULTS),
+            };
+            if *used < most {
+                *used += 1;
+                signature.returns.push(AbiParam::new(clif_type(*ty)));
+                in_memory.push(None);
+            } else {
+                in_memory.push(Some(memory));
+                memory += 1;
+            }
+        }
+        signature.params.push(AbiParam::new(I64));
+        if memory > 0 {
+            signature.params.push(AbiParam::new(I64));
+        }
+        for param in &function.params {
+            let ty = function.registers[param.0 as usize];
+            signature.params.push(AbiParam::new(clif_type(ty)));
+        }
+        Convention { signature, in_memory }
+    }
+
+    /// How many results lie in memory.
+    pub fn words(&self) -> u32 {
+        self.in_memory.iter().flatten().count() as u32
+    }
+}
+
+/// What functions are translated with.
+pub(super) struct Environment<'m> {
+    pub module: &'m Module,
+    pub conventions: &'m [Convention],
+    pub imports: &'m mut Imports,
+    /// Whether there are instructions for [`low::Expr::Fma`] …
+    pub has_fma: bool,
+    /// … and for [`low::Unary::Integral`].
+    pub has_rounding: bool,
+    /// With the convention of C.
+    pub frontend: TargetFrontendConfig,
+}
+
+/// A loop that is open.
+struct Open {
+    exit: Block,
+    /// The registers that its exit has parameters for.
+    carried: Vec<Reg>,
+}
+
+/// A function in translation.
+pub(super) struct Translator<'t, 'm> {
+    pub b: FunctionBuilder<'t>,
+    pub env: &'t mut Environment<'m>,
+    pub function: &'m Function,
+    convention: &'m Convention,
+    shapes: Vec<Shape>,
+    /// The index of the shape of the next statement that has one.
+    next: usize,
+    /// By register: its value here, if it has one.
+    values: Vec<Option<Value>>,
+    pub context: Value,
+    /// Where further results go.
+    results: Option<Value>,
+    loops: Vec<Open>,
+    functions: HashMap<u32, FuncRef>,
+    /// Leaves the function with an error that is recorded.
+    fail: Option<Block>,
+    /// Notes the place that is its parameter, and leaves the function.
+    note: Option<Block>,
+}
+
+/// Translates a function.
+pub(super) fn translate<'m>(
+    b: FunctionBuilder<'_>,
+    env: &mut Environment<'m>,
+    function: &'m Function,
+    convention: &'m Convention,
+) {
+    let mut translator = Translator {
+        b,
+        env,
+        function,
+        convention,
+        shapes: shapes(function),
+        next: 0,
+        values: vec![None; function.registers.len()],
+        context: Value::from_u32(0),
+        results: None,
+        loops: Vec::new(),
+        functions: HashMap::new(),
+        fail: None,
+        note: None,
+    };
+    translator.start();
+    translator.list(&function.body);
+    translator.finish();
+}
+
+/// The function that callers have: the convention of C; the status is an Int.
+pub(super) fn translate_entry(
+    mut b: FunctionBuilder<'_>,
+    callee: FuncRef,
+    fallible: bool,
+    frontend: TargetFrontendConfig,
+) {
+    let block = b.create_block();
+    b.append_block_params_for_function_params(block);
+    b.switch_to_block(block);
+    let args = b.block_params(block).to_vec();
+    let call = b.ins().call(callee, &args);
+    let status = if fallible {
+        let status = b.inst_results(call)[0];
+        b.ins().uextend(I64, status)
+    } else {
+        b.ins().iconst(I64, 0)
+    };
+    b.ins().return_(&[status]);
+    b.seal_all_blocks();
+    b.finalize(frontend);
+}
+
+/// The flags of accesses to memory: they are aligned, and what they access is there.
+pub(super) fn trusted() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+impl Translator<'_, '_> {
+    fn start(&mut self) {
+        let block = self.b.create_block();
+        self.b.append_block_params_for_function_params(block);
+        self.b.switch_to_block(block);
+        let mut params = self.b.block_params(block).to_vec().into_iter();
+        // The signature has been made from the same function.
+        self.context = params.next().unwrap_or(self.context);
+        if self.convention.words() > 0 {
+            self.results = params.next();
+        }
+        for (reg, value) in self.function.params.iter().zip(params) {
+            self.set(*reg, value);
+        }
+        if let Some(site) = self.function.recursive {
+            let end = self.b.ins().load(I64, trusted(), self.context, runtime::STACK_END as i32);
+            let pointer = self.b.ins().get_stack_pointer(I64);
+            let over = self.b.ins().icmp(IntCC::UnsignedLessThan, pointer, end);
+            let (stop, go_on) = (self.cold(), self.b.create_block());
+            self.b.ins().brif(over, stop, &[], go_on, &[]);
+            self.b.switch_to_block(stop);
+            self.raise(&Raise::Stopped, &[], site);
+            self.b.switch_to_block(go_on);
+        }
+    }
+
+    fn finish(mut self) {
+        if let Some(note) = self.note {
+            self.b.switch_to_block(note);
+            let site = self.b.block_params(note)[0];
+            let function = runtime::note();
+            self.call_runtime(&function, &[site]);
+            let fail = self.fail();
+            self.b.ins().jump(fail, &[]);
+        }
+        if let Some(fail) = self.fail {
+            self.b.switch_to_block(fail);
+            let mut results = vec![self.b.ins().iconst(I8, 1)];
+            let types = self.convention.signature.returns[1..].iter().map(|p| p.value_type);
+            for ty in types {
+                results.push(expr::zero(&mut self.b, ty));
+            }
+            self.b.ins().return_(&results);
+        }
+        self.b.seal_all_blocks();
+        self.b.finalize(self.env.frontend);
+    }
+
+    fn cold(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    fn fail(&mut self) -> Block {
+        if let Some(block) = self.fail {
+            return block;
+        }
+        let block = self.cold();
+        self.fail = Some(block);
+        block
+    }
+
+    fn note(&mut self) -> Block {
+        if let Some(block) = self.note {
+            return block;
+        }
+        let block = self.cold();
+        self.b.append_block_param(block, I64);
+        self.note = Some(block);
+        block
+    }
+
+    pub fn ty(&self, reg: Reg) -> Type {
+        clif_type(self.function.registers[reg.0 as usize])
+    }
+
+    fn set(&mut self, reg: Reg, value: Value) {
+        self.values[reg.0 as usize] = Some(value);
+    }
+
+    /// The value of a register; where nothing has set it, nothing looks at it, either.
+    pub fn get(&mut self, reg: Reg) -> Value {
+        match self.values[reg.0 as usize] {
+            Some(value) => value,
+            None => {
+                let ty = self.ty(reg);
+                expr::zero(&mut self.b, ty)
+            }
+        }
+    }
+
+    fn args(&mut self, regs: &[Reg]) -> Vec<BlockArg> {
+        regs.iter().map(|reg| self.get(*reg).into()).collect()
+    }
+
+    /// Makes the registers parameters of a block.
+    fn add_params(&mut self, block: Block, regs: &[Reg]) {
+        for reg in regs {
+            let ty = self.ty(*reg);
+            self.b.append_block_param(block, ty);
+        }
+    }
+
+    /// Goes on at a block whose last parameters are these registers.
+    fn enter(&mut self, block: Block, regs: &[Reg]) {
+        self.b.switch_to_block(block);
+        let skip = self.b.block_params(block).len() - regs.len();
+        for (i, reg) in regs.iter().enumerate() {
+            self.values[reg.0 as usize] = Some(self.b.block_params(block)[skip + i]);
+        }
+    }
+
+    /// Whether the end is reached.
+    fn list(&mut self, stmts: &[Stmt]) -> bool {
+        stmts.iter().all(|stmt| self.stmt(stmt))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Set(reg, expr) => {
+                let ty = self.function.registers[reg.0 as usize];
+                let value = self.expr(expr, ty);
+                self.set(*reg, value);
+            }
+            Stmt::Checked { op, result, overflow, a, b } => {
+                let (a, b) = (self.operand(*a), self.operand(*b));
+                let (value, over) = match op {
+                    low::Checked::Add => self.b.ins().sadd_overflow(a, b),
+                    low::Checked::Sub => self.b.ins().ssub_overflow(a, b),
+                    low::Checked::Mul => self.b.ins().smul_overflow(a, b),
+                };
+                self.set(*result, value);
+                self.set(*overflow, over);
+            }
+            Stmt::Store(ty, address, value) => {
+                let (base, offset) = self.address(address);
+                let value = self.operand(*value);
+                debug_assert_eq!(self.b.func.dfg.value_type(value), clif_type(*ty));
+                self.b.ins().store(trusted(), value, base, offset);
+            }
+            Stmt::If(..) | Stmt::Switch(..) => return deep(|| self.branch(stmt)),
+            Stmt::Loop(body) => return deep(|| self.repeat(body)),
+            Stmt::For(step) => return deep(|| self.count(step)),
+            Stmt::Break => {
+                if let Some(open) = self.loops.last() {
+                    let (exit, carried) = (open.exit, open.carried.clone());
+                    let args = self.args(&carried);
+                    self.b.ins().jump(exit, &args);
+                }
+                return false;
+            }
+            Stmt::Call { results, function, args, site } => {
+                self.call(results, *function, args, *site);
+            }
+            Stmt::Runtime { results, op, args } => self.runtime(results, *op, args),
+            Stmt::Raise { error, args, site } => {
+                let args: Vec<Value> = args.iter().map(|arg| self.operand(*arg)).collect();
+                self.raise(error, &args, *site);
+                return false;
+            }
+            Stmt::Return(values) => {
+                self.ret(values);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn shape(&mut self) -> Shape {
+        // There are as many as there are statements that ask, and each asks once.
+        let shape = self.shapes.get_mut(self.next).map(std::mem::take);
+        self.next += 1;
+        shape.unwrap_or_default()
+    }
+
+    /// `If` and `Switch`.
+    fn branch(&mut self, stmt: &Stmt) -> bool {
+        let shape = self.shape();
+        let lists = stmt.blocks();
+        let entries: Vec<Block> = lists
+            .iter()
+            .map(|list| match list.last() {
+                Some(Stmt::Raise { .. }) => self.cold(),
+                _ => self.b.create_block(),
+            })
+            .collect();
+        match stmt {
+            Stmt::If(condition, ..) => {
+                let condition = self.operand(*condition);
+                self.b.ins().brif(condition, entries[0], &[], entries[1], &[]);
+            }
+            Stmt::Switch(on, arms, _) => {
+                let on = self.operand(*on);
+                let mut switch = Switch::new();
+                for ((value, _), entry) in arms.iter().zip(&entries) {
+                    if !switch.entries().contains_key(&u128::from(*value as u64)) {
+                        switch.set_entry(u128::from(*value as u64), *entry);
+                    }
+                }
+                switch.emit(&mut self.b, on, entries[arms.len()]);
+            }
+            Stmt::Loop(_)
+            | Stmt::For(_)
+            | Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. }
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => {}
+        }
+        let before: Vec<Option<Value>> =
+            shape.carried.iter().map(|reg| self.values[reg.0 as usize]).collect();
+        let restore = |this: &mut Self| {
+            for (reg, value) in shape.carried.iter().zip(&before) {
+                this.values[reg.0 as usize] = *value;
+            }
+        };
+        // The only one whose end is reached goes on without a block of its own.
+        let only = match shape.falls.iter().filter(|falls| **falls).count() {
+            1 => shape.falls.iter().position(|falls| *falls),
+            _ => None,
+        };
+        let end = self.b.create_block();
+        let merges = only.is_none() && shape.falls.contains(&true);
+        if merges {
+            self.add_params(end, &shape.carried);
+        }
+        for (i, (list, entry)) in lists.iter().zip(&entries).enumerate() {
+            if Some(i) != only {
+                self.b.switch_to_block(*entry);
+                restore(self);
+                self.next = shape.starts[i];
+                if self.list(list) {
+                    let args = self.args(&shape.carried);
+                    self.b.ins().jump(end, &args);
+                }
+            }
+        }
+        if let Some(i) = only {
+            self.b.switch_to_block(entries[i]);
+            restore(self);
+            self.next = shape.starts[i];
+            self.list(lists[i]);
+        } else if merges {
+            self.enter(end, &shape.carried);
+        }
+        self.next = shape.starts[lists.len()];
+        only.is_some() || merges
+    }
+
+    fn repeat(&mut self, body: &[Stmt]) -> bool {
+        let shape = self.shape();
+        let (head, exit) = (self.b.create_block(), self.b.create_block());
+        self.add_params(head, &shape.carried);
+        self.add_params(exit, &shape.carried);
+        let args = self.args(&shape.carried);
+        self.b.ins().jump(head, &args);
+        self.enter(head, &shape.carried);
+        self.loops.push(Open { exit, carried: shape.carried.clone() });
+        if self.list(body) {
+            let args = self.args(&shape.carried);
+            self.b.ins().jump(head, &args);
+        }
+        self.loops.pop();
+        if shape.breaks {
+            self.enter(exit, &shape.carried);
+        }
+        shape.breaks
+    }
+
+    fn count(&mut self, step: &low::For) -> bool {
+        let shape = self.shape();
+        let (from, to) = (self.operand(step.from), self.operand(step.to));
+        let (body, exit) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(body, I64);
+        self.add_params(body, &shape.carried);
+        self.add_params(exit, &shape.carried);
+        let any = self.b.ins().icmp(IntCC::SignedLessThan, from, to);
+        let args = self.args(&shape.carried);
+        let first: Vec<BlockArg> = [from.into()].into_iter().chain(args.iter().copied()).collect();
+        self.b.ins().brif(any, body, &first, exit, &args);
+        self.enter(body, &shape.carried);
+        let index = self.b.block_params(body)[0];
+        self.set(step.index, index);
+        if self.list(&step.body) {
+            let one = self.b.ins().iconst(I64, 1);
+            let next = self.b.ins().iadd(index, one);
+            let more = self.b.ins().icmp(IntCC::SignedLessThan, next, to);
+            let args = self.args(&shape.carried);
+            let next: Vec<BlockArg> =
+                [next.into()].into_iter().chain(args.iter().copied()).collect();
+            self.b.ins().brif(more, body, &next, exit, &args);
+        }
+        self.enter(exit, &shape.carried);
+        // It has no value any more.
+        self.values[step.index.0 as usize] = None;
+        true
+    }
+
+    /// A function of the module.
+    fn function_ref(&mut self, index: u32, signature: Signature, local: bool) -> FuncRef {
+        if let Some(function) = self.functions.get(&index) {
+            return *function;
+        }
+        let signature = self.b.import_signature(signature);
+        let name =
+            self.b.func.declare_imported_user_function(UserExternalName { namespace: 0, index });
+        let function = self.b.import_function(ExtFuncData {
+            name: ExternalName::user(name),
+            signature,
+            colocated: local,
+            patchable: false,
+        });
+        self.functions.insert(index, function);
+        function
+    }
+
+    fn call(&mut self, results: &[Reg], id: low::FunctionId, args: &[Operand], site: SiteId) {
+        let callee = &self.env.module.functions[id.0 as usize];
+        let conventions: &[Convention] = self.env.conventions;
+        let convention = &conventions[id.0 as usize];
+        let function = self.function_ref(id.0, convention.signature.clone(), true);
+        let memory = match convention.words() {
+            0 => None,
+            words => {
+                let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * words, 3);
+                let slot = self.b.create_sized_stack_slot(data);
+                Some(self.b.ins().stack_addr(I64, slot, 0))
+            }
+        };
+        let mut values = vec![self.context];
+        values.extend(memory);
+        for arg in args {
+            let value = self.operand(*arg);
+            values.push(value);
+        }
+        let call = self.b.ins().call(function, &values);
+        let mut given = self.b.inst_results(call).to_vec().into_iter();
+        if callee.fallible {
+            let go_on = self.b.create_block();
+            // The status comes first.
+            let status = given.next().unwrap_or(self.context);
+            if site == low::NOWHERE {
+                let fail = self.fail();
+                self.b.ins().brif(status, fail, &[], go_on, &[]);
+            } else {
+                let open = runtime::Open { function: id, site };
+                // In a block of its own, so that the word is made only if it is needed.
+                let (failed, note) = (self.cold(), self.note());
+                self.b.ins().brif(status, failed, &[], go_on, &[]);
+                self.b.switch_to_block(failed);
+                let word = self.b.ins().iconst(I64, open.to_word());
+                self.b.ins().jump(note, &[word.into()]);
+            }
+            self.b.switch_to_block(go_on);
+        }
+        for (reg, place) in results.iter().zip(&convention.in_memory) {
+            let ty = self.ty(*reg);
+            let value = match (place, memory) {
+                (Some(word), Some(memory)) => {
+                    Some(self.b.ins().load(ty, trusted(), memory, 8 * word))
+                }
+                _ => given.next(),
+            };
+            self.values[reg.0 as usize] = value;
+        }
+    }
+
+    fn ret(&mut self, values: &[Operand]) {
+        let mut returned = Vec::new();
+        if self.function.fallible {
+            returned.push(self.b.ins().iconst(I8, 0));
+        }
+        let convention = self.convention;
+        for (value, place) in values.iter().zip(&convention.in_memory) {
+            let value = self.operand(*value);
+            match (place, self.results) {
+                (Some(word), Some(memory)) => {
+                    self.b.ins().store(trusted(), value, memory, 8 * word);
+                }
+                _ => returned.push(value),
+            }
+        }
+        self.b.ins().return_(&returned);
+    }
+
+    /// Records an error and leaves the function.
+    fn raise(&mut self, error: &Raise, args: &[Value], site: SiteId) {
+        let index = self.env.imports.raises.index(error);
+        let mut words =
+            vec![self.b.ins().iconst(I64, index), self.b.ins().iconst(I64, i64::from(site.0))];
+        for i in 0..3 {
+            let word = match args.get(i) {
+                Some(value) => expr::word(&mut self.b, *value),
+                None => self.b.ins().iconst(I64, 0),
+            };
+            words.push(word);
+        }
+        let function = runtime::raise();
+        self.call_runtime(&function, &words);
+        let fail = self.fail();
+        self.b.ins().jump(fail, &[]);
+    }
+
+    /// Calls a function of the runtime; its result, if it has one.
+    pub fn call_runtime(&mut self, function: &runtime::Function, args: &[Value]) -> Option<Value> {
+        let mut signature = Signature::new(self.env.frontend.default_call_conv);
+        let context = function.context.then_some(I64);
+        let params = function.params.iter().map(|ty| clif_type(*ty));
+        signature.params = context.into_iter().chain(params).map(AbiParam::new).collect();
+        signature.returns =
+            function.result.iter().map(|ty| AbiParam::new(clif_type(*ty))).collect();
+        let index = self.env.imports.index(function);
+        let name = self.function_ref(index, signature, false);
+        let mut values = Vec::with_capacity(args.len() + 1);
+        values.extend(function.context.then_some(self.context));
+        for (ty, arg) in function.params.iter().zip(args) {
+            let is_bool = self.b.func.dfg.value_type(*arg) == I8;
+            values.push(match (is_bool, ty) {
+                (true, low::Ty::Int) => self.b.ins().uextend(I64, *arg),
+                _ => *arg,
+            });
+        }
+        let call = self.b.ins().call(name, &values);
+        self.b.inst_results(call).first().copied()
+    }
+
+    fn runtime(&mut self, results: &[Reg], op: Runtime, args: &[Operand]) {
+        let args: Vec<Value> = args.iter().map(|arg| self.operand(*arg)).collect();
+        let value = if op == Runtime::Poll {
+            // An atomic load, because another thread writes the word: it is not moved out of loops.
+            let offset = self.b.ins().iconst(I64, runtime::STACK_END);
+            let address = self.b.ins().iadd(self.context, offset);
+            Some(self.b.ins().atomic_load(I64, trusted(), address)).map(|end| {
+                let stop = self.b.ins().iconst(I64, runtime::STOP as i64);
+                self.b.ins().icmp(IntCC::Equal, end, stop)
+            })
+        } else {
+            self.call_runtime(&runtime::function(op), &args)
+        };
+        if let (Some(value), Some(reg)) = (value, results.first()) {
+            let is_bool = self.ty(*reg) == I8 && self.b.func.dfg.value_type(value) == I64;
+            let value = if is_bool {
+                let zero = self.b.ins().iconst(I64, 0);
+                self.b.ins().icmp(IntCC::NotEqual, value, zero)
+            } else {
+                value
+            };
+            self.set(*reg, value);
+        }
+    }
+}
+
+/// The name of a function in Cranelift's text.
+pub(super) fn name(index: u32) -> ir::UserFuncName {
+    ir::UserFuncName::user(0, index)
+}

@@ -1,0 +1,302 @@
+//! Low to machine code by Cranelift, in process.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `scope.rs` | which registers have several values, and where |
+//! | `function.rs` | statements, and how functions are called |
+//! | `expr.rs` | operands and expressions |
+//!
+//! Functions are compiled one by one, each by itself; then they are put into memory together and their
+//! references to each other are filled in.
+
+mod expr;
+mod function;
+mod scope;
+
+use crate::engine::{CompileError, Compiled, Cpu, Entry, Raises};
+use crate::low::{Module, Stmt};
+use crate::runtime;
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{ir, Context};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module as _, ModuleReloc};
+use function::{Convention, Environment};
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The instructions that may be used.
+    pub cpu: Cpu,
+    /// Whether Cranelift checks what it is given and what it makes of it, for tests.
+    pub verify: bool,
+}
+
+/// Functions with more statements than this are compiled quickly rather than well.
+const HUGE: usize = 5000;
+
+/// The functions of the runtime that the program calls, and its errors.
+pub(in crate::cranelift) struct Imports {
+    /// The index of the first one.
+    first: u32,
+    list: Vec<runtime::Function>,
+    by_name: HashMap<&'static str, u32>,
+    pub raises: Raises,
+}
+
+impl Imports {
+    fn new(first: usize) -> Imports {
+        Imports {
+            first: first as u32,
+            list: Vec::new(),
+            by_name: HashMap::new(),
+            raises: Raises::default(),
+        }
+    }
+
+    /// The index of a function among those of the module.
+    pub fn index(&mut self, function: &runtime::Function) -> u32 {
+        *self.by_name.entry(function.name).or_insert_with(|| {
+            self.list.push(*function);
+            self.first + self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// What machine code is made for.
+struct Target {
+    isa: OwnedTargetIsa,
+    /// For huge functions.
+    quick: OwnedTargetIsa,
+    has_fma: bool,
+    has_rounding: bool,
+}
+
+fn unsupported(reason: impl Display) -> CompileError {
+    CompileError::Unsupported(format!("Cranelift: {reason}"))
+}
+
+impl Target {
+    fn new(options: &Options) -> Result<Target, CompileError> {
+        let isa = |level: &str, allocator: &str| {
+            let mut flags = settings::builder();
+            // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
+            let settings = [
+                ("opt_level", level),
+                ("regalloc_algorithm", allocator),
+                ("enable_verifier", if options.verify { "true" } else { "false" }),
+                ("enable_probestack", "false"),
+                ("unwind_info", "false"),
+                ("is_pic", "false"),
+            ];
+            for (name, value) in settings {
+                flags.set(name, value).map_err(unsupported)?;
+            }
+            let host = options.cpu == Cpu::Host;
+            let builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
+            builder.finish(settings::Flags::new(flags)).map_err(unsupported)
+        };
+        let target = isa("speed", "backtracking")?;
+        let has = |flag: &str| {
+            target.isa_flags().iter().any(|f| f.name == flag && f.as_bool() == Some(true))
+        };
+        // Other processors have these always.
+        let x64 = cfg!(target_arch = "x86_64");
+        let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
+        Ok(Target { isa: target, quick: isa("none", "single_pass")?, has_fma, has_rounding })
+    }
+}
+
+/// A function in machine code.
+struct Code {
+    bytes: Vec<u8>,
+    alignment: u64,
+    relocations: Vec<ModuleReloc>,
+    /// How many bytes of the stack it takes.
+    frame: usize,
+}
+
+/// Compiles a program.
+///
+/// # Errors
+/// Cranelift does not know this processor, or a function is larger than it can handle.
+pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
+    let target = Target::new(options)?;
+    let mut codes = Vec::with_capacity(module.functions.len() + 1);
+    let imports = each_function(module, &target, |index, context, huge| {
+        let isa: &dyn TargetIsa = if huge { &*target.quick } else { &*target.isa };
+        codes.push(code(index, context, isa)?);
+        Ok(())
+    })?;
+    let (jit, entry) = link(&target, &codes, &imports).map_err(unsupported)?;
+    let frames: Vec<usize> = codes.iter().map(|code| code.frame).collect();
+    let margin = crate::engine::stack_margin(module, &frames);
+    // SAFETY: the entry has this convention (`translate_entry`), and `jit` keeps it in memory.
+    Ok(unsafe { Compiled::new(module.clone(), imports.raises.list, entry, margin, Box::new(jit)) })
+}
+
+/// The program as Cranelift's text, before its optimisations.
+///
+/// # Errors
+/// Cranelift does not know this processor.
+pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileError> {
+    let target = Target::new(options)?;
+    let mut functions = Vec::new();
+    let imports = each_function(module, &target, |_, context, _| {
+        functions.push(context.func.display().to_string());
+        Ok(())
+    })?;
+    let mut out = String::new();
+    for (i, text) in functions.iter().enumerate() {
+        let name = module.functions.get(i).map_or("entry", |function| &function.name);
+        out.push_str(&format!("; u0:{i} = {name}\n{text}\n"));
+    }
+    for (i, function) in imports.list.iter().enumerate() {
+        out.push_str(&format!("; u0:{} = {}\n", imports.first as usize + i, function.name));
+    }
+    Ok(out)
+}
+
+/// Translates each function, and then the entry: with its index, and whether it is huge.
+fn each_function(
+    module: &Module,
+    target: &Target,
+    mut each: impl FnMut(u32, &mut Context, bool) -> Result<(), CompileError>,
+) -> Result<Imports, CompileError> {
+    let conventions: Vec<Convention> = module.functions.iter().map(Convention::new).collect();
+    let entry = module.functions.len();
+    let mut imports = Imports::new(entry + 1);
+    let mut env = Environment {
+        module,
+        conventions: &conventions,
+        imports: &mut imports,
+        has_fma: target.has_fma,
+        has_rounding: target.has_rounding,
+        frontend: target.isa.frontend_config(),
+    };
+    let mut context = Context::new();
+    let mut builder = FunctionBuilderContext::new();
+    for (i, (function, convention)) in module.functions.iter().zip(&conventions).enumerate() {
+        context.func.signature = convention.signature.clone();
+        context.func.name = function::name(i as u32);
+        let b = FunctionBuilder::new(&mut context.func, &mut builder);
+        function::translate(b, &mut env, function, convention);
+        each(i as u32, &mut context, is_huge(&function.body))?;
+        context.clear();
+    }
+    let called = module.entry.0;
+    let pointer = ir::AbiParam::new(ir::types::I64);
+    context.func.signature = ir::Signature::new(target.isa.default_call_conv());
+    context.func.signature.params = vec![pointer; 3];
+    context.func.signature.returns = vec![pointer];
+    context.func.name = function::name(entry as u32);
+    let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
+    let signature = b.import_signature(conventions[called as usize].signature.clone());
+    let name = ir::UserExternalName { namespace: 0, index: called };
+    let name = b.func.declare_imported_user_function(name);
+    let callee = b.import_function(ir::ExtFuncData {
+        name: ir::ExternalName::user(name),
+        signature,
+        colocated: true,
+        patchable: false,
+    });
+    function::translate_entry(
+        b,
+        callee,
+        module.functions[called as usize].fallible,
+        target.isa.frontend_config(),
+    );
+    each(entry as u32, &mut context, false)?;
+    Ok(imports)
+}
+
+/// Whether a function is too large to be compiled well.
+fn is_huge(body: &[Stmt]) -> bool {
+    let mut count = 0;
+    let mut todo = vec![body];
+    while let Some(stmts) = todo.pop() {
+        count += stmts.len();
+        if count > HUGE {
+            return true;
+        }
+        for stmt in stmts {
+            todo.extend(stmt.blocks());
+        }
+    }
+    false
+}
+
+fn code(index: u32, context: &mut Context, isa: &dyn TargetIsa) -> Result<Code, CompileError> {
+    let mut control = cranelift_codegen::control::ControlPlane::default();
+    let compiled = context.compile(isa, &mut control).map_err(|error| {
+        CompileError::Unsupported(format!("Cranelift: function {index}: {}", error.inner))
+    })?;
+    let bytes = compiled.code_buffer().to_vec();
+    let alignment = u64::from(compiled.buffer.alignment)
+        .max(u64::from(isa.function_alignment().minimum))
+        .max(isa.symbol_alignment());
+    // Below the frame pointer lies what Cranelift counts, above it two words, and the arguments of calls
+    // are in the caller's part.
+    let frame = compiled.buffer.frame_layout().map_or(0, |f| f.frame_to_fp_offset as usize) + 16;
+    let compiled = context.compiled_code();
+    let relocations = compiled.map_or(Vec::new(), |compiled| {
+        let id = FuncId::from_u32(index);
+        let relocations = compiled.buffer.relocs().iter();
+        relocations.map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect()
+    });
+    Ok(Code { bytes, alignment, relocations, frame })
+}
+
+/// Machine code in memory.
+struct Jit(Option<JITModule>);
+
+// SAFETY: after it is linked, nothing changes the module until it is dropped.
+unsafe impl Sync for Jit {}
+
+impl Drop for Jit {
+    fn drop(&mut self) {
+        if let Some(module) = self.0.take() {
+            // SAFETY: `Compiled` keeps this as long as the code can be called.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// Puts the functions into memory; gives the entry.
+fn link(
+    target: &Target,
+    codes: &[Code],
+    imports: &Imports,
+) -> Result<(Jit, Entry), Box<dyn std::error::Error>> {
+    let mut builder =
+        JITBuilder::with_isa(target.isa.clone(), cranelift_module::default_libcall_names());
+    // All in one piece, so that calls are near.
+    let size: usize = codes.iter().map(|code| code.bytes.len() + code.alignment as usize).sum();
+    let page = 1 << 16;
+    builder.memory_provider(Box::new(ArenaMemoryProvider::new_with_size(size + page)?));
+    for function in &imports.list {
+        builder.symbol(function.name, function.address);
+    }
+    let mut jit = Jit(Some(JITModule::new(builder)));
+    let module = jit.0.as_mut().ok_or("no module")?;
+    let signature = ir::Signature::new(CallConv::Tail);
+    let mut ids = Vec::with_capacity(codes.len());
+    for _ in codes {
+        ids.push(module.declare_anonymous_function(&signature)?);
+    }
+    for function in &imports.list {
+        module.declare_function(function.name, Linkage::Import, &signature)?;
+    }
+    for (id, code) in ids.iter().zip(codes) {
+        module.define_function_bytes(*id, code.alignment, &code.bytes, &code.relocations)?;
+    }
+    module.finalize_definitions()?;
+    let entry = module.get_finalized_function(*ids.last().ok_or("no entry")?);
+    // SAFETY: the function has this convention (`translate_entry`).
+    let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
+    Ok((jit, entry))
+}

@@ -1,0 +1,432 @@
+//! The common face of compiled code: a program that can be called, whichever engine compiled it.
+//!
+//! [`Compiled`] is the code, which any number of threads may share; an [`Instance`] runs it, one call at a time,
+//! with memory and constants of its own. Programs run on a stack of their own, so that recursion is as deep
+//! as its size allows. A call needs no allocation but for what the program itself makes.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `stack.rs` | the stack, and how much of it programs need |
+//! | `watch.rs` | the thread that ends runs |
+//! | `values.rs` | arguments and results |
+
+mod stack;
+mod values;
+mod watch;
+
+pub use stack::stack_margin;
+
+use crate::low::{Module, Raise, BYTES, DATA};
+pub use crate::runtime::Callbacks;
+use crate::runtime::{Context, Open, Owned, STOP};
+use diffeo_array::ir::{ConstantId, FunctionId, SiteId, Ty};
+use diffeo_array::report::{self, report, Operand, Why};
+use diffeo_array::value::Value;
+use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use values::Face;
+
+/// The instructions that compiled code may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cpu {
+    /// Those that every processor of the architecture has.
+    Baseline,
+    /// All that this processor has.
+    #[default]
+    Host,
+}
+
+/// Why a program could not be compiled.
+#[derive(Clone, Debug)]
+pub enum CompileError {
+    /// The engine cannot do it here, or not of this size.
+    Unsupported(String),
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::Unsupported(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// A program as callers see it: the context, the words of the arguments and of the results. Gives 0, or another
+/// number if the program has failed.
+pub type Entry = unsafe extern "C" fn(*mut Context, *const u64, *mut u64) -> i64;
+
+/// The errors of a program, by the index that compiled code gives.
+#[derive(Default)]
+pub struct Raises {
+    /// The errors.
+    pub list: Vec<Raise>,
+    index: HashMap<Raise, i64>,
+}
+
+impl Raises {
+    /// The index of an error.
+    pub fn index(&mut self, raise: &Raise) -> i64 {
+        if let Some(index) = self.index.get(raise) {
+            return *index;
+        }
+        let index = self.list.len() as i64;
+        self.list.push(raise.clone());
+        self.index.insert(raise.clone(), index);
+        index
+    }
+}
+
+/// A compiled program.
+pub struct Compiled {
+    module: Arc<Module>,
+    raises: Vec<Raise>,
+    entry: Entry,
+    /// How much of the stack is needed where no function tests it.
+    margin: usize,
+    face: Face,
+    /// What keeps the code in memory.
+    _code: Box<dyn Any + Send + Sync>,
+}
+
+impl Compiled {
+    /// A program with its errors by index, its entry, and what [`stack_margin`] says of it.
+    ///
+    /// # Safety
+    /// The entry is that of the module, compiled as [`low`](crate::low) and [`runtime`](crate::runtime) say, and
+    /// it can be called as long as `code` lives.
+    pub unsafe fn new(
+        module: Arc<Module>,
+        raises: Vec<Raise>,
+        entry: Entry,
+        margin: usize,
+        code: Box<dyn Any + Send + Sync>,
+    ) -> Compiled {
+        let face = Face::new(&module);
+        Compiled { module, raises, entry, margin, face, _code: code }
+    }
+
+    /// What it was compiled from.
+    pub fn module(&self) -> &Arc<Module> {
+        &self.module
+    }
+}
+
+/// How a program is to be run.
+pub struct RunOptions {
+    /// How many bytes of the stack open calls may take.
+    pub max_stack: usize,
+    /// What the run may take.
+    pub limits: Limits,
+    /// Takes what the program prints and reports.
+    pub callbacks: Callbacks,
+}
+
+impl Default for RunOptions {
+    /// Open calls may take 1 GiB; nothing else is bounded, and what is printed is lost.
+    fn default() -> RunOptions {
+        RunOptions {
+            max_stack: 1 << 30,
+            limits: Limits::default(),
+            callbacks: Callbacks::default(),
+        }
+    }
+}
+
+/// Where a program stopped, and why.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stopped {
+    /// Why.
+    pub raise: Raise,
+    /// The words of the operands that the error names.
+    pub operands: [u64; 3],
+    /// The operand, if it is a text.
+    pub text: Option<String>,
+    /// Of [`Raise::Stopped`] and [`Raise::Memory`]: the bound. Without one the stack is used up.
+    pub exceeded: Option<Exceeded>,
+    /// The statement, in the innermost function.
+    pub site: SiteId,
+    /// The innermost open calls, innermost first.
+    pub innermost: Vec<Open>,
+    /// How many follow that are left out.
+    pub skipped: usize,
+    /// The outermost open calls, innermost first.
+    pub outermost: Vec<Open>,
+}
+
+impl Stopped {
+    /// The error as the evaluator reports it.
+    pub fn report(self, module: &Module) -> RuntimeError {
+        let [a, b, c] = self.operands.map(|word| Operand::Int(word as i64));
+        let text = || vec![Operand::Text(self.text.clone().unwrap_or_default())];
+        let exceeded = self.exceeded.unwrap_or(Exceeded::Interrupt);
+        let (why, operands) = match self.raise {
+            Raise::Int(op) => (Why::Int(op), vec![a, b]),
+            Raise::Round(rounding) => {
+                (Why::Round(rounding), vec![Operand::Real(f64::from_bits(self.operands[0]))])
+            }
+            Raise::Index => (Why::Index, vec![a, b]),
+            Raise::Slice => (Why::Slice, vec![a, b, c]),
+            Raise::Count => (Why::Count, vec![a]),
+            Raise::Size(what) => (Why::Size(what), vec![a, b]),
+            Raise::Rows => (Why::Rows, vec![a, b]),
+            Raise::Fail => (Why::Fail, text()),
+            Raise::Shape(what) => (Why::Shape(what), text()),
+            Raise::Cycle(constant) => (Why::Cycle(ConstantId(constant)), vec![]),
+            Raise::Memory => (Why::Exceeded(exceeded), vec![]),
+            Raise::Stopped if self.exceeded.is_some() => (Why::Exceeded(exceeded), vec![]),
+            Raise::Stopped => (Why::TooDeep, vec![]),
+        };
+        let calls = |open: Vec<Open>| {
+            open.into_iter()
+                .map(|open| report::Open { function: FunctionId(open.function.0), site: open.site })
+                .collect()
+        };
+        let calls = report::OpenCalls {
+            inner: calls(self.innermost),
+            skipped: self.skipped,
+            outer: calls(self.outermost),
+        };
+        let root = module.flat.entry;
+        report(&module.flat, report::Failure { why, operands, site: self.site, calls, root })
+    }
+}
+
+/// A program with the memory to run it.
+pub struct Instance {
+    compiled: Arc<Compiled>,
+    context: Owned,
+    limits: Limits,
+    max_stack: usize,
+    /// The words of arguments and results, to be used again.
+    words: Vec<u64>,
+}
+
+impl Instance {
+    /// A program that has not run yet.
+    pub fn new(compiled: Arc<Compiled>, options: RunOptions) -> Instance {
+        let mut context = Owned::new(compiled.module.clone(), options.callbacks);
+        context.memory().set_limit(options.limits.memory);
+        Instance {
+            compiled,
+            context,
+            limits: options.limits,
+            max_stack: options.max_stack,
+            words: Vec::new(),
+        }
+    }
+
+    /// The program.
+    pub fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
+    }
+
+    /// Changes what the following calls may take.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.context.memory().set_limit(limits.memory);
+        self.limits = limits;
+    }
+
+    /// How many blocks there are: 0 if all results were released, and the constants.
+    pub fn live_blocks(&mut self) -> usize {
+        self.context.memory().live()
+    }
+
+    /// Releases the constants; a later call computes them again.
+    pub fn release_constants(&mut self) {
+        self.context.release_constants();
+    }
+
+    /// Calls the program.
+    ///
+    /// # Errors
+    /// What the program stopped for, as the evaluator reports it.
+    pub fn call(&mut self, args: &[Value]) -> Result<Vec<Value>, RuntimeError> {
+        let compiled = self.compiled.clone();
+        self.call_values(args).map_err(|stopped| stopped.report(&compiled.module))
+    }
+
+    fn call_values(&mut self, args: &[Value]) -> Result<Vec<Value>, Box<Stopped>> {
+        let compiled = self.compiled.clone();
+        let (module, face) = (&compiled.module, &compiled.face);
+        let fits = args.iter().zip(&face.params).all(|(value, ty)| value.has_type(ty));
+        if !fits || args.len() != face.params.len() {
+            return Err(self.without_a_run(Raise::Fail, Some(MISTYPED)));
+        }
+        let mut words = std::mem::take(&mut self.words);
+        let sizes = |types: &[Ty]| types.iter().map(values::words).sum::<usize>();
+        let (params, results) = (sizes(&face.params), sizes(&face.results));
+        words.clear();
+        words.resize(params + results, 0);
+        let mut at = 0;
+        for (value, ty) in args.iter().zip(&face.params) {
+            // SAFETY: there is room for the words of all parameters.
+            let written = unsafe {
+                let to = words.as_mut_ptr().add(at);
+                values::write(module, face, &mut self.context, value, ty, to)
+            };
+            if written.is_err() {
+                self.context.reset();
+                return Err(self.without_a_run(Raise::Memory, None));
+            }
+            at += values::words(ty);
+        }
+        let (given, taken) = words.split_at_mut(params);
+        // SAFETY: these are the words of the parameters, and there is room for the results.
+        unsafe { self.call_words(given, taken) }?;
+        let mut found = Vec::with_capacity(face.results.len());
+        let mut at = 0;
+        for ty in &face.results {
+            // SAFETY: the program has given the words of its results, whose blocks are live.
+            found.push(unsafe { values::read(module, face, ty, taken[at..].as_ptr()) });
+            at += values::words(ty);
+        }
+        self.release(&face.results, taken);
+        self.release(&face.params, given);
+        self.words = words;
+        Ok(found)
+    }
+
+    /// Gives up the references of values of these types.
+    fn release(&mut self, types: &[Ty], words: &[u64]) {
+        let (memory, layouts) = self.context.memory_and_layouts();
+        let mut at = 0;
+        for ty in types {
+            if values::refers(ty) {
+                // SAFETY: the word refers to a live block of the memory, or is null, and was counted.
+                unsafe { memory.release(layouts, words[at] as *mut u8) };
+            }
+            at += values::words(ty);
+        }
+    }
+
+    /// Calls the program with the words of its arguments. After an error its memory is empty.
+    ///
+    /// # Errors
+    /// What the program stopped for.
+    ///
+    /// # Safety
+    /// The words are those of the parameters of the entry, those of the results have room for its results,
+    /// and references among the arguments are to live blocks of [`Instance::context`], or are null where
+    /// arrays belong to the caller.
+    pub unsafe fn call_words(
+        &mut self,
+        args: &[u64],
+        results: &mut [u64],
+    ) -> Result<(), Box<Stopped>> {
+        let (entry, context) = (self.compiled.entry, self.context.as_ptr());
+        let end = self.context.stack_end();
+        let watched = watch::watch(&self.limits, end);
+        let status = stack::on_stack(self.max_stack, self.compiled.margin, |stack_end| {
+            // If the watching thread was faster, it stays so.
+            let _ = end.compare_exchange(0, stack_end, Ordering::Relaxed, Ordering::Relaxed);
+            // SAFETY: the entry is that of the module, whose context this is; the rest is the caller's part.
+            unsafe { entry(context, args.as_ptr(), results.as_mut_ptr()) }
+        });
+        let exceeded = watched.end();
+        let stop = self.context.stack_end().swap(0, Ordering::Relaxed) == STOP;
+        if let Some(panic) = self.context.take_panic() {
+            self.context.reset();
+            std::panic::resume_unwind(panic);
+        }
+        match status {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(self.stopped(exceeded, stop)),
+            Err(_) => Err(self.without_a_run(Raise::Memory, None)),
+        }
+    }
+
+    /// The error that the context has; frees all memory.
+    #[cold]
+    fn stopped(&mut self, exceeded: Option<Exceeded>, stop: bool) -> Box<Stopped> {
+        let failure = self.context.failure();
+        let raise = match self.compiled.raises.get(failure.raise as usize) {
+            Some(raise) => raise.clone(),
+            None => Raise::Stopped,
+        };
+        let text = match raise {
+            // SAFETY: the operand of these is a live text.
+            Raise::Fail | Raise::Shape(_) => {
+                Some(unsafe { text_of(failure.operands[0] as *const u8) })
+            }
+            Raise::Int(_)
+            | Raise::Round(_)
+            | Raise::Index
+            | Raise::Slice
+            | Raise::Count
+            | Raise::Size(_)
+            | Raise::Rows
+            | Raise::Cycle(_)
+            | Raise::Memory
+            | Raise::Stopped => None,
+        };
+        let exceeded = match raise {
+            Raise::Stopped if stop => Some(exceeded.unwrap_or(Exceeded::Interrupt)),
+            Raise::Memory => {
+                let limit = self.limits.memory.map_or(usize::MAX, |limit| limit.bytes);
+                Some(Exceeded::Memory(limit))
+            }
+            Raise::Stopped
+            | Raise::Fail
+            | Raise::Shape(_)
+            | Raise::Int(_)
+            | Raise::Round(_)
+            | Raise::Index
+            | Raise::Slice
+            | Raise::Count
+            | Raise::Size(_)
+            | Raise::Rows
+            | Raise::Cycle(_) => None,
+        };
+        let (innermost, outermost) = (failure.innermost().to_vec(), failure.outermost());
+        let stopped = Stopped {
+            raise,
+            operands: failure.operands,
+            text,
+            exceeded,
+            site: failure.site,
+            skipped: failure.calls() - innermost.len() - outermost.len(),
+            innermost,
+            outermost,
+        };
+        self.context.reset();
+        Box::new(stopped)
+    }
+
+    /// An error outside of the program.
+    #[cold]
+    fn without_a_run(&mut self, raise: Raise, text: Option<&str>) -> Box<Stopped> {
+        let limit = self.limits.memory.map_or(usize::MAX, |limit| limit.bytes);
+        Box::new(Stopped {
+            raise,
+            operands: [0; 3],
+            text: text.map(str::to_string),
+            exceeded: Some(Exceeded::Memory(limit)),
+            site: crate::low::NOWHERE,
+            innermost: Vec::new(),
+            skipped: 0,
+            outermost: Vec::new(),
+        })
+    }
+}
+
+/// The message if the caller gives other values than the program takes.
+const MISTYPED: &str = "the program was called with values of other types";
+
+/// The characters of a text.
+///
+/// # Safety
+/// It is a live block with the layout of a text.
+pub(crate) unsafe fn text_of(block: *const u8) -> String {
+    // SAFETY: by the condition of the function.
+    unsafe {
+        let length = block.offset(BYTES as isize).cast::<u64>().read() as usize;
+        let bytes = std::slice::from_raw_parts(block.offset(DATA as isize), length);
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+}

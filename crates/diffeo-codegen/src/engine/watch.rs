@@ -1,0 +1,106 @@
+//! The thread that ends runs: compiled code looks at one word of its context, and this writes it.
+//!
+//! There is one thread for all runs; it starts with the first run that has a bound on its time or can be
+//! interrupted, and sleeps while there is none.
+
+use crate::runtime::STOP;
+use diffeo_calculus::eval::{Exceeded, Limits};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How often the thread looks.
+const TICK: Duration = Duration::from_millis(2);
+
+/// A run that is watched.
+struct Watched {
+    number: u64,
+    limits: Limits,
+    /// The word to write. It is live as long as this is in the list.
+    end: *const AtomicUsize,
+    exceeded: Option<Exceeded>,
+}
+
+// SAFETY: `end` is an atomic that lives as long as this is in the list: `Watch::end` takes it out.
+unsafe impl Send for Watched {}
+
+struct Runs {
+    next: u64,
+    list: Vec<Watched>,
+}
+
+static RUNS: Mutex<Runs> = Mutex::new(Runs { next: 0, list: Vec::new() });
+static BEGUN: Condvar = Condvar::new();
+static START: Once = Once::new();
+
+fn runs() -> MutexGuard<'static, Runs> {
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run that is perhaps watched.
+pub(super) struct Watch<'w> {
+    number: Option<u64>,
+    _end: &'w AtomicUsize,
+}
+
+/// Begins to watch a run.
+pub(super) fn watch<'w>(limits: &Limits, end: &'w AtomicUsize) -> Watch<'w> {
+    if limits.deadline.is_none() && limits.interrupt.is_none() {
+        return Watch { number: None, _end: end };
+    }
+    START.call_once(|| {
+        // Without the thread, programs run to their end.
+        let _ = thread::Builder::new().name("diffeo-watch".to_string()).spawn(run);
+    });
+    let mut runs = runs();
+    let number = runs.next;
+    runs.next += 1;
+    // Memory is the allocator's business.
+    let limits = Limits { memory: None, ..limits.clone() };
+    runs.list.push(Watched { number, limits, end, exceeded: None });
+    if runs.list.len() == 1 {
+        BEGUN.notify_one();
+    }
+    Watch { number: Some(number), _end: end }
+}
+
+impl Watch<'_> {
+    /// Ends watching; the bound that was reached.
+    pub(super) fn end(mut self) -> Option<Exceeded> {
+        self.leave()
+    }
+
+    fn leave(&mut self) -> Option<Exceeded> {
+        let number = self.number.take()?;
+        let mut runs = runs();
+        let at = runs.list.iter().position(|watched| watched.number == number)?;
+        runs.list.swap_remove(at).exceeded
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// The thread.
+fn run() {
+    let mut open = runs();
+    loop {
+        while open.list.is_empty() {
+            open = BEGUN.wait(open).unwrap_or_else(PoisonError::into_inner);
+        }
+        for watched in open.list.iter_mut().filter(|watched| watched.exceeded.is_none()) {
+            if let Err(exceeded) = watched.limits.check() {
+                watched.exceeded = Some(exceeded);
+                // SAFETY: it is in the list, so the word is live.
+                unsafe { (*watched.end).store(STOP, Ordering::Relaxed) };
+            }
+        }
+        drop(open);
+        thread::sleep(TICK);
+        open = runs();
+    }
+}

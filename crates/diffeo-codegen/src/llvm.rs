@@ -1,0 +1,122 @@
+//! Low to machine code by LLVM: the text of its intermediate representation goes in, an object comes out and is
+//! loaded into this process.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `library.rs` | finds and loads LLVM |
+//! | `api.rs` | the functions of its C interface |
+//! | `emit.rs`, `emit/` | Low as text |
+//! | `compile.rs` | the text to an object |
+//! | `cache.rs` | objects that were compiled before |
+//! | `load.rs` | an object to code that can be called |
+//!
+//! Objects refer to the runtime by name and hold no addresses, so they can be kept on disk.
+
+mod api;
+mod cache;
+mod compile;
+mod emit;
+mod library;
+mod load;
+
+pub use library::{library, Library, Missing};
+
+use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Raises};
+use crate::low::Module;
+use crate::math;
+use crate::runtime;
+use compile::Machine;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How to compile.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The instructions that may be used.
+    pub cpu: Cpu,
+    /// The directory where objects are kept, if they are.
+    pub cache: Option<PathBuf>,
+}
+
+/// What is wanted as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// The intermediate representation as it is given to LLVM.
+    Emitted,
+    /// After LLVM's optimisations.
+    Optimised,
+    /// Instructions of the processor.
+    Assembly,
+}
+
+fn unsupported(reason: impl Display) -> CompileError {
+    CompileError::Unsupported(format!("LLVM: {reason}"))
+}
+
+/// What LLVM gets.
+struct Input {
+    text: String,
+    /// Whether it is compiled quickly rather than well.
+    quick: bool,
+    raises: Raises,
+    imports: Vec<runtime::Function>,
+}
+
+fn input(machine: &Machine, module: &Module) -> Input {
+    let mut module = module.clone();
+    if machine.has_fma {
+        math::expand(&mut module);
+    }
+    let emitted = emit::emit(&module, machine.vector_width);
+    let emit::Text { text, raises, imports, huge } = emitted;
+    Input { text, quick: huge, raises, imports }
+}
+
+/// Compiles a program.
+///
+/// # Errors
+/// There is no LLVM, or it does not know this processor.
+pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
+    let library = library().map_err(unsupported)?;
+    let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
+    let input = input(&machine, module);
+    let key = machine.key(input.quick, &input.text);
+    let cached = options.cache.as_ref().and_then(|directory| cache::read(directory, &key));
+    let object = match cached {
+        Some(object) => object,
+        None => {
+            let object = machine.object(&input.text, input.quick).map_err(unsupported)?;
+            if let Some(directory) = &options.cache {
+                cache::write(directory, &key, &object);
+            }
+            object
+        }
+    };
+    let mut frames = vec![emit::SMALL_FRAME; module.functions.len() + 1];
+    for (function, size) in &object.frames {
+        if let Some(frame) = frames.get_mut(*function) {
+            *frame = *size;
+        }
+    }
+    let margin = stack_margin(module, &frames);
+    let (code, entry) = load::load(library, &object.bytes, &input.imports).map_err(unsupported)?;
+    // SAFETY: the object was made from the module, by this or an earlier version of the same code with the
+    // same text, and `code` keeps it in memory; the entry has this convention (`emit::entry`).
+    Ok(unsafe { Compiled::new(module.clone(), input.raises.list, entry, margin, Box::new(code)) })
+}
+
+/// The program as text.
+///
+/// # Errors
+/// There is no LLVM, or it does not know this processor.
+pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
+    let library = library().map_err(unsupported)?;
+    let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
+    let input = input(&machine, module);
+    match stage {
+        Stage::Emitted => Ok(input.text),
+        Stage::Optimised => machine.optimised(&input.text, input.quick).map_err(unsupported),
+        Stage::Assembly => machine.assembly(&input.text, input.quick).map_err(unsupported),
+    }
+}

@@ -1,0 +1,326 @@
+//! Low to the text of LLVM's intermediate representation, statement by statement.
+//!
+//! Every function of Low is a private function with the context as its first parameter; its results are
+//! returned as a structure, the status (`true`: it failed) before them. A register that is set once, before
+//! everything that reads it, is a value; the others are places on the stack, which LLVM makes values.
+//!
+//! What LLVM is told beyond the statements themselves: that the steps of an independent loop do not touch the
+//! same memory (`llvm.loop.parallel_accesses`), that sums of reductions may be regrouped (`reassoc`) and their
+//! products fused with them (`contract`), what is rare, and what is memory of its own.
+
+mod expr;
+mod scope;
+mod stmt;
+
+use crate::engine::Raises;
+use crate::low::{Function, Module, Operand, Reg, Ty};
+use crate::runtime;
+use scope::Facts;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A module as text.
+pub(super) struct Text {
+    /// The text.
+    pub text: String,
+    /// The errors, by the index that the code gives.
+    pub raises: Raises,
+    /// The functions of the runtime that the code calls.
+    pub imports: Vec<runtime::Function>,
+    /// Whether a function is so long that optimisation would take too much time.
+    pub huge: bool,
+}
+
+/// The name of the function that callers have.
+pub(super) const ENTRY: &str = "diffeo_entry";
+
+/// Above this number of bytes, LLVM reports the frame of a function.
+pub(super) const SMALL_FRAME: usize = 1024;
+
+/// Functions with more statements are long.
+const HUGE: usize = 5000;
+
+/// What all functions share.
+pub(super) struct Shared<'m> {
+    module: &'m Module,
+    raises: Raises,
+    imports: BTreeMap<&'static str, runtime::Function>,
+    /// The declarations of the intrinsic functions that are called, by name.
+    intrinsics: BTreeMap<String, String>,
+    /// The metadata, by number.
+    metadata: Vec<String>,
+}
+
+impl Shared<'_> {
+    /// The number of a new piece of metadata.
+    fn metadata(&mut self, text: String) -> usize {
+        self.metadata.push(text);
+        self.metadata.len() - 1
+    }
+}
+
+/// Metadata with fixed numbers: nothing, and weights of branches of which the first or the second is rare.
+const NOTHING: usize = 0;
+const FIRST_RARE: usize = 1;
+const SECOND_RARE: usize = 2;
+
+/// The text of a module; code with vectors of `width` bits at most is preferred.
+pub(super) fn emit(module: &Module, width: u32) -> Text {
+    let mut shared = Shared {
+        module,
+        raises: Raises::default(),
+        imports: BTreeMap::new(),
+        intrinsics: BTreeMap::new(),
+        metadata: vec![
+            "!{}".into(),
+            "!{!\"branch_weights\", i32 1, i32 2000}".into(),
+            "!{!\"branch_weights\", i32 2000, i32 1}".into(),
+        ],
+    };
+    let mut text = String::new();
+    let mut huge = false;
+    for index in 0..module.functions.len() {
+        let facts = scope::facts(&module.functions[index]);
+        huge |= facts.statements > HUGE;
+        Emitter::new(&mut shared, index, facts, &mut text).function();
+    }
+    entry(module, &mut text);
+    for declaration in shared.intrinsics.values() {
+        let _ = writeln!(text, "{declaration}");
+    }
+    for function in shared.imports.values() {
+        declare(function, &mut text);
+    }
+    let _ = writeln!(
+        text,
+        "attributes #0 = {{ nounwind \"prefer-vector-width\"=\"{width}\" \"warn-stack-size\"=\"{SMALL_FRAME}\" }}\n\
+         attributes #1 = {{ nounwind willreturn memory(none) }}\n\
+         attributes #2 = {{ nounwind cold }}\n\
+         attributes #3 = {{ nounwind }}"
+    );
+    for (i, metadata) in shared.metadata.iter().enumerate() {
+        let _ = writeln!(text, "!{i} = {metadata}");
+    }
+    Text { text, raises: shared.raises, imports: shared.imports.into_values().collect(), huge }
+}
+
+/// A type as LLVM writes it.
+fn llvm_type(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Int => "i64",
+        Ty::Real => "double",
+        Ty::Bool => "i1",
+        Ty::Ptr => "ptr",
+    }
+}
+
+/// The type of the results of a function, its status first.
+fn returned(function: &Function) -> String {
+    let status = function.fallible.then_some("i1");
+    let types: Vec<_> =
+        status.into_iter().chain(function.results.iter().map(|ty| llvm_type(*ty))).collect();
+    match types[..] {
+        [] => "void".into(),
+        [one] => one.into(),
+        _ => format!("{{ {} }}", types.join(", ")),
+    }
+}
+
+/// The function that callers have, with the convention of C; its status is an Int.
+fn entry(module: &Module, text: &mut String) {
+    let index = module.entry.0;
+    let function = &module.functions[index as usize];
+    let result = returned(function);
+    let _ = write!(
+        text,
+        "define i64 @{ENTRY}(ptr %context, ptr %args, ptr %results) #0 {{\n  \
+         %status = call fastcc {result} @f{index}(ptr %context, ptr %args, ptr %results)\n"
+    );
+    // The entry has no results, so that its status stands alone.
+    let status = if function.fallible { "%status" } else { "false" };
+    let _ = writeln!(text, "  %word = zext i1 {status} to i64\n  ret i64 %word\n}}");
+    if result == "void" {
+        let at = text.rfind("%status = call").unwrap_or(text.len());
+        text.replace_range(at..at + "%status = ".len(), "");
+    }
+}
+
+/// Declares a function of the runtime.
+fn declare(function: &runtime::Function, text: &mut String) {
+    let context = function.context.then_some("ptr");
+    let params: Vec<_> =
+        context.into_iter().chain(function.params.iter().map(|ty| llvm_type(*ty))).collect();
+    // What the runtime gives is new memory; what needs no context computes a number.
+    let result = match function.result {
+        None => "void",
+        Some(Ty::Ptr) => "noalias ptr",
+        Some(ty) => llvm_type(ty),
+    };
+    let attributes = match function.name {
+        "diffeo_raise" | "diffeo_note" => "#2",
+        _ if !function.context => "#1",
+        _ => "#3",
+    };
+    let _ =
+        writeln!(text, "declare {result} @{}({}) {attributes}", function.name, params.join(", "));
+}
+
+/// A function in translation.
+struct Emitter<'e, 'm> {
+    shared: &'e mut Shared<'m>,
+    index: usize,
+    function: &'m Function,
+    facts: Facts,
+    /// By register that is set once: its value here.
+    values: Vec<String>,
+    out: &'e mut String,
+    /// How many names have been given.
+    names: u32,
+    /// The block that is being written; none after a statement that does not go on.
+    block: Option<String>,
+    /// The exits of the open loops, and whether something goes there.
+    exits: Vec<(String, bool)>,
+    /// The groups of accesses of the open independent loops.
+    groups: Vec<usize>,
+    /// Their list as metadata, once it has been needed.
+    access: Option<usize>,
+    /// The registers that the open loops reduce.
+    reduced: Vec<Reg>,
+    /// Where calls failed: the call, as a word, and the block.
+    failures: Vec<(i64, String)>,
+    /// Whether the function is left with an error somewhere.
+    fails: bool,
+}
+
+impl<'e, 'm> Emitter<'e, 'm> {
+    fn new(
+        shared: &'e mut Shared<'m>,
+        index: usize,
+        facts: Facts,
+        out: &'e mut String,
+    ) -> Emitter<'e, 'm> {
+        let function = &shared.module.functions[index];
+        Emitter {
+            shared,
+            index,
+            function,
+            values: vec![String::new(); function.registers.len()],
+            facts,
+            out,
+            names: 0,
+            block: None,
+            exits: Vec::new(),
+            groups: Vec::new(),
+            access: None,
+            reduced: Vec::new(),
+            failures: Vec::new(),
+            fails: false,
+        }
+    }
+
+    /// Writes a line of a block.
+    fn line(&mut self, text: std::fmt::Arguments<'_>) {
+        self.out.push_str("  ");
+        let _ = self.out.write_fmt(text);
+        self.out.push('\n');
+    }
+
+    /// A new name for a value.
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("%v{}", self.names)
+    }
+
+    /// Writes an instruction; the name of its value.
+    fn compute(&mut self, instruction: std::fmt::Arguments<'_>) -> String {
+        let name = self.name();
+        self.line(format_args!("{name} = {instruction}"));
+        name
+    }
+
+    /// A new name for a block.
+    fn label(&mut self) -> String {
+        self.names += 1;
+        format!("b{}", self.names)
+    }
+
+    /// Begins a block.
+    fn begin(&mut self, label: String) {
+        let _ = writeln!(self.out, "{label}:");
+        self.block = Some(label);
+    }
+
+    /// Goes on in a block, if the present one goes on.
+    fn jump(&mut self, label: &str) {
+        if self.block.take().is_some() {
+            self.line(format_args!("br label %{label}"));
+        }
+    }
+
+    /// The name of a function of the runtime that is called.
+    fn import(&mut self, function: runtime::Function) -> &'static str {
+        self.shared.imports.insert(function.name, function);
+        function.name
+    }
+
+    fn ty(&self, register: Reg) -> Ty {
+        self.function.registers[register.0 as usize]
+    }
+
+    /// The type of an operand.
+    fn operand_ty(&self, operand: Operand) -> Ty {
+        match operand {
+            Operand::Reg(register) => self.ty(register),
+            Operand::Int(_) => Ty::Int,
+            Operand::Real(_) => Ty::Real,
+            Operand::Bool(_) => Ty::Bool,
+            Operand::Null | Operand::Text(_) | Operand::Static(_) | Operand::Constant(_) => Ty::Ptr,
+        }
+    }
+
+    /// Gives a register its value.
+    fn set(&mut self, register: Reg, value: String) {
+        let i = register.0 as usize;
+        if self.facts.once[i] {
+            self.values[i] = value;
+        } else {
+            let ty = llvm_type(self.ty(register));
+            self.line(format_args!("store {ty} {value}, ptr %r{i}"));
+        }
+    }
+
+    fn function(mut self) {
+        let result = returned(self.function);
+        let _ = write!(
+            self.out,
+            "define internal fastcc {result} @f{}(ptr noalias nonnull align 8 dereferenceable(64) %context",
+            self.index
+        );
+        for param in &self.function.params {
+            let _ = write!(self.out, ", {} %p{}", llvm_type(self.ty(*param)), param.0);
+        }
+        let _ = writeln!(self.out, ") #0 {{ ; {}", self.function.name);
+        self.begin("start".into());
+        for (i, ty) in self.function.registers.iter().enumerate() {
+            if !self.facts.once[i] && self.facts.used[i] {
+                let _ = writeln!(self.out, "  %r{i} = alloca {}", llvm_type(*ty));
+            }
+        }
+        for param in self.function.params.clone() {
+            self.set(param, format!("%p{}", param.0));
+        }
+        self.test_stack();
+        let function = self.function;
+        self.list(&function.body);
+        if self.block.is_some() {
+            self.line(format_args!("unreachable"));
+        }
+        self.leave_failed();
+        self.out.push_str("}\n");
+    }
+}
+
+/// A number as its bits.
+fn real(x: f64) -> String {
+    format!("0x{:016X}", x.to_bits())
+}

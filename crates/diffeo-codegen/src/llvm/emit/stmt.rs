@@ -1,0 +1,350 @@
+//! Statements.
+
+use super::{llvm_type, returned, Emitter, FIRST_RARE, SECOND_RARE};
+use crate::deep::deep;
+use crate::low::{Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE};
+use crate::runtime;
+use diffeo_array::ir::SiteId;
+
+/// The block that notes an open call, and the one that leaves the function.
+const NOTE: &str = "note";
+const FAILED: &str = "failed";
+
+impl Emitter<'_, '_> {
+    pub(super) fn list(&mut self, stmts: &[Stmt]) {
+        deep(|| {
+            for stmt in stmts {
+                // What follows a `Raise` or `Return` is not reached.
+                if self.block.is_some() {
+                    self.stmt(stmt);
+                }
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Set(register, expr) => {
+                let value = self.expr(*register, expr);
+                self.set(*register, value);
+            }
+            Stmt::Checked { op, result, overflow, a, b } => {
+                let both = self.checked(*op, *a, *b);
+                for (i, register) in [*result, *overflow].into_iter().enumerate() {
+                    let value =
+                        self.compute(format_args!("extractvalue {{ i64, i1 }} {both}, {i}"));
+                    self.set(register, value);
+                }
+            }
+            Stmt::Store(ty, address, value) => {
+                let mut value = self.operand(*value);
+                let (at, access) = (self.address(address, true), self.access());
+                let mut to = format!("{}", llvm_type(*ty));
+                if *ty == Ty::Bool {
+                    value = self.compute(format_args!("zext i1 {value} to i8"));
+                    to = "i8".into();
+                }
+                let align = if *ty == Ty::Bool { 1 } else { 8 };
+                self.line(format_args!("store {to} {value}, ptr {at}, align {align}{access}"));
+            }
+            Stmt::If(condition, then, otherwise) => self.branch(*condition, then, otherwise),
+            Stmt::Switch(on, arms, default) => self.switch(*on, arms, default),
+            Stmt::Loop(body) => {
+                let (head, exit) = (self.label(), self.label());
+                self.jump(&head);
+                self.begin(head.clone());
+                self.exits.push((exit.clone(), false));
+                self.list(body);
+                self.jump(&head);
+                if let Some((_, true)) = self.exits.pop() {
+                    self.begin(exit);
+                }
+            }
+            Stmt::Break => {
+                if let Some((exit, reached)) = self.exits.last_mut() {
+                    *reached = true;
+                    let exit = exit.clone();
+                    self.jump(&exit);
+                }
+            }
+            Stmt::For(step) => self.count(step),
+            Stmt::Call { results, function, args, site } => {
+                self.call(results, *function, args, *site);
+            }
+            Stmt::Runtime { results, op, args } => {
+                let value = self.runtime(*op, args);
+                if let (Some(value), Some(register)) = (value, results.first()) {
+                    self.set(*register, value);
+                }
+            }
+            Stmt::Raise { error, args, site } => {
+                let args: Vec<_> = args.iter().map(|arg| self.word(*arg)).collect();
+                self.raise(error, &args, *site);
+            }
+            Stmt::Return(values) => {
+                let status = self.function.fallible.then(|| "false".to_string());
+                let values: Vec<_> = values.iter().map(|value| self.operand(*value)).collect();
+                self.ret(status.into_iter().chain(values).collect());
+            }
+        }
+    }
+
+    /// Returns the status, if there is one, and the results.
+    fn ret(&mut self, values: Vec<String>) {
+        self.block = None;
+        let status = self.function.fallible.then_some("i1");
+        let types = status.into_iter().chain(self.function.results.iter().map(|ty| llvm_type(*ty)));
+        let all = returned(self.function);
+        match &values[..] {
+            [] => self.line(format_args!("ret void")),
+            [value] => self.line(format_args!("ret {all} {value}")),
+            _ => {
+                let mut whole = "poison".to_string();
+                for (i, (ty, value)) in types.zip(&values).enumerate() {
+                    whole =
+                        self.compute(format_args!("insertvalue {all} {whole}, {ty} {value}, {i}"));
+                }
+                self.line(format_args!("ret {all} {whole}"));
+            }
+        }
+    }
+
+    fn checked(&mut self, op: Checked, a: Operand, b: Operand) -> String {
+        let (a, b) = (self.operand(a), self.operand(b));
+        let name = match op {
+            Checked::Add => "llvm.sadd.with.overflow.i64",
+            Checked::Sub => "llvm.ssub.with.overflow.i64",
+            Checked::Mul => "llvm.smul.with.overflow.i64",
+        };
+        self.intrinsic("", "{ i64, i1 }", name, "i64, i64", &format!("i64 {a}, i64 {b}"))
+    }
+
+    fn branch(&mut self, condition: Operand, then: &[Stmt], otherwise: &[Stmt]) {
+        let condition = self.operand(condition);
+        let weights = match (is_rare(then), is_rare(otherwise)) {
+            (true, false) => format!(", !prof !{FIRST_RARE}"),
+            (false, true) => format!(", !prof !{SECOND_RARE}"),
+            (true, true) | (false, false) => String::new(),
+        };
+        let (first, end) = (self.label(), self.label());
+        let second = if otherwise.is_empty() { end.clone() } else { self.label() };
+        self.line(format_args!("br i1 {condition}, label %{first}, label %{second}{weights}"));
+        self.begin(first);
+        self.list(then);
+        let mut goes_on = self.block.is_some() || otherwise.is_empty();
+        self.jump(&end);
+        if !otherwise.is_empty() {
+            self.begin(second);
+            self.list(otherwise);
+            goes_on |= self.block.is_some();
+            self.jump(&end);
+        }
+        if goes_on {
+            self.begin(end);
+        }
+    }
+
+    fn switch(&mut self, on: Operand, arms: &[(i64, Vec<Stmt>)], default: &[Stmt]) {
+        let on = self.operand(on);
+        let labels: Vec<String> = arms.iter().map(|_| self.label()).collect();
+        let (other, end) = (self.label(), self.label());
+        let cases = arms.iter().zip(&labels);
+        let table: Vec<_> =
+            cases.map(|((value, _), label)| format!("i64 {value}, label %{label}")).collect();
+        self.line(format_args!("switch i64 {on}, label %{other} [ {} ]", table.join(" ")));
+        let mut goes_on = false;
+        let arms = arms.iter().map(|(_, arm)| &arm[..]);
+        for (label, arm) in labels.into_iter().zip(arms).chain([(other, default)]) {
+            self.begin(label);
+            self.list(arm);
+            goes_on |= self.block.is_some();
+            self.jump(&end);
+        }
+        if goes_on {
+            self.begin(end);
+        }
+    }
+
+    fn count(&mut self, step: &For) {
+        let (from, to) = (self.operand(step.from), self.operand(step.to));
+        let [body, latch, exit] = [(); 3].map(|()| self.label());
+        let (index, next) = (self.name(), self.name());
+        let before = self.block.clone().unwrap_or_default();
+        let enters = self.compute(format_args!("icmp slt i64 {from}, {to}"));
+        self.line(format_args!("br i1 {enters}, label %{body}, label %{exit}"));
+        self.begin(body.clone());
+        self.line(format_args!("{index} = phi i64 [ {from}, %{before} ], [ {next}, %{latch} ]"));
+        self.set(step.index, index.clone());
+        let around = (self.access, self.groups.len(), self.reduced.len());
+        let mut metadata = String::new();
+        if step.independent {
+            let group = self.shared.metadata("distinct !{}".into());
+            self.groups.push(group);
+            self.access = None;
+            let accesses =
+                self.shared.metadata(format!("!{{!\"llvm.loop.parallel_accesses\", !{group}}}"));
+            // The first operand is the loop itself, so that no two are the same.
+            let own = self.shared.metadata.len();
+            self.shared.metadata(format!("distinct !{{!{own}, !{accesses}}}"));
+            metadata = format!(", !llvm.loop !{own}");
+        }
+        self.reduced.extend(step.reductions.iter().map(|(register, _)| *register));
+        self.list(&step.body);
+        self.access = around.0;
+        self.groups.truncate(around.1);
+        self.reduced.truncate(around.2);
+        self.jump(&latch);
+        self.begin(latch);
+        self.line(format_args!("{next} = add nsw i64 {index}, 1"));
+        let again = self.compute(format_args!("icmp slt i64 {next}, {to}"));
+        self.line(format_args!("br i1 {again}, label %{body}, label %{exit}{metadata}"));
+        self.begin(exit);
+    }
+
+    fn call(&mut self, results: &[Reg], function: FunctionId, args: &[Operand], site: SiteId) {
+        let callee = &self.shared.module.functions[function.0 as usize];
+        let mut text = "ptr %context".to_string();
+        for (arg, param) in args.iter().zip(&callee.params) {
+            let ty = llvm_type(callee.registers[param.0 as usize]);
+            let value = self.operand(*arg);
+            text.push_str(&format!(", {ty} {value}"));
+        }
+        let (all, access) = (returned(callee), self.access());
+        let first = usize::from(callee.fallible);
+        let count = first + callee.results.len();
+        if count == 0 {
+            return self.line(format_args!("call fastcc void @f{}({text}){access}", function.0));
+        }
+        let whole =
+            self.compute(format_args!("call fastcc {all} @f{}({text}){access}", function.0));
+        let part = |e: &mut Self, i: usize| match count {
+            1 => whole.clone(),
+            _ => e.compute(format_args!("extractvalue {all} {whole}, {i}")),
+        };
+        if callee.fallible {
+            let status = part(self, 0);
+            let (failed, go_on) = (self.label(), self.label());
+            self.line(format_args!(
+                "br i1 {status}, label %{failed}, label %{go_on}, !prof !{FIRST_RARE}"
+            ));
+            self.begin(failed.clone());
+            if site == NOWHERE {
+                self.fail();
+            } else {
+                self.jump(NOTE);
+                self.failures.push((runtime::Open { function, site }.to_word(), failed));
+            }
+            self.begin(go_on);
+        }
+        for (i, register) in results.iter().enumerate() {
+            let value = part(self, first + i);
+            self.set(*register, value);
+        }
+    }
+
+    /// An operand as a word.
+    fn word(&mut self, operand: Operand) -> String {
+        let value = self.operand(operand);
+        let conversion = match self.operand_ty(operand) {
+            Ty::Int => return value,
+            Ty::Real => "bitcast double",
+            Ty::Bool => "zext i1",
+            Ty::Ptr => "ptrtoint ptr",
+        };
+        self.compute(format_args!("{conversion} {value} to i64"))
+    }
+
+    /// Records an error and leaves the function.
+    fn raise(&mut self, error: &Raise, args: &[String], site: SiteId) {
+        let index = self.shared.raises.index(error);
+        let word = |i: usize| args.get(i).map_or("0", String::as_str);
+        let (a, b, c) = (word(0), word(1), word(2));
+        let name = self.import(runtime::raise());
+        self.line(format_args!(
+            "call void @{name}(ptr %context, i64 {index}, i64 {}, i64 {a}, i64 {b}, i64 {c})",
+            site.0
+        ));
+        self.fail();
+    }
+
+    /// Leaves the function, its error being recorded.
+    fn fail(&mut self) {
+        self.fails = true;
+        self.jump(FAILED);
+    }
+
+    /// The blocks in which the function is left with an error.
+    pub(super) fn leave_failed(&mut self) {
+        if !self.failures.is_empty() {
+            let failures = std::mem::take(&mut self.failures);
+            self.begin(NOTE.into());
+            let calls: Vec<_> =
+                failures.iter().map(|(call, block)| format!("[ {call}, %{block} ]")).collect();
+            let call = self.compute(format_args!("phi i64 {}", calls.join(", ")));
+            let name = self.import(runtime::note());
+            self.line(format_args!("call void @{name}(ptr %context, i64 {call})"));
+            self.fail();
+        }
+        if self.fails {
+            self.begin(FAILED.into());
+            let rest = self.function.results.iter().map(|_| "poison".to_string());
+            self.ret(["true".to_string()].into_iter().chain(rest).collect());
+        }
+    }
+
+    /// The end of the stack. An atomic load, because another thread writes it: it is not moved out of loops.
+    fn stack_end(&mut self) -> String {
+        let at = self.at("%context", runtime::STACK_END);
+        self.compute(format_args!("load atomic i64, ptr {at} monotonic, align 8"))
+    }
+
+    /// The test of a recursive function: whether the stack is used up, or the run is to end.
+    pub(super) fn test_stack(&mut self) {
+        let Some(site) = self.function.recursive else { return };
+        let register = if cfg!(target_arch = "x86_64") { "rsp" } else { "sp" };
+        let name = self.shared.metadata(format!("!{{!\"{register}\"}}"));
+        let end = self.stack_end();
+        let args = format!("metadata !{name}");
+        let pointer = self.intrinsic("", "i64", "llvm.read_register.i64", "metadata", &args);
+        let over = self.compute(format_args!("icmp ult i64 {pointer}, {end}"));
+        let (stop, go_on) = (self.label(), self.label());
+        self.line(format_args!("br i1 {over}, label %{stop}, label %{go_on}, !prof !{FIRST_RARE}"));
+        self.begin(stop);
+        self.raise(&Raise::Stopped, &[], site);
+        self.begin(go_on);
+    }
+
+    /// An operation of the runtime; its result.
+    fn runtime(&mut self, op: Runtime, args: &[Operand]) -> Option<String> {
+        if op == Runtime::Poll {
+            let end = self.stack_end();
+            return Some(self.compute(format_args!("icmp eq i64 {end}, {}", runtime::STOP as i64)));
+        }
+        let function = runtime::function(op);
+        let name = self.import(function);
+        let context = function.context.then(|| "ptr %context".to_string());
+        let mut text: Vec<String> = context.into_iter().collect();
+        for (arg, ty) in args.iter().zip(function.params) {
+            // A Bool is a word.
+            let value = if *ty == Ty::Int { self.word(*arg) } else { self.operand(*arg) };
+            text.push(format!("{} {value}", llvm_type(*ty)));
+        }
+        let text = text.join(", ");
+        let Some(ty) = function.result else {
+            self.line(format_args!("call void @{name}({text})"));
+            return None;
+        };
+        let value = self.compute(format_args!("call {} @{name}({text})", llvm_type(ty)));
+        Some(match op {
+            Runtime::StackGrow => self.compute(format_args!("icmp ne i64 {value}, 0")),
+            _ => value,
+        })
+    }
+}
+
+/// Whether statements are hardly ever executed: they end in an error, or are a function of the library that
+/// stands for operands which straight-line code does not handle (see [`crate::math`]).
+fn is_rare(stmts: &[Stmt]) -> bool {
+    matches!(stmts.last(), Some(Stmt::Raise { .. }))
+        || matches!(stmts, [Stmt::Set(_, Expr::Math(..))])
+}

@@ -1,0 +1,263 @@
+//! Finds an LLVM on this machine and loads it: `DIFFEO_LLVM`, else the system's, else the one that a Rust
+//! toolchain of rustup carries.
+//!
+//! No process is started to look. Only files that begin like a library are tried (rustup has a linker script
+//! under such a name), only versions that are known, and what was loaded stays loaded, out of sight of other
+//! libraries.
+
+use super::api::{self, Api};
+use libloading::Library as Loaded;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The versions whose text and functions are as expected.
+const VERSIONS: RangeInclusive<u32> = 16..=22;
+
+/// The variable that names a library, or the directory of one.
+const VARIABLE: &str = "DIFFEO_LLVM";
+
+/// A loaded LLVM.
+pub struct Library {
+    /// Where it was found.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: [u32; 3],
+    pub(super) api: Api,
+}
+
+/// Why there is no LLVM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// Nowhere is one: the directories that were looked into, and the libraries that cannot be used.
+    NotFound {
+        /// The directories.
+        looked: Vec<PathBuf>,
+        /// The libraries, each with the reason.
+        unusable: Vec<(PathBuf, String)>,
+    },
+    /// The library that the user named cannot be used.
+    Named(PathBuf, String),
+    /// Compiled code is not supported here.
+    Processor,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to) = (VERSIONS.start(), VERSIONS.end());
+        match self {
+            Missing::NotFound { looked, unusable } => {
+                write!(f, "no LLVM library (version {from} to {to}) was found")?;
+                for (path, reason) in unusable {
+                    write!(f, "; {} cannot be used: {reason}", path.display())?;
+                }
+                let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "; looked in {}. Set {VARIABLE} to the path of one", looked.join(", "))
+            }
+            Missing::Named(path, reason) => {
+                write!(
+                    f,
+                    "the LLVM library that {VARIABLE} names, {}, cannot be used: {reason}",
+                    path.display()
+                )
+            }
+            Missing::Processor => write!(f, "LLVM is used on x86-64 and AArch64 processors only"),
+        }
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// The LLVM of this machine; it is looked for once.
+///
+/// # Errors
+/// There is none.
+pub fn library() -> Result<&'static Library, &'static Missing> {
+    static LIBRARY: OnceLock<Result<Library, Missing>> = OnceLock::new();
+    LIBRARY.get_or_init(find).as_ref()
+}
+
+fn find() -> Result<Library, Missing> {
+    if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        return Err(Missing::Processor);
+    }
+    find_among(std::env::var_os(VARIABLE).map(PathBuf::from), &directories())
+}
+
+/// The library that the user named, or the first that can be used in the directories.
+fn find_among(named: Option<PathBuf>, directories: &[PathBuf]) -> Result<Library, Missing> {
+    if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
+        let candidates = if path.is_dir() { candidates(&path) } else { vec![path.clone()] };
+        let mut reason = "there is no libLLVM in the directory".to_string();
+        for candidate in candidates {
+            match load(&candidate) {
+                Ok(library) => return Ok(library),
+                Err(why) => reason = why,
+            }
+        }
+        return Err(Missing::Named(path, reason));
+    }
+    let mut unusable = Vec::new();
+    for candidate in directories.iter().flat_map(|directory| candidates(directory)) {
+        match load(&candidate) {
+            Ok(library) => return Ok(library),
+            Err(reason) => unusable.push((candidate, reason)),
+        }
+    }
+    Err(Missing::NotFound { looked: directories.to_vec(), unusable })
+}
+
+/// Where libraries may be: of the system, then of Rust's toolchains.
+fn directories() -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for version in VERSIONS.rev() {
+        all.push(format!("/usr/lib/llvm-{version}/lib").into());
+        all.push(format!("/usr/lib/llvm/{version}/lib64").into());
+        all.push(format!("/usr/lib64/llvm{version}/lib").into());
+    }
+    let multiarch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let fixed = [
+        "/usr/lib64",
+        "/usr/lib",
+        &multiarch,
+        "/usr/local/lib",
+        "/opt/homebrew/opt/llvm/lib",
+        "/usr/local/opt/llvm/lib",
+    ];
+    all.extend(fixed.map(PathBuf::from));
+    if !env!("DIFFEO_SYSROOT").is_empty() {
+        all.push(Path::new(env!("DIFFEO_SYSROOT")).join("lib"));
+    }
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".rustup"));
+    if let Some(rustup) = std::env::var_os("RUSTUP_HOME").map(PathBuf::from).or(home) {
+        let mut toolchains = entries(&rustup.join("toolchains"));
+        toolchains.sort();
+        all.extend(toolchains.into_iter().map(|toolchain| toolchain.join("lib")));
+    }
+    all.retain(|directory| directory.is_dir());
+    all.dedup();
+    all
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    entries.filter_map(Result::ok).map(|entry| entry.path()).collect()
+}
+
+/// The files of a directory that may be an LLVM, the newest first. Versions that are told by the name and not
+/// known are left out.
+fn candidates(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = entries(directory)
+        .into_iter()
+        .filter_map(|path| {
+            let major = named_version(path.file_name()?)?;
+            (major == 0 || VERSIONS.contains(&major)).then_some((major, path))
+        })
+        .filter(|(_, path)| is_library(path))
+        .collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The version in the name of a library of LLVM (`libLLVM-16.so.1`, `libLLVM.so.19.1`), 0 if it has none.
+fn named_version(name: &OsStr) -> Option<u32> {
+    let rest = name.to_str()?.strip_prefix("libLLVM")?;
+    let rest = if rest.contains(".dylib") {
+        rest.strip_prefix('-').unwrap_or("")
+    } else {
+        let (before, after) = rest.split_once(".so")?;
+        if before.is_empty() {
+            after.strip_prefix('.').unwrap_or("")
+        } else {
+            before.strip_prefix('-')?
+        }
+    };
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    if rest.is_empty() {
+        Some(0)
+    } else {
+        digits.parse().ok()
+    }
+}
+
+/// Whether a file begins like a library of ELF or Mach-O.
+fn is_library(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    let known = [*b"\x7fELF", [0xcf, 0xfa, 0xed, 0xfe], [0xca, 0xfe, 0xba, 0xbe]];
+    read.is_ok() && known.contains(&magic)
+}
+
+fn load(path: &Path) -> Result<Library, String> {
+    if !path.exists() {
+        return Err("there is no such file".into());
+    }
+    if !is_library(path) {
+        return Err("it is no shared library".into());
+    }
+    // SAFETY: LLVM's initialisers register its options and targets, nothing else; that the file is an LLVM
+    // is what its name or the user says.
+    let loaded = unsafe { Loaded::new(path) }.map_err(|error| error.to_string())?;
+    let missing = |name: &str| format!("it has no function {name}");
+    let version = api::version(&loaded).map_err(missing)?;
+    if !VERSIONS.contains(&version[0]) {
+        let (from, to) = (VERSIONS.start(), VERSIONS.end());
+        return Err(format!("it is version {}, not one of {from} to {to}", version[0]));
+    }
+    let api = Api::load(&loaded).map_err(missing)?;
+    api::initialize(&loaded).map_err(|name| missing(&name))?;
+    // It has threads and handlers of its own: it stays.
+    std::mem::forget(loaded);
+    Ok(Library { path: path.to_path_buf(), version, api })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{candidates, find_among, named_version, Missing};
+    use std::ffi::OsStr;
+    use std::fs;
+
+    #[test]
+    fn versions_in_names() {
+        let version = |name: &str| named_version(OsStr::new(name));
+        assert_eq!(version("libLLVM-16.so.1"), Some(16));
+        assert_eq!(version("libLLVM-14.0.6.so"), Some(14));
+        assert_eq!(version("libLLVM.so.19.1"), Some(19));
+        assert_eq!(version("libLLVM.so"), Some(0));
+        assert_eq!(version("libLLVM.so.22.1-rust-1.95.0-stable"), Some(22));
+        assert_eq!(version("libLLVM-22-rust-1.95.0-stable.so"), Some(22));
+        assert_eq!(version("libLLVM.dylib"), Some(0));
+        assert_eq!(version("libLLVMCore.so.1"), None);
+        assert_eq!(version("libLTO.so"), None);
+    }
+
+    #[test]
+    fn what_is_no_library_is_not_tried() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("libLLVM-22.so");
+        fs::write(&script, "INPUT(libLLVM.so.22)").unwrap();
+        fs::write(directory.path().join("libLLVM-14.so"), b"\x7fELF and so on").unwrap();
+        assert!(candidates(directory.path()).is_empty());
+        let error = find_among(None, &[directory.path().to_path_buf()]).err();
+        let looked = vec![directory.path().to_path_buf()];
+        assert_eq!(error, Some(Missing::NotFound { looked, unusable: Vec::new() }));
+        let error = find_among(Some(script.clone()), &[]).err();
+        assert_eq!(error, Some(Missing::Named(script, "it is no shared library".into())));
+    }
+
+    #[test]
+    fn a_broken_library_is_reported() {
+        let directory = tempfile::tempdir().unwrap();
+        let broken = directory.path().join("libLLVM-20.so");
+        fs::write(&broken, b"\x7fELF, but not really").unwrap();
+        let error = find_among(None, &[directory.path().to_path_buf()]).err().unwrap();
+        let Missing::NotFound { unusable, .. } = &error else { panic!("{error}") };
+        assert_eq!(unusable[0].0, broken);
+        assert!(error.to_string().contains("cannot be used"), "{error}");
+        assert!(error.to_string().contains("DIFFEO_LLVM"), "{error}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Arrays from their elements ([`Op::Build`]).
+//!
+//! Where the sizes of the rows are known before the loop, the whole array is allocated at once, and rows that the
+//! body makes are made in their place, so nested comprehensions allocate once ("destination-passing style":
+//! Shaikhha et al., 2017). Else the first step decides, and rows are copied.
+
+use super::emit::{elem_ty, element, layout, width, Array};
+use super::function::{Lower, Place};
+use super::scan::BlockNumber;
+use super::uses::{var, Use};
+use crate::low::{Compare, Expr, Operand, Reg, Stmt, Ty};
+use diffeo_array::ir::{Atom, Block, Elem, Op, Ty as Flat, Var};
+use diffeo_calculus::eval::MOST_ELEMENTS;
+
+/// A size of rows that is known before the loop, and how many of the sizes before it must be positive: else there
+/// are no such rows, and the size is not determined.
+type Known = (Operand, usize);
+
+/// Where the elements of a result go.
+enum Target {
+    /// To the address of the first one and behind it.
+    Allocated {
+        data: Operand,
+        /// The number of elements in a row.
+        length: Operand,
+        /// Whether the body puts the rows there itself.
+        placed: bool,
+    },
+    /// To what the first step allocates.
+    Open { block: Reg, data: Reg, sizes: Vec<Reg>, length: Reg },
+}
+
+impl<'a> Lower<'_, 'a> {
+    /// Translates an [`Op::Build`] and defines its results.
+    pub fn build(&mut self, results: &[Var], count: &Atom, index: Var, body: &'a Block) {
+        let site = self.site;
+        let count = self.word(count);
+        let number = self.scan.number(body);
+        let kinds: Vec<(Elem, usize)> = body.results.iter().map(|row| self.kind(row)).collect();
+        let mut targets = Vec::new();
+        for ((v, row), (elem, rank)) in results.iter().zip(&body.results).zip(&kinds) {
+            targets.push(self.target(*v, row, count, (*elem, *rank), number));
+        }
+        let register = self.define_index(index);
+        let index = Operand::Reg(register);
+        let mark = self.mark();
+        let outer = self.begin();
+        let mut rows = Vec::new();
+        for ((target, row), (elem, rank)) in targets.iter().zip(&body.results).zip(&kinds) {
+            // Where the row goes.
+            let mut to = Operand::Null;
+            if let (Target::Allocated { data, length, placed }, 1..) = (target, *rank) {
+                let before = self.mul(index, *length);
+                to = self.offset(element(*data, before, width(*elem)));
+                if let (true, Some(v)) = (*placed, var(row)) {
+                    self.placed.insert(v, Place { data: to });
+                }
+            }
+            rows.push(to);
+        }
+        // Rows are copied, elements stored.
+        let how = |_: &Self, i: usize| if kinds[i].1 > 0 { Use::Read } else { Use::Keep };
+        if let Some(left) = self.block(body, Vec::new(), how) {
+            self.site = site;
+            let mut words = left.results.as_slice();
+            for ((target, (elem, rank)), to) in targets.iter().zip(&kinds).zip(rows) {
+                let (value, rest) = words.split_at(if *rank == 0 { 1 } else { 2 + rank });
+                words = rest;
+                match target {
+                    Target::Allocated { data, .. } if *rank == 0 => {
+                        self.store(elem_ty(*elem), element(*data, index, width(*elem)), value[0]);
+                    }
+                    Target::Allocated { length, placed, .. } => {
+                        if !placed {
+                            self.copy_elements(to, Array::of(value).data, *length, *elem);
+                        }
+                    }
+                    Target::Open { .. } => self.row(target, index, count, &Array::of(value), *elem),
+                }
+            }
+            self.release_all(left.pending);
+        }
+        let steps = self.end(outer);
+        self.site = site;
+        self.repeat(register, count, steps, mark, &[], Vec::new());
+    }
+
+    /// What a row consists of, and its rank.
+    fn kind(&self, row: &Atom) -> (Elem, usize) {
+        match self.atom_ty(row) {
+            Flat::Array(elem, rank) => (elem, usize::from(rank)),
+            Flat::Int => (Elem::Int, 0),
+            Flat::Bool => (Elem::Bool, 0),
+            Flat::Text => (Elem::Text, 0),
+            Flat::Box(id) => (Elem::Box(id), 0),
+            Flat::Real | Flat::Acc(_) | Flat::Stack(_) => (Elem::Real, 0),
+        }
+    }
+
+    /// Decides where a result goes, and defines it.
+    fn target(
+        &mut self,
+        v: Var,
+        row: &Atom,
+        count: Operand,
+        (elem, rank): (Elem, usize),
+        body: BlockNumber,
+    ) -> Target {
+        let Some(known) = self.known_rows(row, &mut vec![body]) else {
+            return self.open(v, count, rank);
+        };
+        let mut factors = Vec::new();
+        for (size, _) in &known {
+            factors.push(self.clamped(*size));
+        }
+        let length = self.product(&factors);
+        let placed = rank > 0 && self.is_made_for(row, body);
+        if let Some(Place { data }) = self.placed.get(&v).copied() {
+            self.define(v, vec![Operand::Null, data, count]);
+            return Target::Allocated { data, length, placed };
+        }
+        let mut all = vec![count];
+        all.extend(factors);
+        all.push(Operand::Int(width(elem)));
+        self.effects += 1;
+        let bytes = self.total(&all);
+        let (block, data) = self.allocate(layout(elem), bytes);
+        let mut sizes = vec![count];
+        for (size, under) in known {
+            let above = sizes[under];
+            sizes.push(match above {
+                Operand::Int(1..) => size,
+                Operand::Int(_) => Operand::Int(-1),
+                above => {
+                    let some = self.compare(Compare::IntLt, Operand::Int(0), above);
+                    self.select(Ty::Int, some, size, Operand::Int(-1))
+                }
+            });
+        }
+        self.define(v, Array { block, data, sizes }.words());
+        Target::Allocated { data, length, placed }
+    }
+
+    /// A size that is not wrong: if it is, the body fails before it makes a row.
+    fn clamped(&mut self, size: Operand) -> Operand {
+        match size {
+            Operand::Int(0..=MOST_ELEMENTS) => size,
+            _ => {
+                let right = self.compare(Compare::Below, size, Operand::Int(MOST_ELEMENTS + 1));
+                self.select(Ty::Int, right, size, Operand::Int(0))
+            }
+        }
+    }
+
+    /// The sizes of the rows that a body leaves, if they are known before it, and before the bodies around it
+    /// that are counted as `within`.
+    fn known_rows(&self, row: &Atom, within: &mut Vec<BlockNumber>) -> Option<Vec<Known>> {
+        let sure = |sizes: &[Operand]| Some(sizes.iter().map(|size| (*size, 0)).collect());
+        if self.kind(row).1 == 0 {
+            return Some(Vec::new());
+        }
+        let v = var(row)?;
+        if !within.contains(&self.scan.home[v.0 as usize]) {
+            return sure(&self.array(row).sizes);
+        }
+        let (stmt, i) = self.scan.def[v.0 as usize]?;
+        if let Op::Elements(_, atoms) = &stmt.op {
+            sure(&[Operand::Int(atoms.len() as i64)])
+        } else if let Op::Build { count, body, .. } = &stmt.op {
+            let count = self.known_size(count, within)?;
+            within.push(self.scan.number(body));
+            let mut known = vec![(count, 0)];
+            let rows = self.known_rows(&body.results[i], within)?;
+            known.extend(rows.into_iter().map(|(size, under)| (size, under + 1)));
+            Some(known)
+        } else if let Op::Get(array, indices) = &stmt.op {
+            let outside =
+                var(array).is_some_and(|v| !within.contains(&self.scan.home[v.0 as usize]));
+            sure(&self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
+        } else if let Op::Reshape(_, sizes) = &stmt.op {
+            let sizes: Option<Vec<Operand>> =
+                sizes.iter().map(|size| self.known_size(size, within)).collect();
+            sure(&sizes?)
+        } else {
+            None
+        }
+    }
+
+    /// A size, if it is known before certain bodies.
+    fn known_size(&self, size: &Atom, within: &[BlockNumber]) -> Option<Operand> {
+        let outside = |v: Var| !within.contains(&self.scan.home[v.0 as usize]);
+        let Some(v) = var(size).filter(|v| !outside(*v)) else { return Some(self.word(size)) };
+        let (stmt, _) = self.scan.def[v.0 as usize]?;
+        let Op::Dim(array, dim) = &stmt.op else { return None };
+        var(array).filter(|array| outside(*array))?;
+        self.array(array).sizes.get(usize::from(*dim)).copied()
+    }
+
+    /// Whether a row is made in the body and for nothing else, so that it can be made in its place.
+    fn is_made_for(&self, row: &Atom, body: BlockNumber) -> bool {
+        var(row).is_some_and(|v| {
+            let made = self.scan.def[v.0 as usize]
+                .is_some_and(|(stmt, _)| matches!(stmt.op, Op::Build { .. } | Op::Elements(..)));
+            made && self.scan.home[v.0 as usize] == body && self.scan.count[v.0 as usize] == 1
+        })
+    }
+
+    /// A result that the first step allocates.
+    fn open(&mut self, v: Var, count: Operand, rank: usize) -> Target {
+        let (block, data) = (self.reg(Ty::Ptr), self.reg(Ty::Ptr));
+        self.assign(block, Operand::Null);
+        self.assign(data, Operand::Null);
+        let sizes = self.regs(vec![Ty::Int; rank]);
+        let length = self.reg(Ty::Int);
+        for size in &sizes {
+            self.assign(*size, Operand::Int(-1));
+        }
+        self.assign(length, Operand::Int(0));
+        let mut words = vec![Operand::Reg(block), Operand::Reg(data), count];
+        words.extend(sizes.iter().map(|size| Operand::Reg(*size)));
+        self.define(v, words);
+        Target::Open { block, data, sizes, length }
+    }
+
+    /// Puts a row into what the first step allocated, or allocates it.
+    fn row(&mut self, target: &Target, index: Operand, count: Operand, row: &Array, elem: Elem) {
+        let Target::Open { block, data, sizes, length } = target else { return };
+        let first = self.compare(Compare::IntEq, index, Operand::Int(0));
+        let outer = self.begin();
+        for (size, found) in sizes.iter().zip(&row.sizes) {
+            self.assign(*size, *found);
+        }
+        let elements = self.product(&row.sizes);
+        self.assign(*length, elements);
+        self.effects += 1;
+        let bytes = self.total(&[count, elements, Operand::Int(width(elem))]);
+        let (new, address) = self.allocate(layout(elem), bytes);
+        self.assign(*block, new);
+        self.assign(*data, address);
+        let allocate = self.end(outer);
+        let outer = self.begin();
+        for (dim, (size, found)) in sizes.iter().zip(&row.sizes).enumerate() {
+            self.check_rows(Operand::Reg(*size), *found);
+            if dim > 0 {
+                let known = self.compare(Compare::IntLe, Operand::Int(0), Operand::Reg(*size));
+                self.push(Stmt::Set(*size, Expr::Select(known, Operand::Reg(*size), *found)));
+            }
+        }
+        let compare = self.end(outer);
+        self.push(Stmt::If(first, allocate, compare));
+        let before = self.mul(index, Operand::Reg(*length));
+        let to = self.offset(element(Operand::Reg(*data), before, width(elem)));
+        self.copy_elements(to, row.data, Operand::Reg(*length), elem);
+    }
+}

@@ -1,0 +1,307 @@
+//! Choices and loops.
+
+use super::block::Given;
+use super::emit::{Array, Mark};
+use super::function::Lower;
+use super::unique::{stays, Stays};
+use super::uses::Use;
+use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
+use diffeo_array::ir::{Atom, Block, Carried, Reduction, Ty as Flat, Var};
+
+/// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
+/// binary number.
+const STEPS: i64 = 0xFFF;
+
+impl<'a> Lower<'_, 'a> {
+    /// New registers for the results of a choice.
+    fn chosen(&mut self, results: &[Var]) -> Vec<Reg> {
+        results.iter().flat_map(|v| self.define_new(*v)).collect()
+    }
+
+    /// A branch of a choice, which leaves its results in registers. Adds to `ends`, if its end is reached, which
+    /// results are the only references to their blocks.
+    fn arm(
+        &mut self,
+        block: &'a Block,
+        owned: &[Var],
+        results: &[Var],
+        regs: &[Reg],
+        ends: &mut Vec<Vec<bool>>,
+    ) -> Vec<Stmt> {
+        let outer = self.begin();
+        let keeps: Vec<bool> = results.iter().map(|v| self.owners.owns(*v)).collect();
+        // What is borrowed lives by a holder outside.
+        let how = |_: &Self, i: usize| if keeps[i] { Use::Keep } else { Use::Read };
+        let left = self.block(block, owned.to_vec(), how);
+        if let Some(left) = left {
+            for (reg, value) in regs.iter().zip(left.results) {
+                self.assign(*reg, value);
+            }
+            self.release_all(left.pending);
+            ends.push(left.unshared);
+        }
+        self.end(outer)
+    }
+
+    /// After a choice: whether its end is reached.
+    fn chose(&mut self, results: &[Var], ends: &[Vec<bool>]) -> bool {
+        for (i, v) in results.iter().enumerate() {
+            if ends.iter().all(|only| only[i]) {
+                self.unshared.insert(*v);
+            }
+        }
+        !ends.is_empty()
+    }
+
+    /// A choice between two blocks; whether its end is reached.
+    pub fn branch(
+        &mut self,
+        results: &[Var],
+        cond: &Atom,
+        [then, otherwise]: [&'a Block; 2],
+        owned: Vec<Var>,
+    ) -> bool {
+        let cond = self.word(cond);
+        let regs = self.chosen(results);
+        let mut ends = Vec::new();
+        let then = self.arm(then, &owned, results, &regs, &mut ends);
+        let otherwise = self.arm(otherwise, &owned, results, &regs, &mut ends);
+        self.push(Stmt::If(cond, then, otherwise));
+        self.chose(results, &ends)
+    }
+
+    /// A choice between several blocks; whether its end is reached.
+    pub fn switch(
+        &mut self,
+        results: &[Var],
+        on: &Atom,
+        arms: &'a [(i64, Block)],
+        default: Option<&'a Block>,
+        owned: Vec<Var>,
+    ) -> bool {
+        let on = self.word(on);
+        let regs = self.chosen(results);
+        let mut ends = Vec::new();
+        // Without default, the last arm is for what is left.
+        let (rest, arms) = match (default, arms) {
+            (Some(block), arms) => (Some(block), arms),
+            (None, [arms @ .., (_, last)]) => (Some(last), arms),
+            (None, []) => (None, arms),
+        };
+        let mut lowered = Vec::new();
+        for (value, block) in arms {
+            lowered.push((*value, self.arm(block, &owned, results, &regs, &mut ends)));
+        }
+        let rest = rest.map(|block| self.arm(block, &owned, results, &regs, &mut ends));
+        self.push(Stmt::Switch(on, lowered, rest.unwrap_or_default()));
+        self.chose(results, &ends)
+    }
+
+    /// New registers for what a loop carries, with the first values.
+    fn carry(&mut self, carried: &[Carried]) -> Vec<Reg> {
+        let mut regs = Vec::new();
+        for Carried { param, init } in carried {
+            let words = self.words(init);
+            let own = self.define_new(*param);
+            for (reg, word) in own.iter().zip(words) {
+                self.assign(*reg, word);
+            }
+            regs.extend(own);
+        }
+        regs
+    }
+
+    /// Translates the body of a loop that carries something.
+    fn step(&mut self, carried: &[Carried], regs: &[Reg], body: &'a Block) {
+        let params = carried.iter().map(|c| c.param);
+        let owned = params.filter(|v| self.owners.owns(*v)).collect();
+        let keeps: Vec<bool> = carried.iter().map(|c| self.owners.owns(c.param)).collect();
+        let how = |_: &Self, i: usize| if keeps[i] { Use::Keep } else { Use::Read };
+        if let Some(left) = self.block(body, owned, how) {
+            self.release_all(left.pending);
+            self.assign_all(regs, &left.results);
+        }
+    }
+
+    /// Asks whether the run is to end.
+    fn poll(&mut self) {
+        let stop = self.runtime_one(Runtime::Poll, Vec::new());
+        self.refuse(stop, Raise::Stopped, Vec::new());
+    }
+
+    /// Asks now and then: if the last bits of a number are ones.
+    pub fn poll_at(&mut self, step: Operand) {
+        let bits = self.set(Ty::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
+        let due = self.compare(Compare::IntEq, bits, Operand::Int(STEPS));
+        let outer = self.begin();
+        self.poll();
+        let ask = self.end(outer);
+        self.push(Stmt::If(due, ask, Vec::new()));
+    }
+
+    /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
+    /// is to end, if it can be left anyway.
+    pub fn repeat(
+        &mut self,
+        index: Reg,
+        count: Operand,
+        mut body: Vec<Stmt>,
+        mark: Mark,
+        carried: &[Reg],
+        reductions: Vec<(Reg, Reduction)>,
+    ) {
+        let independent = self.effects == mark.effects && carried.is_empty();
+        if self.exits != mark.exits {
+            let outer = self.begin();
+            self.poll_at(Operand::Reg(index));
+            let mut poll = self.end(outer);
+            poll.append(&mut body);
+            body = poll;
+        }
+        let from = Operand::Int(0);
+        self.push(Stmt::For(Box::new(For {
+            index,
+            from,
+            to: count,
+            body,
+            independent,
+            reductions,
+        })));
+    }
+
+    /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
+    /// that each step changes are copied before the first one, if they are shared.
+    fn only_references(
+        &mut self,
+        results: &[Var],
+        carried: &[Carried],
+        body: &Block,
+        given: &[Given],
+        count: Option<Operand>,
+    ) {
+        // Only references have uses; what a loop begins with are uses, all of them.
+        let stays = stays(self.source, self.scan, carried, body);
+        for (i, (c, stays)) in carried.iter().zip(stays).enumerate() {
+            let only = given.get(i).is_some_and(|given| given.only);
+            match (stays, count) {
+                (Stays::Unshared | Stays::Changed, _) if only => {
+                    self.unshared.extend([c.param, results[i]]);
+                }
+                (Stays::Changed, Some(count)) => {
+                    let Flat::Array(elem, _) = self.ty(c.param) else { continue };
+                    let array = Array::of(&self.words(&Atom::Var(c.param)));
+                    let (Operand::Reg(block), Operand::Reg(data)) = (array.block, array.data)
+                    else {
+                        continue;
+                    };
+                    let some = self.compare(Compare::IntLt, Operand::Int(0), count);
+                    let outer = self.begin();
+                    self.effects += 1;
+                    self.make_only(&array, *elem, [block, data]);
+                    let copy = self.end(outer);
+                    self.push(Stmt::If(some, copy, Vec::new()));
+                    self.unshared.insert(c.param);
+                }
+                (Stays::No, _) | (Stays::Unshared, _) | (Stays::Changed, None) => {}
+            }
+        }
+    }
+
+    /// A counted loop. What it carries is in the registers of the parameters in the end.
+    pub fn counted(
+        &mut self,
+        results: &[Var],
+        count: &Atom,
+        index: Var,
+        carried: &'a [Carried],
+        body: &'a Block,
+        given: &[Given],
+    ) {
+        let count = self.word(count);
+        let regs = self.carry(carried);
+        self.only_references(results, carried, body, given, Some(count));
+        let index = self.define_index(index);
+        let mark = self.mark();
+        let outer = self.begin();
+        self.step(carried, &regs, body);
+        let body = self.end(outer);
+        self.repeat(index, count, body, mark, &regs, Vec::new());
+    }
+
+    /// The register of an index.
+    pub fn define_index(&mut self, index: Var) -> Reg {
+        let reg = self.reg(Ty::Int);
+        self.define(index, vec![Operand::Reg(reg)]);
+        reg
+    }
+
+    /// A loop with a condition. What it carries is in the registers of the parameters in the end. False if the
+    /// end is not reached.
+    pub fn conditional(
+        &mut self,
+        results: &[Var],
+        carried: &'a [Carried],
+        [cond, body]: [&'a Block; 2],
+        given: &[Given],
+    ) -> bool {
+        let regs = self.carry(carried);
+        self.only_references(results, carried, body, given, None);
+        let steps = self.reg(Ty::Int);
+        self.assign(steps, Operand::Int(0));
+        let outer = self.begin();
+        let left = self.block(cond, Vec::new(), |_, _| Use::Read);
+        let ends = left.is_some();
+        if let Some(left) = left {
+            self.release_all(left.pending);
+            let goes_on = left.results.first().copied().unwrap_or(Operand::Bool(false));
+            self.push(Stmt::If(goes_on, Vec::new(), vec![Stmt::Break]));
+            self.poll_at(Operand::Reg(steps));
+            let next = Expr::Binary(Binary::IntAdd, Operand::Reg(steps), Operand::Int(1));
+            self.push(Stmt::Set(steps, next));
+            self.step(carried, &regs, body);
+        }
+        let body = self.end(outer);
+        self.push(Stmt::Loop(body));
+        ends
+    }
+
+    /// Values that are combined.
+    pub fn reduce(
+        &mut self,
+        how: &[Reduction],
+        count: &Atom,
+        index: Var,
+        body: &'a Block,
+    ) -> Vec<Operand> {
+        let count = self.word(count);
+        let mut reductions = Vec::new();
+        for how in how {
+            let reg = self.reg(Ty::Real);
+            self.assign(reg, Operand::Real(neutral(*how)));
+            reductions.push((reg, *how));
+        }
+        let index = self.define_index(index);
+        let mark = self.mark();
+        let outer = self.begin();
+        if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
+            for ((reg, how), value) in reductions.iter().zip(left.results) {
+                let sum = self.combine(*how, Operand::Reg(*reg), value);
+                self.push(Stmt::Set(*reg, sum));
+            }
+            self.release_all(left.pending);
+        }
+        let body = self.end(outer);
+        let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
+        self.repeat(index, count, body, mark, &[], reductions);
+        results
+    }
+}
+
+/// What a reduction of nothing is.
+fn neutral(how: Reduction) -> f64 {
+    match how {
+        Reduction::Add => 0.0,
+        Reduction::Max => f64::NEG_INFINITY,
+        Reduction::Min => f64::INFINITY,
+    }
+}

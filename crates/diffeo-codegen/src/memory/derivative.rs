@@ -1,0 +1,150 @@
+//! Accumulators and stacks.
+
+use super::emit::{at, counted, elem_ty, element, Array, PLAIN};
+use super::function::Lower;
+use crate::low::{
+    Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,
+    STACK_ROOM,
+};
+use diffeo_array::ir::{Atom, Elem, Ty as Flat, Var};
+
+impl Lower<'_, '_> {
+    /// A new accumulator.
+    pub fn acc_new(&mut self, sizes: &[Atom]) -> Vec<Operand> {
+        let sizes = self.word_list(sizes);
+        let mut factors = sizes.clone();
+        factors.push(Operand::Int(8));
+        self.effects += 1;
+        let bytes = self.total(&factors);
+        let block = self.fresh(Runtime::Zeros, vec![Operand::Int(PLAIN), bytes]);
+        let data = self.offset(at(block, DATA));
+        Array { block, data, sizes }.words()
+    }
+
+    fn acc_place(&mut self, acc: &Atom, indices: &[Atom]) -> Address {
+        let indices = self.word_list(indices);
+        let acc = self.array(acc);
+        // Others may write there.
+        self.effects += 1;
+        self.place(&acc, &indices, 8)
+    }
+
+    /// Adds to an element.
+    pub fn acc_add(&mut self, acc: &Atom, indices: &[Atom], value: &Atom) {
+        let address = self.acc_place(acc, indices);
+        let value = self.word(value);
+        let old = self.load(Ty::Real, address);
+        let sum = self.set(Ty::Real, Expr::Binary(Binary::Add, old, value));
+        self.store(Ty::Real, address, sum);
+    }
+
+    /// Adds to all elements.
+    pub fn acc_add_array(&mut self, acc: &Atom, array: &Atom) {
+        let Flat::Array(..) = self.atom_ty(array) else {
+            return self.acc_add(acc, &[], array);
+        };
+        let (acc, array) = (self.array(acc), self.array(array));
+        let count = self.product(&acc.sizes);
+        self.effects += 1;
+        // Each step has its own element, and no array lies in the block of an accumulator.
+        self.each(count, true, |code, i| {
+            let to = element(acc.data, i, 8);
+            let value = code.load(Ty::Real, element(array.data, i, 8));
+            let old = code.load(Ty::Real, to);
+            let sum = code.set(Ty::Real, Expr::Binary(Binary::Add, old, value));
+            code.store(Ty::Real, to, sum);
+        });
+    }
+
+    /// An element.
+    pub fn acc_read(&mut self, acc: &Atom, indices: &[Atom]) -> Operand {
+        let address = self.acc_place(acc, indices);
+        self.load(Ty::Real, address)
+    }
+
+    /// An element, which becomes 0.
+    pub fn acc_take(&mut self, acc: &Atom, indices: &[Atom]) -> Operand {
+        let address = self.acc_place(acc, indices);
+        let value = self.load(Ty::Real, address);
+        self.store(Ty::Real, address, Operand::Real(0.0));
+        value
+    }
+
+    /// A copy of what has been added up.
+    pub fn acc_get(&mut self, acc: &Atom) -> Vec<Operand> {
+        let array = self.array(acc);
+        self.effects += 1;
+        if array.sizes.is_empty() {
+            return vec![self.load(Ty::Real, at(array.data, 0))];
+        }
+        let count = self.product(&array.sizes);
+        let bytes = self.bytes(count, Elem::Real);
+        let (block, data) = self.allocate(Operand::Int(PLAIN), bytes);
+        self.runtime(Runtime::Copy, vec![data, array.data, bytes]);
+        Array { block, data, ..array }.words()
+    }
+
+    /// A new stack.
+    pub fn stack_new(&mut self, elems: &[Elem]) -> Operand {
+        let layout = self.cx.stack(elems.iter().map(|elem| counted(*elem)).collect());
+        self.effects += 1;
+        self.fresh(Runtime::StackNew, vec![Operand::Int(i64::from(layout))])
+    }
+
+    fn stack_elems(&self, stack: &Atom) -> Box<[Elem]> {
+        if let Flat::Stack(elems) = self.atom_ty(stack) {
+            elems
+        } else {
+            Box::default()
+        }
+    }
+
+    /// The address of the tuple at a position.
+    fn tuple(&mut self, block: Operand, position: Operand, words: usize) -> Operand {
+        let data = self.load(Ty::Ptr, at(block, STACK_DATA));
+        let word = self.mul(position, Operand::Int(words as i64));
+        self.offset(element(data, word, 8))
+    }
+
+    /// Puts a tuple on top.
+    pub fn stack_push(&mut self, stack: &Atom, atoms: &[Atom]) {
+        let elems = self.stack_elems(stack);
+        let block = self.word(stack);
+        self.effects += 1;
+        let length = self.load(Ty::Int, at(block, STACK_LENGTH));
+        let room = self.load(Ty::Int, at(block, STACK_ROOM));
+        let full = self.compare(Compare::IntEq, length, room);
+        let outer = self.begin();
+        let grown = self.runtime_one(Runtime::StackGrow, vec![block]);
+        self.check(grown, Raise::Memory, Vec::new());
+        let grow = self.end(outer);
+        self.push(crate::low::Stmt::If(full, grow, Vec::new()));
+        let tuple = self.tuple(block, length, elems.len());
+        for (i, (atom, elem)) in atoms.iter().zip(&elems).enumerate() {
+            let value = self.word(atom);
+            self.store(elem_ty(*elem), at(tuple, 8 * i as i64), value);
+        }
+        let more = self.add(length, Operand::Int(1));
+        self.store(Ty::Int, at(block, STACK_LENGTH), more);
+    }
+
+    /// How many tuples there are.
+    pub fn stack_length(&mut self, stack: &Atom) -> Operand {
+        let block = self.word(stack);
+        self.effects += 1;
+        self.load(Ty::Int, at(block, STACK_LENGTH))
+    }
+
+    /// A tuple.
+    pub fn stack_get(&mut self, results: &[Var], stack: &Atom, position: &Atom) -> Vec<Operand> {
+        let elems = self.stack_elems(stack);
+        let (block, position) = (self.word(stack), self.word(position));
+        self.effects += 1;
+        let tuple = self.tuple(block, position, elems.len());
+        let loads = elems.iter().enumerate();
+        let values: Vec<Operand> =
+            loads.map(|(i, elem)| self.load(elem_ty(*elem), at(tuple, 8 * i as i64))).collect();
+        self.own(results, &values);
+        values
+    }
+}

@@ -1,0 +1,202 @@
+//! Translating a function: what stands for its variables, and what helps everywhere.
+
+use super::emit::{Array, Code};
+use super::helpers::Helper;
+use super::owners::Owners;
+use super::scan::Scan;
+use super::uses::Use;
+use super::{symbol, word_types, words, Cx};
+use crate::low::{self, Operand, Stmt};
+use diffeo_array::ir::{Atom, Elem, Function, FunctionId, SiteId, Ty, Var};
+use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, DerefMut};
+
+/// Where rows of an array that is being made are to be put, instead of a block of their own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The address of the first element.
+    pub data: Operand,
+}
+
+/// A function on its way to Low.
+pub(super) struct Lower<'c, 'a> {
+    /// The module.
+    pub cx: &'c mut Cx<'a>,
+    /// The function.
+    pub source: &'a Function,
+    id: FunctionId,
+    /// Where variables are defined and used.
+    pub scan: &'c Scan<'a>,
+    /// Who owns what.
+    pub owners: &'c Owners,
+    /// What stands for each variable that is defined.
+    values: Vec<Box<[Operand]>>,
+    /// The results of statements that are put elsewhere.
+    pub placed: HashMap<Var, Place>,
+    /// Variables with a reference of their own to a block that nothing else refers to.
+    pub unshared: HashSet<Var>,
+    code: Code,
+}
+
+impl Deref for Lower<'_, '_> {
+    type Target = Code;
+    fn deref(&self) -> &Code {
+        &self.code
+    }
+}
+
+impl DerefMut for Lower<'_, '_> {
+    fn deref_mut(&mut self) -> &mut Code {
+        &mut self.code
+    }
+}
+
+impl<'c, 'a> Lower<'c, 'a> {
+    /// At the beginning of a function.
+    pub fn new(
+        cx: &'c mut Cx<'a>,
+        source: &'a Function,
+        id: FunctionId,
+        scan: &'c Scan<'a>,
+        owners: &'c Owners,
+    ) -> Self {
+        let values = vec![Box::default(); source.vars.len()];
+        let (placed, unshared, code) = (HashMap::new(), HashSet::new(), Code::new());
+        Lower { cx, source, id, scan, owners, values, placed, unshared, code }
+    }
+
+    /// The function in Low.
+    pub fn function(mut self, recursive: Option<SiteId>) -> low::Function {
+        self.fails = recursive.is_some();
+        let mut params = Vec::new();
+        let mut owned = Vec::new();
+        for param in &self.source.params {
+            params.extend(self.define_new(*param));
+            if self.owners.owns(*param) {
+                owned.push(*param);
+            }
+        }
+        if let Some(left) = self.block(&self.source.body, owned, |_, _| Use::Keep) {
+            self.release_all(left.pending);
+            self.push(Stmt::Return(left.results));
+            self.cx.unshared[self.id.0 as usize] = left.unshared;
+        }
+        self.cx.quiet[self.id.0 as usize] = self.effects == 0 && !self.fails;
+        let results = self.source.results.iter().flat_map(word_types).collect();
+        let name = symbol(&self.source.name, low::FunctionId(self.id.0));
+        let mut function = self.code.finish(name, params, results);
+        function.recursive = recursive;
+        function
+    }
+
+    /// The type of a variable.
+    pub fn ty(&self, v: Var) -> &'a Ty {
+        &self.source.vars[v.0 as usize].ty
+    }
+
+    /// The type of an operand.
+    pub fn atom_ty(&self, atom: &Atom) -> Ty {
+        match atom {
+            Atom::Var(v) => self.ty(*v).clone(),
+            Atom::Real(_) => Ty::Real,
+            Atom::Int(_) => Ty::Int,
+            Atom::Bool(_) => Ty::Bool,
+            Atom::Unused(ty) => ty.clone(),
+        }
+    }
+
+    /// What an array holds, and its rank.
+    pub fn array_ty(&self, atom: &Atom) -> (Elem, usize) {
+        if let Ty::Array(elem, rank) = self.atom_ty(atom) {
+            (elem, usize::from(rank))
+        } else {
+            (Elem::Real, 0)
+        }
+    }
+
+    /// Lets a variable stand for these words.
+    pub fn define(&mut self, v: Var, words: Vec<Operand>) {
+        self.values[v.0 as usize] = words.into();
+    }
+
+    /// Lets a variable stand for new registers, which are to be set.
+    pub fn define_new(&mut self, v: Var) -> Vec<low::Reg> {
+        let types = word_types(self.ty(v));
+        let regs = self.regs(types);
+        self.define(v, regs.iter().map(|reg| Operand::Reg(*reg)).collect());
+        regs
+    }
+
+    /// The words of an operand.
+    pub fn words(&self, atom: &Atom) -> Vec<Operand> {
+        match atom {
+            Atom::Var(v) => self.values[v.0 as usize].to_vec(),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => vec![self.word(atom)],
+            Atom::Unused(ty) => unused(ty),
+        }
+    }
+
+    /// The words of operands, one after the other.
+    pub fn all_words<'b>(&self, atoms: impl IntoIterator<Item = &'b Atom>) -> Vec<Operand> {
+        atoms.into_iter().flat_map(|atom| self.words(atom)).collect()
+    }
+
+    /// The operand, of a type with one word; of others, the first one: the block.
+    pub fn word(&self, atom: &Atom) -> Operand {
+        match atom {
+            Atom::Var(v) => self.values[v.0 as usize].first().copied().unwrap_or(Operand::Null),
+            Atom::Real(x) => Operand::Real(*x),
+            Atom::Int(n) => Operand::Int(*n),
+            Atom::Bool(b) => Operand::Bool(*b),
+            Atom::Unused(ty) => unused(ty).first().copied().unwrap_or(Operand::Null),
+        }
+    }
+
+    /// The single words of operands.
+    pub fn word_list(&self, atoms: &[Atom]) -> Vec<Operand> {
+        atoms.iter().map(|atom| self.word(atom)).collect()
+    }
+
+    /// An array or accumulator.
+    pub fn array(&self, atom: &Atom) -> Array {
+        Array::of(&self.words(atom))
+    }
+
+    /// Calls a function beside those of the program.
+    pub fn help(&mut self, helper: Helper, args: Vec<Operand>) -> Vec<Operand> {
+        let id = self.cx.helper(helper);
+        self.code.call(id, args, helper.results())
+    }
+
+    /// Adds a reference to a block.
+    pub fn retain(&mut self, block: Operand) {
+        if is_counted(block) {
+            self.effects += 1;
+            self.help(Helper::Retain, vec![block]);
+        }
+    }
+
+    /// Takes a reference to a block away.
+    pub fn release(&mut self, block: Operand) {
+        if is_counted(block) {
+            self.effects += 1;
+            self.help(Helper::Release, vec![block]);
+        }
+    }
+}
+
+/// Whether an operand can be a block that is counted.
+fn is_counted(block: Operand) -> bool {
+    matches!(block, Operand::Reg(_))
+}
+
+/// The words of a value that nothing looks at.
+pub(super) fn unused(ty: &Ty) -> Vec<Operand> {
+    let zero = |(ty, _)| match ty {
+        low::Ty::Int => Operand::Int(0),
+        low::Ty::Real => Operand::Real(0.0),
+        low::Ty::Bool => Operand::Bool(false),
+        low::Ty::Ptr => Operand::Null,
+    };
+    words(ty).into_iter().map(zero).collect()
+}

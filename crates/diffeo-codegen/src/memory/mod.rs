@@ -1,0 +1,201 @@
+//! From Flat to Low: arrays become addresses, references are counted.
+//!
+//! What comes in lints as Flat; what goes out lints as Low. What always holds of the result:
+//! - every block has a reference counted for each variable, array, box or constant that keeps it, and when the
+//!   entry returns, its results and the constants are all that is left;
+//! - an array is changed in place only while nothing else refers to its block.
+//!
+//! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
+//! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
+//! [`helpers`] are functions that the result needs beside those of the program.
+
+mod array;
+mod block;
+mod boxes;
+mod build;
+mod calls;
+mod control;
+mod derivative;
+mod emit;
+mod entry;
+mod function;
+mod helpers;
+mod int;
+mod owners;
+mod scalar;
+mod scan;
+mod unique;
+mod uses;
+
+use crate::low::{self, Function, FunctionId, Layout, Operand};
+use diffeo_array::ir::{BoxId, ConstantId, Module as Flat, Ty};
+use diffeo_base::Name;
+use emit::Code;
+use function::Lower;
+use helpers::Helper;
+use owners::{Owners, Signatures};
+use scan::Scan;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The module in Low.
+pub fn lower(flat: Arc<Flat>) -> low::Module {
+    let calls = calls::calls(&flat);
+    let scans: Vec<Scan> = flat.functions.iter().map(Scan::new).collect();
+    let signatures = Signatures::new(&flat, &scans);
+    let mut cx = Cx::new(&flat, signatures);
+    let count = flat.functions.len();
+    cx.functions.resize_with(count, || None);
+    for id in calls.order {
+        let function = &flat.functions[id.0 as usize];
+        let scan = &scans[id.0 as usize];
+        let owners = Owners::new(function, id, scan, &cx.signatures);
+        let recursive = calls.recursive[id.0 as usize];
+        let lowered = Lower::new(&mut cx, function, id, scan, &owners).function(recursive);
+        cx.functions[id.0 as usize] = Some(lowered);
+    }
+    let entry = entry::entry(&mut cx);
+    let Cx { functions, layouts, texts, constant_references, .. } = cx;
+    low::Module {
+        functions: functions.into_iter().flatten().collect(),
+        layouts,
+        texts,
+        constant_words: constant_references.len(),
+        constant_references,
+        entry,
+        flat: Arc::clone(&flat),
+    }
+}
+
+/// What is known of the module while its functions are translated.
+struct Cx<'a> {
+    flat: &'a Flat,
+    signatures: Signatures,
+    /// The functions so far; of recursive ones that are not translated yet, what is known is in `ahead`.
+    functions: Vec<Option<Function>>,
+    /// Whether translated functions have no effects at all: they cannot fail and write nothing.
+    quiet: Vec<bool>,
+    /// Of each result of translated functions, whether nothing else refers to its block.
+    unshared: Vec<Vec<bool>>,
+    layouts: Vec<Layout>,
+    /// The layout of the first tag, by type of boxes.
+    first_layout: Vec<u32>,
+    stacks: HashMap<Box<[bool]>, u32>,
+    texts: Vec<Name>,
+    text_ids: HashMap<Name, u32>,
+    constant_references: Vec<bool>,
+    /// The word of the state, by constant.
+    constants: Vec<u32>,
+    helpers: BTreeMap<Helper, FunctionId>,
+}
+
+impl<'a> Cx<'a> {
+    fn new(flat: &'a Flat, signatures: Signatures) -> Cx<'a> {
+        let mut layouts = vec![Layout::Plain, Layout::Text, Layout::References];
+        let mut first_layout = Vec::new();
+        for ty in &flat.boxes {
+            first_layout.push(layouts.len() as u32);
+            for variant in &ty.variants {
+                let fields = variant.fields.iter().flat_map(words).map(|(_, counted)| counted);
+                layouts.push(Layout::Fields(fields.collect()));
+            }
+        }
+        let mut constant_references = Vec::new();
+        let mut constants = Vec::new();
+        for constant in &flat.constants {
+            constants.push(constant_references.len() as u32);
+            constant_references.push(false);
+            let results = &flat.functions[constant.init.0 as usize].results;
+            constant_references.extend(results.iter().flat_map(words).map(|(_, counted)| counted));
+        }
+        Cx {
+            flat,
+            signatures,
+            functions: Vec::new(),
+            quiet: vec![false; flat.functions.len()],
+            unshared: vec![Vec::new(); flat.functions.len()],
+            layouts,
+            first_layout,
+            stacks: HashMap::new(),
+            texts: Vec::new(),
+            text_ids: HashMap::new(),
+            constant_references,
+            constants,
+            helpers: BTreeMap::new(),
+        }
+    }
+
+    /// The layout of a tag.
+    fn layout(&self, id: BoxId, tag: u32) -> u32 {
+        self.first_layout[id.0 as usize] + tag
+    }
+
+    /// The layout of stacks of such tuples.
+    fn stack(&mut self, counted: Box<[bool]>) -> u32 {
+        let Cx { stacks, layouts, .. } = self;
+        *stacks.entry(counted).or_insert_with_key(|counted| {
+            layouts.push(Layout::Stack(counted.clone()));
+            layouts.len() as u32 - 1
+        })
+    }
+
+    /// The block of a text.
+    fn text(&mut self, text: &Name) -> Operand {
+        let texts = &mut self.texts;
+        Operand::Text(*self.text_ids.entry(text.clone()).or_insert_with(|| {
+            texts.push(text.clone());
+            texts.len() as u32 - 1
+        }))
+    }
+
+    /// The words of a constant: that of its state, and of its value.
+    fn constant(&self, id: ConstantId) -> u32 {
+        self.constants[id.0 as usize]
+    }
+
+    /// A function beside those of the program.
+    fn helper(&mut self, helper: Helper) -> FunctionId {
+        if let Some(id) = self.helpers.get(&helper) {
+            return *id;
+        }
+        let uses_release = !matches!(helper, Helper::Retain | Helper::Release | Helper::Power);
+        let release = if uses_release { self.helper(Helper::Release) } else { FunctionId(0) };
+        let function = helper.function(|code: &mut Code, block| {
+            code.call(release, vec![block], Vec::new());
+        });
+        let id = self.add(function);
+        self.helpers.insert(helper, id);
+        id
+    }
+
+    fn add(&mut self, function: Function) -> FunctionId {
+        self.functions.push(Some(function));
+        FunctionId(self.functions.len() as u32 - 1)
+    }
+}
+
+/// The registers of a type in Low, each with whether it refers to a block.
+fn words(ty: &Ty) -> Vec<(low::Ty, bool)> {
+    let (first, sizes) = match ty {
+        Ty::Real => (vec![(low::Ty::Real, false)], 0),
+        Ty::Int => (vec![(low::Ty::Int, false)], 0),
+        Ty::Bool => (vec![(low::Ty::Bool, false)], 0),
+        Ty::Text | Ty::Box(_) | Ty::Stack(_) => (vec![(low::Ty::Ptr, true)], 0),
+        Ty::Array(_, rank) | Ty::Acc(rank) => {
+            (vec![(low::Ty::Ptr, true), (low::Ty::Ptr, false)], *rank)
+        }
+    };
+    let sizes = std::iter::repeat_n((low::Ty::Int, false), usize::from(sizes));
+    first.into_iter().chain(sizes).collect()
+}
+
+/// The types of the registers of a type.
+fn word_types(ty: &Ty) -> Vec<low::Ty> {
+    words(ty).into_iter().map(|(ty, _)| ty).collect()
+}
+
+/// A name of letters, digits and `_` that no other function has.
+fn symbol(name: &str, id: FunctionId) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("{}_{}", name.chars().map(plain).collect::<String>(), id.0)
+}

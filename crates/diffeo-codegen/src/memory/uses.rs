@@ -1,0 +1,182 @@
+//! What operations do with the references among their operands, and the parts of operations.
+
+use crate::deep::deep;
+use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
+use diffeo_array::ir::{Carried, Check};
+
+/// What an operation does with an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    /// Looks at it.
+    Read,
+    /// Changes it in place if nothing else refers to it, else copies it.
+    Change,
+    /// Keeps it: a reference goes over to the operation.
+    Keep,
+}
+
+/// The operands of an operation with what it does with them, in order, without those in its blocks. Scalars are
+/// left out where that is easy. `keeps` says whether a function keeps its parameter with this position.
+pub(super) fn uses(
+    vars: &[VarInfo],
+    op: &Op,
+    keeps: impl Fn(FunctionId, usize) -> bool,
+    mut each: impl FnMut(&Atom, Use),
+) {
+    match op {
+        Op::Real(..)
+        | Op::PowInt(..)
+        | Op::Int(..)
+        | Op::IntFits(..)
+        | Op::Not(_)
+        | Op::And(..)
+        | Op::Or(..)
+        | Op::Select(..)
+        | Op::ToReal(_)
+        | Op::Round(..)
+        | Op::IsNan(_)
+        | Op::Text(_)
+        | Op::Check(
+            Check::Index { .. }
+            | Check::Slice { .. }
+            | Check::Count(_)
+            | Check::Size { .. }
+            | Check::Rows { .. },
+        )
+        | Op::Empty(..)
+        | Op::If { .. }
+        | Op::Switch { .. }
+        | Op::Build { .. }
+        | Op::Reduce { .. }
+        | Op::Constant(_)
+        | Op::AccNew(_)
+        | Op::StackNew(_) => {}
+        Op::Compare(_, _, a, b) | Op::AppendText(a, b) | Op::Trace(a, b) => {
+            each(a, Use::Read);
+            each(b, Use::Read);
+        }
+        Op::Show(_, a)
+        | Op::Stop(Stop::Fail(a) | Stop::Shape { what: _, difference: a })
+        | Op::Progress(a, _, _)
+        | Op::Dim(a, _)
+        | Op::Get(a, _)
+        | Op::Slice { array: a, .. }
+        | Op::Reshape(a, _)
+        | Op::ArgSort(a)
+        | Op::Tag(a)
+        | Op::Field { object: a, .. }
+        | Op::AccAdd(a, ..)
+        | Op::AccRead(a, _)
+        | Op::AccTake(a, _)
+        | Op::AccView(a, _)
+        | Op::AccSlice { acc: a, .. }
+        | Op::AccReshape(a, _)
+        | Op::AccGet(a)
+        | Op::StackLen(a)
+        | Op::StackGet(a, _) => each(a, Use::Read),
+        Op::AccAddArray(acc, array) => {
+            each(acc, Use::Read);
+            each(array, Use::Read);
+        }
+        Op::Update { array, indices: _, value } => {
+            each(array, Use::Change);
+            // Rows are copied.
+            let rows =
+                matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, Ty::Array(..)));
+            each(value, if rows { Use::Read } else { Use::Keep });
+        }
+        Op::Append(a, b) => {
+            each(a, Use::Change);
+            each(b, Use::Read);
+        }
+        Op::Rows(atoms) => atoms.iter().for_each(|a| each(a, Use::Read)),
+        Op::Elements(_, atoms) | Op::New(_, _, atoms) => {
+            atoms.iter().for_each(|a| each(a, Use::Keep));
+        }
+        Op::Push(stack, atoms) => {
+            each(stack, Use::Read);
+            atoms.iter().for_each(|a| each(a, Use::Keep));
+        }
+        Op::For { carried, .. } | Op::While { carried, .. } => {
+            carried.iter().for_each(|Carried { init, .. }| each(init, Use::Keep));
+        }
+        Op::Call(callee, args) => {
+            for (i, arg) in args.iter().enumerate() {
+                each(arg, if keeps(*callee, i) { Use::Keep } else { Use::Read });
+            }
+        }
+    }
+}
+
+/// The blocks of an operation.
+pub(super) fn regions<'a>(op: &'a Op, mut each: impl FnMut(&'a Block)) {
+    if let Op::If { then, otherwise, .. } = op {
+        each(then);
+        each(otherwise);
+    } else if let Op::Switch { arms, default, .. } = op {
+        arms.iter().map(|(_, arm)| arm).chain(default).for_each(each);
+    } else if let Op::While { cond, body, .. } = op {
+        each(cond);
+        each(body);
+    } else if let Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } = op {
+        each(body);
+    }
+}
+
+/// All statements of a block and the blocks in it.
+pub(super) fn statements<'a>(block: &'a Block, each: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in &block.stmts {
+        each(stmt);
+        deep(|| regions(&stmt.op, |region| statements(region, each)));
+    }
+}
+
+/// The function that an operation calls.
+pub(super) fn called(module: &Module, op: &Op) -> Option<FunctionId> {
+    if let Op::Call(callee, _) = op {
+        Some(*callee)
+    } else if let Op::Constant(id) = op {
+        Some(module.constants[id.0 as usize].init)
+    } else {
+        None
+    }
+}
+
+/// The array or box whose parts an operation gives out: a view of it, or something that it refers to.
+pub(super) fn container(op: &Op) -> Option<&Atom> {
+    if let Op::Get(a, _)
+    | Op::Slice { array: a, .. }
+    | Op::Reshape(a, _)
+    | Op::Field { object: a, .. }
+    | Op::AccView(a, _)
+    | Op::AccSlice { acc: a, .. }
+    | Op::AccReshape(a, _)
+    | Op::StackGet(a, _) = op
+    {
+        Some(a)
+    } else {
+        None
+    }
+}
+
+/// Whether what an operation takes out of its [`container`], of this type, lies in the same block.
+pub(super) fn is_view(op: &Op, result: &Ty) -> bool {
+    matches!(result, Ty::Array(..) | Ty::Acc(_))
+        && !matches!(op, Op::Field { .. } | Op::StackGet(..))
+}
+
+/// Whether values of a type are counted.
+pub(super) fn is_reference(ty: &Ty) -> bool {
+    match ty {
+        Ty::Real | Ty::Int | Ty::Bool => false,
+        Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => true,
+    }
+}
+
+/// The variable of an operand.
+pub(super) fn var(atom: &Atom) -> Option<Var> {
+    match atom {
+        Atom::Var(v) => Some(*v),
+        Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+    }
+}

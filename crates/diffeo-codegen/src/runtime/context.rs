@@ -1,0 +1,239 @@
+//! The context of a run: the first argument of every compiled function.
+//!
+//! Compiled code reads the first words, at the offsets given here; everything else is changed by the
+//! functions of the runtime alone. They have a raw pointer and borrow one field at a time, because another
+//! thread may write the end of the stack at any moment.
+
+use super::failure::Failure;
+use super::memory::{Memory, STATIC};
+use crate::low::{Layout, Module, DATA};
+use diffeo_calculus::eval::Progress;
+use std::any::Any;
+use std::ptr::{null_mut, NonNull};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+/// The offset of the end of the stack: the address that the stack pointer must not be below. It is
+/// [`STOP`] if the run is to end. A word that another thread may write.
+pub const STACK_END: i64 = std::mem::offset_of!(Context, stack_end) as i64;
+/// The offset of the address of the words of the constants.
+pub const CONSTANTS: i64 = std::mem::offset_of!(Context, constants) as i64;
+/// The offset of the address of the table of the blocks of texts.
+pub const TEXTS: i64 = std::mem::offset_of!(Context, texts) as i64;
+/// The offset of the address of the table of the blocks of boxes without fields, by layout; null for others.
+pub const STATICS: i64 = std::mem::offset_of!(Context, statics) as i64;
+/// What the end of the stack is if the run is to end.
+pub const STOP: usize = usize::MAX;
+
+/// Takes what a program prints and reports.
+pub struct Callbacks {
+    /// Takes the lines that the program prints with `trace`.
+    pub trace: Box<dyn FnMut(&str)>,
+    /// Takes what the program reports with `progress`.
+    pub progress: Box<dyn FnMut(&Progress<'_>)>,
+}
+
+impl Default for Callbacks {
+    /// Everything is lost.
+    fn default() -> Callbacks {
+        Callbacks { trace: Box::new(|_| {}), progress: Box::new(|_| {}) }
+    }
+}
+
+/// The state of a run.
+#[repr(C)]
+pub struct Context {
+    stack_end: AtomicUsize,
+    constants: *mut u64,
+    texts: *const *mut u8,
+    statics: *const *mut u8,
+    pub(super) memory: Memory,
+    pub(super) failure: Failure,
+    pub(super) callbacks: Callbacks,
+    /// What a callback panicked with: the run ends, and then it goes on.
+    pub(super) panic: Option<Box<dyn Any + Send>>,
+    pub(super) module: Arc<Module>,
+    /// The blocks of the texts, each in words of its own: they are not in [`Context::memory`], because an
+    /// error does not free them.
+    text_blocks: Vec<Box<[u64]>>,
+    /// A block of two words for each layout of boxes without fields.
+    static_blocks: Vec<Box<[u64; 2]>>,
+    text_table: Vec<*mut u8>,
+    static_table: Vec<*mut u8>,
+    constant_words: Vec<u64>,
+}
+
+/// A block of a text that is never freed.
+fn text_block(text: &str) -> Box<[u64]> {
+    let mut words = vec![0u64; (DATA as usize + text.len()).div_ceil(8)].into_boxed_slice();
+    words[0] = STATIC as u64;
+    words[1] = super::memory::TEXT as u64;
+    words[2] = text.len() as u64;
+    words[3] = text.len() as u64;
+    for (word, bytes) in words[DATA as usize / 8..].iter_mut().zip(text.as_bytes().chunks(8)) {
+        let mut padded = [0; 8];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(padded);
+    }
+    words
+}
+
+/// A context that is owned; it does not move.
+pub struct Owned(NonNull<Context>);
+
+impl Owned {
+    /// The context of a program.
+    pub fn new(module: Arc<Module>, callbacks: Callbacks) -> Owned {
+        let mut text_blocks: Vec<_> = module.texts.iter().map(|text| text_block(text)).collect();
+        let text_table: Vec<*mut u8> =
+            text_blocks.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
+        let mut static_blocks = Vec::new();
+        let statics = module.layouts.iter().enumerate().map(|(i, layout)| match layout {
+            Layout::Fields(fields) if fields.is_empty() => {
+                static_blocks.push(Box::new([STATIC as u64, i as u64]));
+                static_blocks.last_mut().map_or(null_mut(), |block| block.as_mut_ptr().cast())
+            }
+            Layout::Fields(_)
+            | Layout::Plain
+            | Layout::Text
+            | Layout::References
+            | Layout::Stack(_) => null_mut(),
+        });
+        let static_table: Vec<*mut u8> = statics.collect();
+        let mut constant_words = vec![0; module.constant_words];
+        let context = Box::new(Context {
+            stack_end: AtomicUsize::new(0),
+            constants: constant_words.as_mut_ptr(),
+            texts: text_table.as_ptr(),
+            statics: static_table.as_ptr(),
+            memory: Memory::new(),
+            failure: Failure::new(),
+            callbacks,
+            panic: None,
+            module,
+            text_blocks,
+            static_blocks,
+            text_table,
+            static_table,
+            constant_words,
+        });
+        // SAFETY: the address of a box is not null.
+        Owned(unsafe { NonNull::new_unchecked(Box::into_raw(context)) })
+    }
+
+    /// Its address.
+    pub fn as_ptr(&self) -> *mut Context {
+        self.0.as_ptr()
+    }
+
+    /// Its end of the stack.
+    pub fn stack_end(&self) -> &AtomicUsize {
+        // SAFETY: the context lives as long as this; nobody borrows this field mutably.
+        unsafe { &(*self.as_ptr()).stack_end }
+    }
+
+    /// Its memory.
+    pub fn memory(&mut self) -> &mut Memory {
+        // SAFETY: no compiled code runs while this is borrowed, and other threads do not know this field.
+        unsafe { &mut (*self.as_ptr()).memory }
+    }
+
+    /// What went wrong in the last run that failed.
+    pub fn failure(&mut self) -> &mut Failure {
+        // SAFETY: as for `memory`.
+        unsafe { &mut (*self.as_ptr()).failure }
+    }
+
+    /// What a callback panicked with in the last run.
+    pub fn take_panic(&mut self) -> Option<Box<dyn Any + Send>> {
+        // SAFETY: as for `memory`.
+        unsafe { (*self.as_ptr()).panic.take() }
+    }
+
+    /// The block of the boxes of a layout without fields.
+    pub(crate) fn static_block(&self, layout: usize) -> *mut u8 {
+        // SAFETY: as for `memory`; the table is not changed.
+        let table = unsafe { &(*self.as_ptr()).static_table };
+        table.get(layout).copied().unwrap_or(null_mut())
+    }
+
+    /// Memory, and the layouts of blocks.
+    pub(crate) fn memory_and_layouts(&mut self) -> (&mut Memory, &[Layout]) {
+        // SAFETY: as for `memory`.
+        unsafe { Context::memory(self.as_ptr()) }
+    }
+
+    /// Releases the constants, which are computed again when they are needed.
+    pub fn release_constants(&mut self) {
+        // SAFETY: no compiled code runs; the words marked refer to live blocks or are null, because
+        // words are 0 until the constant is computed.
+        unsafe {
+            let context = self.as_ptr();
+            let (memory, layouts) = Context::memory(context);
+            let module = &(*context).module;
+            let references = module.constant_references.iter();
+            for (i, _) in references.enumerate().filter(|(_, reference)| **reference) {
+                memory.release(layouts, (*context).constants.add(i).read() as *mut u8);
+            }
+        }
+        self.clear_constants();
+    }
+
+    fn clear_constants(&mut self) {
+        // SAFETY: there are so many words.
+        unsafe {
+            let context = self.as_ptr();
+            let module = &(*context).module;
+            (*context).constants.write_bytes(0, module.constant_words);
+        }
+    }
+
+    /// After an error: frees everything.
+    pub fn reset(&mut self) {
+        self.clear_constants();
+        // SAFETY: no compiled code runs, and no result is taken after an error; the constants are cleared.
+        unsafe { self.memory().free_all() };
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: the context was made by `Box::into_raw`, and nobody uses it or its blocks any more.
+        unsafe {
+            self.memory().free_all();
+            drop(Box::from_raw(self.as_ptr()));
+        }
+    }
+}
+
+impl Context {
+    /// Memory, and the layouts of blocks.
+    ///
+    /// # Safety
+    /// The context is live, and nothing else borrows its memory.
+    pub(super) unsafe fn memory<'a>(context: *mut Context) -> (&'a mut Memory, &'a [Layout]) {
+        // SAFETY: by the condition of the function; these are two fields.
+        unsafe {
+            let module = &(*context).module;
+            (&mut (*context).memory, &module.layouts)
+        }
+    }
+
+    /// Whether the run is to end.
+    ///
+    /// # Safety
+    /// The context is live.
+    pub(super) unsafe fn stopped(context: *mut Context) -> bool {
+        // SAFETY: by the condition of the function.
+        unsafe { (*context).stack_end.load(Ordering::Relaxed) == STOP }
+    }
+
+    /// Ends the run.
+    ///
+    /// # Safety
+    /// The context is live.
+    pub(super) unsafe fn stop(context: *mut Context) {
+        // SAFETY: by the condition of the function.
+        unsafe { (*context).stack_end.store(STOP, Ordering::Relaxed) };
+    }
+}

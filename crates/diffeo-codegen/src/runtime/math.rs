@@ -1,0 +1,53 @@
+//! Real operations as functions with the calling convention of C: the evaluator's own, so that all engines
+//! give the same numbers.
+
+use diffeo_calculus::prim::real::eval;
+use diffeo_calculus::prim::RealOp;
+
+macro_rules! functions {
+    ($($name:ident $op:ident),* $(,)?) => {
+        $(
+            /// The operation of this name; a unary one ignores `b`.
+            pub(super) extern "C" fn $name(a: f64, b: f64) -> f64 {
+                eval(RealOp::$op, a, b)
+            }
+        )*
+    };
+}
+
+functions! {
+    add Add, sub Sub, mul Mul, div Div, neg Neg, rem Rem, pow Pow, exp Exp, log Log, sqrt Sqrt, sin Sin,
+    cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh, tanh Tanh, asinh Asinh,
+    acosh Acosh, atanh Atanh, expm1 Expm1, log1p Log1p, sigmoid Sigmoid, softplus Softplus, erf Erf,
+    erfc Erfc, lgamma Lgamma, atan2 Atan2, hypot Hypot, abs Abs, sign Sign, min Min, max Max,
+}
+
+/// The polygamma function of an order.
+pub(super) extern "C" fn polygamma(order: i64, x: f64) -> f64 {
+    eval(RealOp::Polygamma(order as u32), x, 0.0)
+}
+
+/// Towards minus infinity.
+pub(super) extern "C" fn floor(x: f64) -> f64 {
+    x.floor()
+}
+
+/// Towards infinity.
+pub(super) extern "C" fn ceil(x: f64) -> f64 {
+    x.ceil()
+}
+
+/// Towards zero.
+pub(super) extern "C" fn trunc(x: f64) -> f64 {
+    x.trunc()
+}
+
+/// To the nearest, halves to even.
+pub(super) extern "C" fn nearest(x: f64) -> f64 {
+    x.round_ties_even()
+}
+
+/// `a * b + c`, rounded once.
+pub(super) extern "C" fn fma(a: f64, b: f64, c: f64) -> f64 {
+    a.mul_add(b, c)
+}

@@ -1,0 +1,163 @@
+//! What compiled code calls: memory, texts, sorting, errors, and the real operations without an instruction.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `context.rs` | the state of a run, and what compiled code reads of it |
+//! | `memory.rs` | the allocator |
+//! | `operations.rs` | the operations of [`low::Runtime`](crate::low::Runtime), and what records errors |
+//! | `math.rs` | real operations |
+//! | `failure.rs` | an error on its way out |
+//!
+//! Engines call a [`Function`] by its address, with the calling convention of C: first the context, unless it
+//! says otherwise, then its parameters, of which a Bool is a word.
+
+mod context;
+mod failure;
+mod math;
+mod memory;
+mod operations;
+
+pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS};
+pub use failure::{Failure, Open, KEPT};
+pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
+
+use crate::low::{Runtime, Ty};
+use diffeo_calculus::prim::{RealOp, Rounding};
+
+/// A function of the runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Its name, unique.
+    pub name: &'static str,
+    /// Its address.
+    pub address: *const u8,
+    /// Whether its first argument is the context.
+    pub context: bool,
+    /// The types of its parameters besides; an Int for a Bool.
+    pub params: &'static [Ty],
+    /// The type of its result, if it has one; an Int for a Bool.
+    pub result: Option<Ty>,
+}
+
+macro_rules! function {
+    ($name:literal, $function:path, ($($param:ident),*) $(-> $result:ident)?) => {
+        Function {
+            name: concat!("diffeo_", $name),
+            address: $function as *const u8,
+            context: true,
+            params: &[$(Ty::$param),*],
+            result: [$(Some(Ty::$result),)? None][0],
+        }
+    };
+}
+
+macro_rules! real {
+    ($name:ident($($param:ident),*)) => {
+        Function {
+            name: concat!("diffeo_", stringify!($name)),
+            address: math::$name as *const u8,
+            context: false,
+            params: &[$(Ty::$param),*],
+            result: Some(Ty::Real),
+        }
+    };
+}
+
+/// `(raise: an index into the table of the program, site, up to three operands as words)`: records an error.
+pub fn raise() -> Function {
+    function!("raise", operations::raise, (Int, Int, Int, Int, Int))
+}
+
+/// `(call: `[`Open::to_word`]`)`: records an open call of a function that failed.
+pub fn note() -> Function {
+    function!("note", operations::note, (Int))
+}
+
+/// `(a, b, c) → a * b + c`, where there is no instruction for it.
+pub fn fma() -> Function {
+    real!(fma(Real, Real, Real))
+}
+
+/// The Real to an integral one, where there is no instruction for it; halves to even.
+pub fn integral(rounding: Rounding) -> Function {
+    match rounding {
+        Rounding::Floor => real!(floor(Real)),
+        Rounding::Ceil => real!(ceil(Real)),
+        Rounding::Round => real!(nearest(Real)),
+        Rounding::Trunc => real!(trunc(Real)),
+    }
+}
+
+/// The function of an operation.
+pub fn function(op: Runtime) -> Function {
+    match op {
+        Runtime::Box => function!("box", operations::new_box, (Int) -> Ptr),
+        Runtime::Array => function!("array", operations::array, (Int, Int) -> Ptr),
+        Runtime::Zeros => function!("zeros", operations::zeros, (Int, Int) -> Ptr),
+        Runtime::Free => function!("free", operations::free, (Ptr)),
+        Runtime::Copy => function!("copy", operations::copy, (Ptr, Ptr, Int)),
+        Runtime::RetainAll => function!("retain_all", operations::retain_all, (Ptr, Int)),
+        Runtime::AppendText => {
+            function!("append_text", operations::append_text, (Ptr, Ptr) -> Ptr)
+        }
+        Runtime::CompareText => {
+            function!("compare_text", operations::compare_text, (Ptr, Ptr) -> Int)
+        }
+        Runtime::ShowReal => function!("show_real", operations::show_real, (Real) -> Ptr),
+        Runtime::ShowInt => function!("show_int", operations::show_int, (Int) -> Ptr),
+        Runtime::ShowBool => function!("show_bool", operations::show_bool, (Int) -> Ptr),
+        Runtime::ShowText => function!("show_text", operations::show_text, (Ptr) -> Ptr),
+        Runtime::Trace => function!("trace", operations::trace, (Ptr, Ptr)),
+        Runtime::Progress => function!("progress", operations::progress, (Ptr, Int, Real)),
+        Runtime::SortReals => function!("sort_reals", operations::sort_reals, (Ptr, Int, Ptr)),
+        Runtime::SortInts => function!("sort_ints", operations::sort_ints, (Ptr, Int, Ptr)),
+        Runtime::SortTexts => function!("sort_texts", operations::sort_texts, (Ptr, Int, Ptr)),
+        Runtime::Poll => function!("poll", operations::poll, () -> Int),
+        Runtime::PowInt => function!("pow_int", operations::pow_int, (Real, Int) -> Real),
+        Runtime::StackNew => function!("stack_new", operations::stack_new, (Int) -> Ptr),
+        Runtime::StackGrow => function!("stack_grow", operations::stack_grow, (Ptr) -> Int),
+    }
+}
+
+/// The function of a real operation: `(a, b)`, where a unary one ignores `b`; of
+/// [`RealOp::Polygamma`]: `(order: Int, a)`.
+pub fn math(op: RealOp) -> Function {
+    match op {
+        RealOp::Add => real!(add(Real, Real)),
+        RealOp::Sub => real!(sub(Real, Real)),
+        RealOp::Mul => real!(mul(Real, Real)),
+        RealOp::Div => real!(div(Real, Real)),
+        RealOp::Neg => real!(neg(Real, Real)),
+        RealOp::Rem => real!(rem(Real, Real)),
+        RealOp::Pow => real!(pow(Real, Real)),
+        RealOp::Exp => real!(exp(Real, Real)),
+        RealOp::Log => real!(log(Real, Real)),
+        RealOp::Sqrt => real!(sqrt(Real, Real)),
+        RealOp::Sin => real!(sin(Real, Real)),
+        RealOp::Cos => real!(cos(Real, Real)),
+        RealOp::Tan => real!(tan(Real, Real)),
+        RealOp::Asin => real!(asin(Real, Real)),
+        RealOp::Acos => real!(acos(Real, Real)),
+        RealOp::Atan => real!(atan(Real, Real)),
+        RealOp::Sinh => real!(sinh(Real, Real)),
+        RealOp::Cosh => real!(cosh(Real, Real)),
+        RealOp::Tanh => real!(tanh(Real, Real)),
+        RealOp::Asinh => real!(asinh(Real, Real)),
+        RealOp::Acosh => real!(acosh(Real, Real)),
+        RealOp::Atanh => real!(atanh(Real, Real)),
+        RealOp::Expm1 => real!(expm1(Real, Real)),
+        RealOp::Log1p => real!(log1p(Real, Real)),
+        RealOp::Sigmoid => real!(sigmoid(Real, Real)),
+        RealOp::Softplus => real!(softplus(Real, Real)),
+        RealOp::Erf => real!(erf(Real, Real)),
+        RealOp::Erfc => real!(erfc(Real, Real)),
+        RealOp::Lgamma => real!(lgamma(Real, Real)),
+        RealOp::Polygamma(_) => real!(polygamma(Int, Real)),
+        RealOp::Atan2 => real!(atan2(Real, Real)),
+        RealOp::Hypot => real!(hypot(Real, Real)),
+        RealOp::Abs => real!(abs(Real, Real)),
+        RealOp::Sign => real!(sign(Real, Real)),
+        RealOp::Min => real!(min(Real, Real)),
+        RealOp::Max => real!(max(Real, Real)),
+    }
+}

@@ -1,0 +1,326 @@
+//! The operations of [`low::Runtime`](crate::low::Runtime), and what records errors, as functions with the
+//! calling convention of C.
+//!
+//! A Bool comes and goes as a word. All of them have the same condition:
+//!
+//! # Safety
+//! The context is that of the run, which has no other reference to its fields. Blocks are live blocks of the
+//! context's memory with the layouts that the operation needs (or texts of the program), and other addresses
+//! have the room that the operation needs: so it is in every function of Low that follows from Flat.
+
+use super::context::Context;
+use super::failure::Open;
+use super::memory::word;
+use crate::low::{BYTES, DATA};
+use diffeo_array::ir::SiteId;
+use diffeo_calculus::eval::Progress;
+use diffeo_calculus::prim::real;
+use diffeo_calculus::show;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::slice;
+
+/// The bytes of a text.
+unsafe fn bytes<'a>(text: *mut u8) -> &'a [u8] {
+    // SAFETY: a text has so many bytes of data.
+    unsafe { slice::from_raw_parts(text.add(DATA as usize), word(text, BYTES).read() as usize) }
+}
+
+/// [`Runtime::Box`](crate::low::Runtime::Box)
+pub(super) unsafe extern "C" fn new_box(context: *mut Context, layout: i64) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe {
+        let (memory, layouts) = Context::memory(context);
+        memory.new_box(layouts, layout as usize)
+    }
+}
+
+/// [`Runtime::Array`](crate::low::Runtime::Array)
+pub(super) unsafe extern "C" fn array(context: *mut Context, layout: i64, bytes: i64) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_array(layout as usize, bytes, false) }
+}
+
+/// [`Runtime::Zeros`](crate::low::Runtime::Zeros)
+pub(super) unsafe extern "C" fn zeros(context: *mut Context, layout: i64, bytes: i64) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_array(layout as usize, bytes, true) }
+}
+
+/// [`Runtime::Free`](crate::low::Runtime::Free)
+pub(super) unsafe extern "C" fn free(context: *mut Context, block: *mut u8) {
+    // SAFETY: see the top.
+    unsafe {
+        let (memory, layouts) = Context::memory(context);
+        memory.free(layouts, block);
+    }
+}
+
+/// [`Runtime::Copy`](crate::low::Runtime::Copy)
+pub(super) unsafe extern "C" fn copy(_: *mut Context, to: *mut u8, from: *const u8, bytes: i64) {
+    if bytes > 0 {
+        // SAFETY: see the top.
+        unsafe { to.copy_from_nonoverlapping(from, bytes as usize) }
+    }
+}
+
+/// [`Runtime::RetainAll`](crate::low::Runtime::RetainAll)
+pub(super) unsafe extern "C" fn retain_all(_: *mut Context, data: *const *mut u8, count: i64) {
+    for i in 0..count.max(0) as usize {
+        // SAFETY: see the top: so many addresses, each of a block or null.
+        unsafe {
+            let block = data.add(i).read();
+            if !block.is_null() {
+                let references = word(block, crate::low::COUNT);
+                if references.read() > 0 {
+                    references.write(references.read() + 1);
+                }
+            }
+        }
+    }
+}
+
+/// [`Runtime::AppendText`](crate::low::Runtime::AppendText)
+pub(super) unsafe extern "C" fn append_text(
+    context: *mut Context,
+    a: *mut u8,
+    b: *mut u8,
+) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[bytes(a), bytes(b)]) }
+}
+
+/// [`Runtime::CompareText`](crate::low::Runtime::CompareText): the order of UTF-8 is that of characters.
+pub(super) unsafe extern "C" fn compare_text(_: *mut Context, a: *mut u8, b: *mut u8) -> i64 {
+    // SAFETY: see the top.
+    unsafe { bytes(a).cmp(bytes(b)) as i64 }
+}
+
+/// [`Runtime::ShowReal`](crate::low::Runtime::ShowReal)
+pub(super) unsafe extern "C" fn show_real(context: *mut Context, x: f64) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[show::real(x).as_bytes()]) }
+}
+
+/// [`Runtime::ShowInt`](crate::low::Runtime::ShowInt)
+pub(super) unsafe extern "C" fn show_int(context: *mut Context, n: i64) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[n.to_string().as_bytes()]) }
+}
+
+/// [`Runtime::ShowBool`](crate::low::Runtime::ShowBool)
+pub(super) unsafe extern "C" fn show_bool(context: *mut Context, b: i64) -> *mut u8 {
+    let text: &[u8] = if b == 0 { b"false" } else { b"true" };
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[text]) }
+}
+
+/// [`Runtime::ShowText`](crate::low::Runtime::ShowText)
+pub(super) unsafe extern "C" fn show_text(context: *mut Context, text: *mut u8) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe {
+        let shown = show::string(&String::from_utf8_lossy(bytes(text)));
+        (*context).memory.new_text(&[shown.as_bytes()])
+    }
+}
+
+/// Calls what the user of the library gave. A panic must not go through compiled code: it ends the run first.
+unsafe fn call_back(context: *mut Context, f: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+        // SAFETY: see the top.
+        unsafe {
+            (*context).panic = Some(panic);
+            Context::stop(context);
+        }
+    }
+}
+
+/// [`Runtime::Trace`](crate::low::Runtime::Trace)
+pub(super) unsafe extern "C" fn trace(context: *mut Context, label: *mut u8, value: *mut u8) {
+    // SAFETY: see the top.
+    unsafe {
+        let line =
+            [&*String::from_utf8_lossy(bytes(label)), &*String::from_utf8_lossy(bytes(value))]
+                .join(": ");
+        let trace = &mut (*context).callbacks.trace;
+        call_back(context, || trace(&line));
+    }
+}
+
+/// [`Runtime::Progress`](crate::low::Runtime::Progress)
+pub(super) unsafe extern "C" fn progress(
+    context: *mut Context,
+    label: *mut u8,
+    step: i64,
+    value: f64,
+) {
+    // SAFETY: see the top.
+    unsafe {
+        let label = &*String::from_utf8_lossy(bytes(label));
+        let progress = &mut (*context).callbacks.progress;
+        call_back(context, || progress(&Progress { label, step, value }));
+    }
+}
+
+/// Writes the stable sorting permutation of keys. Without memory for the pairs, which are faster to sort, the
+/// indices are sorted by looking the keys up.
+fn sort<K: Ord + Copy>(length: usize, key: impl Fn(usize) -> K, to: &mut [i64]) {
+    let mut pairs: Vec<(K, usize)> = Vec::new();
+    if pairs.try_reserve_exact(length).is_ok() {
+        pairs.extend((0..length).map(|i| (key(i), i)));
+        pairs.sort_unstable();
+        for (to, (_, i)) in to.iter_mut().zip(pairs) {
+            *to = i as i64;
+        }
+    } else {
+        to.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+        to.sort_unstable_by_key(|i| (key(*i as usize), *i));
+    }
+}
+
+/// A Real as a number without sign in the same order; both zeros are equal, and nan comes last.
+fn real_key(x: f64) -> u64 {
+    // -0.0 + 0.0 is 0.0.
+    let bits = (x + 0.0).to_bits();
+    if x.is_nan() {
+        u64::MAX
+    } else if bits >> 63 == 0 {
+        bits | 1 << 63
+    } else {
+        !bits
+    }
+}
+
+/// [`Runtime::SortReals`](crate::low::Runtime::SortReals)
+pub(super) unsafe extern "C" fn sort_reals(
+    _: *mut Context,
+    data: *const f64,
+    length: i64,
+    to: *mut i64,
+) {
+    if length > 0 {
+        // SAFETY: see the top; the results are new memory, which is not read.
+        unsafe {
+            let keys = slice::from_raw_parts(data, length as usize);
+            to.write_bytes(0, length as usize);
+            let to = slice::from_raw_parts_mut(to, length as usize);
+            sort(keys.len(), |i| real_key(keys[i]), to);
+        }
+    }
+}
+
+/// [`Runtime::SortInts`](crate::low::Runtime::SortInts)
+pub(super) unsafe extern "C" fn sort_ints(
+    _: *mut Context,
+    data: *const i64,
+    length: i64,
+    to: *mut i64,
+) {
+    if length > 0 {
+        // SAFETY: as in `sort_reals`.
+        unsafe {
+            let keys = slice::from_raw_parts(data, length as usize);
+            to.write_bytes(0, length as usize);
+            sort(keys.len(), |i| keys[i], slice::from_raw_parts_mut(to, length as usize));
+        }
+    }
+}
+
+/// [`Runtime::SortTexts`](crate::low::Runtime::SortTexts)
+pub(super) unsafe extern "C" fn sort_texts(
+    _: *mut Context,
+    data: *const *mut u8,
+    length: i64,
+    to: *mut i64,
+) {
+    if length > 0 {
+        // SAFETY: as in `sort_reals`; the elements are texts.
+        unsafe {
+            let keys = slice::from_raw_parts(data, length as usize);
+            to.write_bytes(0, length as usize);
+            let to = slice::from_raw_parts_mut(to, length as usize);
+            sort(keys.len(), |i| bytes(keys[i]), to);
+        }
+    }
+}
+
+/// [`Runtime::Poll`](crate::low::Runtime::Poll)
+pub(super) unsafe extern "C" fn poll(context: *mut Context) -> i64 {
+    // SAFETY: see the top.
+    unsafe { i64::from(Context::stopped(context)) }
+}
+
+/// [`Runtime::PowInt`](crate::low::Runtime::PowInt)
+pub(super) unsafe extern "C" fn pow_int(_: *mut Context, x: f64, n: i64) -> f64 {
+    real::power(x, n)
+}
+
+/// [`Runtime::StackNew`](crate::low::Runtime::StackNew)
+pub(super) unsafe extern "C" fn stack_new(context: *mut Context, layout: i64) -> *mut u8 {
+    // SAFETY: see the top; a stack has three words.
+    unsafe {
+        let stack = new_box(context, layout);
+        if !stack.is_null() {
+            for i in 0..3 {
+                word(stack, crate::low::FIELDS + 8 * i).write(0);
+            }
+        }
+        stack
+    }
+}
+
+/// [`Runtime::StackGrow`](crate::low::Runtime::StackGrow)
+pub(super) unsafe extern "C" fn stack_grow(context: *mut Context, stack: *mut u8) -> i64 {
+    // SAFETY: see the top.
+    unsafe {
+        let (memory, layouts) = Context::memory(context);
+        i64::from(memory.grow_stack(layouts, stack))
+    }
+}
+
+/// Records an error: its index in the table of the program, its place, and the words of up to three operands.
+#[cold]
+pub(super) unsafe extern "C" fn raise(
+    context: *mut Context,
+    raise: i64,
+    site: i64,
+    a: u64,
+    b: u64,
+    c: u64,
+) {
+    // SAFETY: see the top.
+    unsafe { (*context).failure.raise(raise as u32, SiteId(site as u32), [a, b, c]) }
+}
+
+/// Records an open call of a function that failed, see [`Open::to_word`].
+#[cold]
+pub(super) unsafe extern "C" fn note(context: *mut Context, call: i64) {
+    // SAFETY: see the top.
+    unsafe { (*context).failure.note(Open::from_word(call)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{real_key, sort};
+    use std::cmp::Ordering;
+
+    #[test]
+    fn keys_order_reals_with_nan_last() {
+        let xs =
+            [f64::NEG_INFINITY, -1e300, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::INFINITY, f64::NAN];
+        for (i, x) in xs.iter().enumerate() {
+            for (j, y) in xs.iter().enumerate() {
+                assert_eq!(real_key(*x).cmp(&real_key(*y)), i.cmp(&j), "{x} {y}");
+            }
+        }
+        assert_eq!(real_key(-0.0).cmp(&real_key(0.0)), Ordering::Equal);
+        assert_eq!(real_key(-f64::NAN).cmp(&real_key(f64::NAN)), Ordering::Equal);
+    }
+
+    #[test]
+    fn the_permutation_is_stable() {
+        let keys = [2.0, 1.0, f64::NAN, 1.0, -0.0, 0.0, f64::NAN, -3.0];
+        let mut to = [0; 8];
+        sort(keys.len(), |i| real_key(keys[i]), &mut to);
+        assert_eq!(to, [7, 4, 5, 1, 3, 0, 2, 6]);
+    }
+}
