@@ -52,7 +52,9 @@ fn operations_on_reals() {
             results(&head, body, &[Value::Real(a), Value::Real(b)]);
         }
         for rounding in ["floor", "ceil", "round", "trunc"] {
-            let text = format!("entry main fn main(a: Real) -> (Int) {{ n: Int = {rounding}(a) return n }}");
+            let text = format!(
+                "entry main fn main(a: Real) -> (Int) {{ n: Int = {rounding}(a) return n }}"
+            );
             let _ = run(&text, &[Value::Real(a)]);
             let _ = run(&text, &[Value::Real(a * 1e19)]);
         }
@@ -63,8 +65,21 @@ fn operations_on_reals() {
 fn operations_on_ints() {
     let ns = [0, 1, -1, 2, -2, 3, 7, 62, 63, 64, i64::MAX, i64::MIN, i64::MIN + 1, 3_037_000_500];
     let ops = [
-        "add", "sub", "mul", "div", "rem", "pow", "min", "max", "bit_and", "bit_or", "bit_xor",
-        "shift_left", "shift_right", "wrapping_add", "wrapping_mul",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "rem",
+        "pow",
+        "min",
+        "max",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "shift_left",
+        "shift_right",
+        "wrapping_add",
+        "wrapping_mul",
     ];
     for op in ops {
         let text = format!(
@@ -85,7 +100,8 @@ fn operations_on_ints() {
     }
     for op in ["neg", "abs", "sign"] {
         for a in ns {
-            let text = format!("entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a) return n }}");
+            let text =
+                format!("entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a) return n }}");
             run(&text, &[Value::Int(a)]);
         }
     }

@@ -150,10 +150,8 @@ impl Graph<'_> {
                     let from = self.node(f, *v);
                     self.edges.push((from, self.results[callee] + i as Node));
                 }
-                let args = args
-                    .iter()
-                    .map(|a| super::walk::var(a).map(|v| self.node(f, v)))
-                    .collect();
+                let args =
+                    args.iter().map(|a| super::walk::var(a).map(|v| self.node(f, v))).collect();
                 self.calls.push(CallSite { stmt: node, callee, args });
             }
             Op::Constant(c) => {
@@ -222,8 +220,9 @@ impl Graph<'_> {
 
     /// Marks what the roots need.
     fn mark(self, bodies: Node) -> Needs {
-        let Graph { module, edges, roots, calls, reaches, uses, first, results, stmts, next, .. } =
-            self;
+        let Graph {
+            module, edges, roots, calls, reaches, uses, first, results, stmts, next, ..
+        } = self;
         let count = next as usize;
         let (offsets, targets) = adjacency(count, &edges);
         // By statement, the call; by function, its calls.
@@ -369,7 +368,8 @@ mod sweep {
             };
             cx.map = vec![u32::MAX; cx.old.len()];
             let (params, results) = &signatures[f];
-            let params = select(function.params, params).into_iter().map(|p| cx.define(p)).collect();
+            let params =
+                select(function.params, params).into_iter().map(|p| cx.define(p)).collect();
             let body = Block { results: select(function.body.results, results), ..function.body };
             let body = cx.block(body);
             kept.push(Function {

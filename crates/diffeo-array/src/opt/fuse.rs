@@ -14,7 +14,10 @@
 
 use super::effects::{speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
-use super::walk::{binders, deep, has_regions, operands, operands_mut, regions, regions_mut, same, size, var, Copier};
+use super::walk::{
+    binders, deep, has_regions, operands, operands_mut, regions, regions_mut, same, size, var,
+    Copier,
+};
 use crate::ir::{Atom, Block, Function, Module, Op, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::IntOp;
 use std::collections::HashMap;
@@ -292,7 +295,9 @@ impl Fuse<'_> {
             return;
         }
         let index = match &stmt.op {
-            Op::For { index, .. } | Op::Build { index, .. } | Op::Reduce { index, .. } => Some(*index),
+            Op::For { index, .. } | Op::Build { index, .. } | Op::Reduce { index, .. } => {
+                Some(*index)
+            }
             Op::While { .. } | Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => None,
         };
         deep(|| {
@@ -412,7 +417,8 @@ impl Fuse<'_> {
         let mut loops = read().map(|u| u.loops.flatten());
         let first = loops.next().flatten();
         let common = first.filter(|_| loops.all(|l| l == first));
-        let common = common.filter(|l| self.survey.counts.get(l).is_some_and(|n| same(&self.resolve(n), count)));
+        let common = common
+            .filter(|l| self.survey.counts.get(l).is_some_and(|n| same(&self.resolve(n), count)));
         if !effect.any() {
             if let Some(index) = common {
                 return Some(Place::Loop(index));

@@ -110,7 +110,13 @@ impl Hoist<'_> {
     }
 
     /// Moves statements of the body of a loop before it. Gives those that are to stand where it makes a step.
-    fn leave(&mut self, body: &mut Block, level: u32, step: Step, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+    fn leave(
+        &mut self,
+        body: &mut Block,
+        level: u32,
+        step: Step,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<Stmt> {
         let mut kept = Vec::with_capacity(body.stmts.len());
         let mut guarded = Vec::new();
         let mut first = !matches!(step, Step::Unknown);
@@ -121,7 +127,8 @@ impl Hoist<'_> {
                 continue;
             }
             let effect = self.effects.stmt(&stmt, &self.shapes, &self.vars);
-            let moves = effect.repeatable() && !self.is_new(&stmt) && self.is_invariant(&stmt, level);
+            let moves =
+                effect.repeatable() && !self.is_new(&stmt) && self.is_invariant(&stmt, level);
             if !moves {
                 first &= !effect.any();
                 kept.push(stmt);
@@ -147,8 +154,16 @@ impl Hoist<'_> {
     }
 
     /// Adds statements where a count is positive.
-    fn guard(&mut self, stmts: Vec<Stmt>, count: &Atom, site: SiteId, level: u32, out: &mut Vec<Stmt>) {
-        let results: Vec<Var> = stmts.iter().flat_map(|stmt| stmt.results.iter().copied()).collect();
+    fn guard(
+        &mut self,
+        stmts: Vec<Stmt>,
+        count: &Atom,
+        site: SiteId,
+        level: u32,
+        out: &mut Vec<Stmt>,
+    ) {
+        let results: Vec<Var> =
+            stmts.iter().flat_map(|stmt| stmt.results.iter().copied()).collect();
         let old = Block { results: results.iter().map(|v| Atom::Var(*v)).collect(), stmts };
         let first = self.vars.len();
         let (map, site_of) = (HashMap::new(), |site| site);

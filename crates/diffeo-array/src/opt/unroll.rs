@@ -9,8 +9,12 @@
 
 use super::shapes::{Extent, Shapes, Size};
 use super::simplify::neutral;
-use super::walk::{deep, has_regions, operands, operands_mut, regions, regions_mut, size, var, Copier};
-use crate::ir::{Atom, Block, Carried, Elem, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo};
+use super::walk::{
+    deep, has_regions, operands, operands_mut, regions, regions_mut, size, var, Copier,
+};
+use crate::ir::{
+    Atom, Block, Carried, Elem, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo,
+};
 use diffeo_calculus::prim::RealOp;
 use std::collections::HashMap;
 
@@ -120,8 +124,9 @@ impl Unroll {
 
     /// How many steps of a loop are written out.
     fn steps(&self, stmt: &Stmt) -> Option<i64> {
-        let (Op::For { count, body, .. } | Op::Build { count, body, .. } | Op::Reduce { count, body, .. }) =
-            &stmt.op
+        let (Op::For { count, body, .. }
+        | Op::Build { count, body, .. }
+        | Op::Reduce { count, body, .. }) = &stmt.op
         else {
             return None;
         };
@@ -298,14 +303,16 @@ impl Unroll {
 
     /// The elements of arrays that a loop carries.
     fn carried(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
-        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &stmt.op else { return };
+        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &stmt.op else {
+            return;
+        };
         let split: Vec<Option<(Elem, i64)>> = carried
             .iter()
             .zip(&body.results)
             .map(|(c, next)| {
                 let (elem, n) = self.length(&c.init)?;
-                let same_length = next == &Atom::Var(c.param)
-                    || self.length(next).is_none_or(|(_, m)| m == n);
+                let same_length =
+                    next == &Atom::Var(c.param) || self.length(next).is_none_or(|(_, m)| m == n);
                 let whole = self.whole.get(c.param.0 as usize).copied().unwrap_or(true);
                 (same_length && !whole && self.follows(next, c.param)).then_some((elem, n))
             })
@@ -317,7 +324,9 @@ impl Unroll {
         let site = stmt.site;
         let mut starts: Vec<(Var, Elem, Vec<Var>)> = Vec::new();
         let mut ends: Vec<Stmt> = Vec::new();
-        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else { return };
+        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else {
+            return;
+        };
         let mut new = Vec::new();
         let mut next = Vec::new();
         let mut results = Vec::new();
@@ -353,7 +362,9 @@ impl Unroll {
             starts.push((c.param, *elem, params));
             ends.push(Stmt { results: vec![*result], op: Op::Elements(*elem, parts), site });
         }
-        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else { return };
+        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else {
+            return;
+        };
         *carried = new;
         body.results = next;
         // In each region the parameter is the array of its parts.

@@ -2,8 +2,7 @@
 //! and for bytes that were never written; an array that is shared is not written.
 
 use diffeo_codegen::low::{
-    Layout, BYTES, CAPACITY, COUNT, DATA, FIELDS, LAYOUT, STACK_DATA, STACK_LENGTH,
-    STACK_ROOM,
+    Layout, BYTES, CAPACITY, COUNT, DATA, FIELDS, LAYOUT, STACK_DATA, STACK_LENGTH, STACK_ROOM,
 };
 
 /// What is wrong with a program.

@@ -40,7 +40,13 @@ fn width(elem: Elem) -> usize {
 
 impl Machine<'_> {
     /// Puts a value into memory. Arrays are counted or belong to the caller, by `counted`.
-    pub fn give(&mut self, flat: &Flat, value: &Value, ty: &Ty, counted: bool) -> Result<Vec<u64>, Bug> {
+    pub fn give(
+        &mut self,
+        flat: &Flat,
+        value: &Value,
+        ty: &Ty,
+        counted: bool,
+    ) -> Result<Vec<u64>, Bug> {
         Ok(match (value, ty) {
             (Value::Real(x), _) => vec![x.to_bits()],
             (Value::Int(n), _) => vec![*n as u64],
@@ -253,7 +259,9 @@ pub fn run_low(low: &Module, args: &[Value], counted: bool) -> Result<(Outcome, 
     };
     let outcome = match outcome {
         Err(Trouble::Bug(bug)) => return Err(bug),
-        Err(Trouble::Raised(error, operands, _)) => return Ok((Err(code(&error, &operands)), costs)),
+        Err(Trouble::Raised(error, operands, _)) => {
+            return Ok((Err(code(&error, &operands)), costs))
+        }
         Ok(_) => {
             let mut texts = Vec::new();
             let mut at = 0;
@@ -328,7 +336,11 @@ pub fn check(flat: &Arc<Flat>, args: &[Value]) -> (Outcome, Costs) {
     let expected = run_flat(flat, args);
     let run = |counted| match run_low(&low, args, counted) {
         Ok(result) => result,
-        Err(bug) => panic!("{bug}, of\n{}\n{}", diffeo_array::print::print_plain(flat), low::print::print(&low)),
+        Err(bug) => panic!(
+            "{bug}, of\n{}\n{}",
+            diffeo_array::print::print_plain(flat),
+            low::print::print(&low)
+        ),
     };
     let (lent, _) = run(false);
     let (found, costs) = run(true);

@@ -193,7 +193,8 @@ impl<'p> Walk<'_, 'p> {
         self.term(body);
         let Some(open) = self.open.pop() else { return };
         let binders = open.captured.iter().filter(|id| Some(**id) != itself);
-        let captured = binders.filter_map(|id| self.binders.get(id).map(|b| (*b).clone())).collect();
+        let captured =
+            binders.filter_map(|id| self.binders.get(id).map(|b| (*b).clone())).collect();
         let program = self.cx.program;
         let ty = ty.unwrap_or_else(|| {
             let to = diffeo_calculus::type_of(body, program, &self.cx.types);

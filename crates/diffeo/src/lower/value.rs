@@ -237,7 +237,10 @@ impl Interface {
                         out.push(ready(Data::Bools(Rc::new(vec![false; array.len()]))));
                     }
                     for i in 0..types.len() {
-                        out.push(ready(data(elements.iter().map(|element| &element[i]), &types[i])));
+                        out.push(ready(data(
+                            elements.iter().map(|element| &element[i]),
+                            &types[i],
+                        )));
                     }
                 }
                 _ => self.elements(array, ty, sizes, out),
@@ -475,11 +478,9 @@ fn data<'v>(values: impl Iterator<Item = &'v Flat>, ty: &diffeo_array::ir::Ty) -
         FlatTy::Bool => {
             Data::Bools(Rc::new(values.iter().map(|v| matches!(v, Flat::Bool(true))).collect()))
         }
-        FlatTy::Text
-        | FlatTy::Array(..)
-        | FlatTy::Box(_)
-        | FlatTy::Acc(_)
-        | FlatTy::Stack(_) => Data::Values(Rc::new(values.into_iter().cloned().collect())),
+        FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
+            Data::Values(Rc::new(values.into_iter().cloned().collect()))
+        }
     }
 }
 

@@ -89,7 +89,9 @@ impl Simplifier {
                 indices.extend_from_slice(rest);
                 Some(Op::Get(array, indices).into())
             }
-            Op::Update { array, indices: at, value } => self.get_updated(array, &at, value, indices),
+            Op::Update { array, indices: at, value } => {
+                self.get_updated(array, &at, value, indices)
+            }
             Op::Append(a, b) => {
                 let (Atom::Int(i), Atom::Int(n)) = (first, self.known_size(&a, 0)?) else {
                     return None;
@@ -208,16 +210,16 @@ impl Simplifier {
     }
 
     pub(super) fn append(&mut self, a: &Atom, b: &Atom) -> Option<New> {
-        if let (Some(Op::Elements(elem, xs)), Some(Op::Elements(_, ys))) = (self.def(a), self.def(b)) {
+        if let (Some(Op::Elements(elem, xs)), Some(Op::Elements(_, ys))) =
+            (self.def(a), self.def(b))
+        {
             if xs.len() + ys.len() <= 16 {
                 return Some(Op::Elements(*elem, xs.iter().chain(ys).cloned().collect()).into());
             }
         }
         // Of rank 1; rows of another array may be needed for their sizes.
         let flat = matches!(self.ty(a), Ty::Array(_, 1));
-        let none = |x: &Atom| {
-            matches!(self.known_size(x, 0), Some(Atom::Int(0)))
-        };
+        let none = |x: &Atom| matches!(self.known_size(x, 0), Some(Atom::Int(0)));
         match () {
             () if flat && none(a) => Some(b.clone().into()),
             () if flat && none(b) => Some(a.clone().into()),

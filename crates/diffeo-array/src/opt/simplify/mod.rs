@@ -231,7 +231,9 @@ impl Simplifier {
                 _ => None,
             },
             Op::Field { object, tag, index } => match self.def(object)? {
-                Op::New(_, made, fields) if made == tag => Some(fields[*index as usize].clone().into()),
+                Op::New(_, made, fields) if made == tag => {
+                    Some(fields[*index as usize].clone().into())
+                }
                 _ => None,
             },
             Op::Elements(elem, xs) => self.elements(*elem, xs),
@@ -290,9 +292,8 @@ impl Simplifier {
             Check::Count(Atom::Int(n)) if (0..1 << 20).contains(n) => Some(true),
             Check::Count(_) => None,
             Check::Size { expected, found, .. } => equal(expected, found),
-            Check::Rows { expected: Atom::Int(-1), .. } | Check::Rows { found: Atom::Int(-1), .. } => {
-                Some(true)
-            }
+            Check::Rows { expected: Atom::Int(-1), .. }
+            | Check::Rows { found: Atom::Int(-1), .. } => Some(true),
             Check::Rows { expected, found } => equal(expected, found),
         }
     }

@@ -210,9 +210,7 @@ impl Emitter<'_, '_> {
             RealOp::Max if reduced => self.extremum("maximum", a, b),
             RealOp::Min => self.choose("ole", a, b),
             RealOp::Max => self.choose("oge", a, b),
-            RealOp::Polygamma(order) => {
-                self.call_math(op, format_args!("i64 {order}, double {a}"))
-            }
+            RealOp::Polygamma(order) => self.call_math(op, format_args!("i64 {order}, double {a}")),
             RealOp::Rem
             | RealOp::Pow
             | RealOp::Exp

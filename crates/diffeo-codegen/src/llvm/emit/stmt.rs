@@ -31,7 +31,8 @@ impl Emitter<'_, '_> {
             Stmt::Checked { op, result, overflow, a, b } => {
                 let both = self.checked(*op, *a, *b);
                 for (i, register) in [*result, *overflow].into_iter().enumerate() {
-                    let value = self.compute(format_args!("extractvalue {{ i64, i1 }} {both}, {i}"));
+                    let value =
+                        self.compute(format_args!("extractvalue {{ i64, i1 }} {both}, {i}"));
                     self.set(register, value);
                 }
             }
@@ -100,8 +101,8 @@ impl Emitter<'_, '_> {
             _ => {
                 let mut whole = "poison".to_string();
                 for (i, (ty, value)) in types.zip(&values).enumerate() {
-                    whole = self
-                        .compute(format_args!("insertvalue {all} {whole}, {ty} {value}, {i}"));
+                    whole =
+                        self.compute(format_args!("insertvalue {all} {whole}, {ty} {value}, {i}"));
                 }
                 self.line(format_args!("ret {all} {whole}"));
             }
@@ -214,7 +215,8 @@ impl Emitter<'_, '_> {
         if count == 0 {
             return self.line(format_args!("call fastcc void @f{}({text}){access}", function.0));
         }
-        let whole = self.compute(format_args!("call fastcc {all} @f{}({text}){access}", function.0));
+        let whole =
+            self.compute(format_args!("call fastcc {all} @f{}({text}){access}", function.0));
         let part = |e: &mut Self, i: usize| match count {
             1 => whole.clone(),
             _ => e.compute(format_args!("extractvalue {all} {whole}, {i}")),
