@@ -5,7 +5,7 @@
 
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Carried, Check, Elem, Op, Reduction, Scalar, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, Check, Op, Reduction, Scalar, SiteId, Ty as Flat};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::Build;
@@ -346,11 +346,5 @@ impl<'p> Lower<'p> {
         let arrays = self.arrays(array);
         let sorted = arrays.into_iter().map(|array| self.one(at, Op::ArgSort(array)));
         Sym::Array(sorted.collect())
-    }
-
-    /// An array of one kind of elements.
-    pub(super) fn is_flat(&self, elem: Elem, arrays: &[Atom]) -> bool {
-        arrays.len() == 1
-            && matches!(self.f.builder.ty(&arrays[0]), Flat::Array(found, _) if found == elem)
     }
 }

@@ -178,9 +178,9 @@ impl Lower<'_> {
                 if types.len() <= MOST_LEAVES {
                     return tuple;
                 }
-                let id = self.new_box(Content::Tuple(ty.clone()), Name::new("tuple"));
+                let id = self.new_box(Content::Tuple(ty.clone()), Name::new("Tuple"));
                 self.module.boxes[id.0 as usize].variants =
-                    vec![Variant { name: Name::new("tuple"), fields: types }];
+                    vec![Variant { name: Name::new("Tuple"), fields: types }];
                 Shape::Boxed(id, Rc::new(tuple))
             }
             Ty::Array(element) => {
@@ -287,7 +287,7 @@ impl Lower<'_> {
 
     /// The box for functions of a type.
     pub(super) fn function_box(&mut self, ty: &Rc<(Ty, Ty)>) -> BoxId {
-        self.new_box(Content::Function(ty.clone()), Name::new("function"))
+        self.new_box(Content::Function(ty.clone()), Name::new("Function"))
     }
 
     /// The fields of data in a box. They are looked at when such a box is first made or read: a type that
