@@ -30,7 +30,14 @@ fn outcome(program: &Program) -> (Result<Vec<Value>, String>, Vec<String>) {
     let mut evaluator = Evaluator::new(Arc::new(program.module.clone()), options);
     let result = evaluator.run(program.args.clone());
     let result = result.map_err(|e| {
-        format!("{}: {} at {:?} {:?} {:?}", e.kind.code(), e.kind.message(), e.span, e.function, e.trace)
+        format!(
+            "{}: {} at {:?} {:?} {:?}",
+            e.kind.code(),
+            e.kind.message(),
+            e.span,
+            e.function,
+            e.trace
+        )
     });
     drop(evaluator);
     let lines = lines.borrow().clone();
@@ -134,13 +141,65 @@ fn every_operation_occurs_and_most_programs_end_with_a_result() {
         split.for_each(|word| *words.entry(word.to_string()).or_default() += 1);
     }
     for word in [
-        "real.add", "real.polygamma", "pow_int", "int.mul", "fits.min", "lt", "not", "and", "or",
-        "select", "to_real", "floor", "is_nan", "text", "append_text", "show", "check_index",
-        "check_slice", "check_count", "check_size", "check_rows", "fail", "fail_shape", "trace",
-        "progress", "dim", "get", "slice", "update", "elements", "rows", "empty", "append", "reshape",
-        "arg_sort", "new", "tag", "field", "if", "switch", "for", "while", "build", "reduce", "call",
-        "constant", "acc_new", "acc_add", "acc_add_array", "acc_read", "acc_take", "acc_view",
-        "acc_slice", "acc_reshape", "acc_get", "stack_new", "push", "stack_len", "stack_get",
+        "real.add",
+        "real.polygamma",
+        "pow_int",
+        "int.mul",
+        "fits.min",
+        "lt",
+        "not",
+        "and",
+        "or",
+        "select",
+        "to_real",
+        "floor",
+        "is_nan",
+        "text",
+        "append_text",
+        "show",
+        "check_index",
+        "check_slice",
+        "check_count",
+        "check_size",
+        "check_rows",
+        "fail",
+        "fail_shape",
+        "trace",
+        "progress",
+        "dim",
+        "get",
+        "slice",
+        "update",
+        "elements",
+        "rows",
+        "empty",
+        "append",
+        "reshape",
+        "arg_sort",
+        "new",
+        "tag",
+        "field",
+        "if",
+        "switch",
+        "for",
+        "while",
+        "build",
+        "reduce",
+        "call",
+        "constant",
+        "acc_new",
+        "acc_add",
+        "acc_add_array",
+        "acc_read",
+        "acc_take",
+        "acc_view",
+        "acc_slice",
+        "acc_reshape",
+        "acc_get",
+        "stack_new",
+        "push",
+        "stack_len",
+        "stack_get",
     ] {
         assert!(words.get(word).is_some_and(|count| *count > 10), "{word}: {:?}", words.get(word));
     }

@@ -2,7 +2,9 @@
 //! with their places included.
 
 use diffeo_array::ir::Module;
-use diffeo_array::opt::{count, cse, dce, fuse, hoist, inline, optimise, ranges, simplify, sink, unroll};
+use diffeo_array::opt::{
+    count, cse, dce, fuse, hoist, inline, optimise, ranges, simplify, sink, unroll,
+};
 use diffeo_array::value::Value;
 use diffeo_array::{lint, parse, print_plain, Evaluator};
 use diffeo_calculus::eval::Options;

@@ -40,8 +40,20 @@ fn choices() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(any::<u32>(), 0..400)
 }
 
-fn check(name: &str, before: &Module, after: &Module, program: &Program) -> Result<u64, TestCaseError> {
-    prop_assert_eq!(lint(after), Vec::<String>::new(), "{}\n{}\n{}", name, print(before), print(after));
+fn check(
+    name: &str,
+    before: &Module,
+    after: &Module,
+    program: &Program,
+) -> Result<u64, TestCaseError> {
+    prop_assert_eq!(
+        lint(after),
+        Vec::<String>::new(),
+        "{}\n{}\n{}",
+        name,
+        print(before),
+        print(after)
+    );
     let (result, lines, _) = outcome(before, program);
     let (new_result, new_lines, operations) = outcome(after, program);
     prop_assert_eq!(&result, &new_result, "{}\n{}\n{}", name, print(before), print(after));

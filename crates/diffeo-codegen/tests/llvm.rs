@@ -112,7 +112,9 @@ fn words(xs: &[f64], ys: &[f64]) -> [u64; 3] {
 
 /// Numbers between -1 and 1.
 fn numbers(n: usize) -> Vec<f64> {
-    (0..n as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 * 2f64.powi(-52) - 1.0).collect()
+    (0..n as u64)
+        .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 * 2f64.powi(-52) - 1.0)
+        .collect()
 }
 
 #[test]
@@ -159,7 +161,10 @@ fn vectorised_loops_compute_what_they_should() {
                 let found = unsafe { std::ptr::read_volatile(found) };
                 let expected = eval(op, *x, 0.0);
                 let same = (found.is_nan() && expected.is_nan()) || found == expected;
-                assert!(same || (found - expected).abs() <= MATH_ERROR * expected.abs(), "{op:?}({x})");
+                assert!(
+                    same || (found - expected).abs() <= MATH_ERROR * expected.abs(),
+                    "{op:?}({x})"
+                );
             }
         }
     }

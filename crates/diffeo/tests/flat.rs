@@ -68,7 +68,8 @@ fn both(text: &str, arg: Option<Value>) -> String {
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
     session.check();
-    let entry = session.entry(module, "main").unwrap_or_else(|| panic!("{:?}", session.diagnostics()));
+    let entry =
+        session.entry(module, "main").unwrap_or_else(|| panic!("{:?}", session.diagnostics()));
     let run = |engine| {
         let run = session.run_on(&entry, arg.clone(), Options::default(), engine);
         assert!(run.unsupported.is_none(), "{:?}", run.unsupported);
@@ -129,7 +130,8 @@ fn values_of_every_type_go_in_and_out() {
         let mut session = Session::new();
         let module = session.load_text("given.deo", &given);
         session.check();
-        let entry = session.entry(module, "main").unwrap_or_else(|| panic!("{:?}", session.diagnostics()));
+        let entry =
+            session.entry(module, "main").unwrap_or_else(|| panic!("{:?}", session.diagnostics()));
         let value = session.run(&entry, None, Kinks::Ignore).result.expect("a value");
         let shown = both(&given, None);
         // A record of one field is the tuple of one.
@@ -174,7 +176,10 @@ fn large_programs_are_lowered() {
     both(&text, None);
     let lets: Vec<String> =
         (1..20_000).map(|i| format!("let a{i} = a{} * 0.5 + x in ", i - 1)).collect();
-    both(&format!("def f(x: Real) = let a0 = x in {}a19999\ndef main = f(2.0)\n", lets.concat()), None);
+    both(
+        &format!("def f(x: Real) = let a0 = x in {}a19999\ndef main = f(2.0)\n", lets.concat()),
+        None,
+    );
 }
 
 #[test]
@@ -186,7 +191,9 @@ fn functions_that_grow_in_a_recursion_have_few_instances() {
     assert!(functions < 40, "{functions} functions");
     both(text, None);
     // Twice as many calls for each definition, but not twice as much code.
-    let mut text = "def twice(f: Real -> Real) -> Real -> Real = fn x -> f(f(x))\ndef f0(x: Real) = x + 1.0\n".to_string();
+    let mut text =
+        "def twice(f: Real -> Real) -> Real -> Real = fn x -> f(f(x))\ndef f0(x: Real) = x + 1.0\n"
+            .to_string();
     for i in 1..16 {
         text += &format!("def f{i} = twice(f{})\n", i - 1);
     }
