@@ -83,17 +83,17 @@ fn boxes() -> Vec<BoxType> {
     vec![
         BoxType {
             name: "List".into(),
-            variants: vec![
-                variant("Nil", vec![]),
-                variant("Cons", vec![Ty::Real, Ty::Box(LIST)]),
-            ],
+            variants: vec![variant("Nil", vec![]), variant("Cons", vec![Ty::Real, Ty::Box(LIST)])],
         },
         BoxType {
             name: "Shape".into(),
             variants: vec![
                 variant("Point", vec![]),
                 variant("Some", vec![Ty::Array(Elem::Real, 1), Ty::Text]),
-                variant("Some", vec![Ty::Bool, Ty::Int, Ty::Box(LIST), Ty::Array(Elem::Box(LIST), 1)]),
+                variant(
+                    "Some",
+                    vec![Ty::Bool, Ty::Int, Ty::Box(LIST), Ty::Array(Elem::Box(LIST), 1)],
+                ),
             ],
         },
     ]
@@ -178,7 +178,8 @@ impl Generator<'_> {
             params.push((Ty::Acc(0), Some("x_bar".into())));
         }
         let results = self.types(usize::from(entry), 3);
-        let name = if entry { "main".to_string() } else { format!("f[{}]", self.module.functions.len()) };
+        let name =
+            if entry { "main".to_string() } else { format!("f[{}]", self.module.functions.len()) };
         let id = self.declare(&name, params, results.clone());
         self.budget = if entry { 40 } else { 15 };
         if recursive {
@@ -337,7 +338,10 @@ impl Generator<'_> {
                 // The first alternative has no fields.
                 let tag = if self.done() { 0 } else { tag };
                 let fields = self.module.boxes[id.0 as usize].variants[tag].fields.clone();
-                Value::object(tag as u32, fields.iter().map(|ty| self.value(ty)).collect::<Vec<_>>())
+                Value::object(
+                    tag as u32,
+                    fields.iter().map(|ty| self.value(ty)).collect::<Vec<_>>(),
+                )
             }
             Ty::Array(elem, rank) => {
                 let sizes: Vec<i64> = (0..*rank).map(|_| self.below(4) as i64).collect();
@@ -352,8 +356,13 @@ impl Generator<'_> {
 
     /// An operand of a type: of what there is, or new.
     fn atom(&mut self, ty: &Ty) -> Atom {
-        let found: Vec<Atom> =
-            self.scope.iter().rev().filter(|(_, t)| t == ty).map(|(atom, _)| atom.clone()).collect();
+        let found: Vec<Atom> = self
+            .scope
+            .iter()
+            .rev()
+            .filter(|(_, t)| t == ty)
+            .map(|(atom, _)| atom.clone())
+            .collect();
         let literal = self.below(4) == 3 && !self.done();
         if !found.is_empty() && !literal {
             return self.pick(&found);

@@ -407,7 +407,10 @@ fn deep_blocks() {
         text.push_str(&format!(" yield r{} }}", i + 1));
     }
     text.push_str(" return r0 }");
-    stays(&text, &[Value::Int(3), Value::Real(0.5)]);
+    // What is nested so deeply takes stack to be copied and dropped.
+    let thread = std::thread::Builder::new().stack_size(256 << 20);
+    let run = move || drop(stays(&text, &[Value::Int(3), Value::Real(0.5)]));
+    thread.spawn(run).unwrap().join().unwrap();
 }
 
 #[test]

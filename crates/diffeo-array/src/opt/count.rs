@@ -47,7 +47,8 @@ struct Counter {
 
 fn found(stmt: &Stmt) -> Option<Counter> {
     let Op::While { carried, cond, body } = &stmt.op else { return None };
-    let [Stmt { results, op: Op::Compare(comparison, Scalar::Int, a, b), .. }] = &cond.stmts[..] else {
+    let [Stmt { results, op: Op::Compare(comparison, Scalar::Int, a, b), .. }] = &cond.stmts[..]
+    else {
         return None;
     };
     if !matches!((&results[..], &cond.results[..]), ([v], [Atom::Var(w)]) if v == w) {

@@ -285,7 +285,8 @@ impl Fuse<'_> {
             };
             if let Some(mut element) = element {
                 let mut rest = indices[1..].to_vec();
-                while let Some(inner) = rest.first().and_then(|i| self.within_row(&element, i, out)) {
+                while let Some(inner) = rest.first().and_then(|i| self.within_row(&element, i, out))
+                {
                     element = inner;
                     rest.remove(0);
                 }

@@ -85,4 +85,3 @@ pub(crate) fn components(callees: &[Vec<usize>]) -> (Vec<Vec<usize>>, Vec<bool>)
     }
     (components, recursive)
 }
-}

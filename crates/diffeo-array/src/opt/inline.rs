@@ -8,7 +8,7 @@
 //! call that stood there ([`Site::inlined`]).
 
 use super::graph::{call_graph, CallGraph};
-use super::walk::{deep, has_regions, operands_mut, regions_mut, size, Copier};
+use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
 use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo};
 use std::collections::HashMap;
 
@@ -27,9 +27,14 @@ pub fn inline(mut module: Module) -> Module {
     let mut functions = std::mem::take(&mut module.functions);
     let inlined = choose(&functions, &graph);
     let mut inliner = Inliner { inlined: &inlined, sites: std::mem::take(&mut module.sites) };
-    // Each function is expanded from what was written, so that nothing is copied from caller to caller.
-    for f in 0..functions.len() {
-        let mut body = if inlined[f].is_some() {
+    // Each function is expanded from what was written, so that nothing is copied from caller to caller; those that
+    // are put into all their callers are not expanded at all.
+    let mut expanded: Vec<Option<(Vec<VarInfo>, Block)>> = vec![None; functions.len()];
+    let mut wanted: Vec<usize> = module.constants.iter().map(|c| c.init.0 as usize).collect();
+    wanted.push(module.entry.0 as usize);
+    while let Some(f) = wanted.pop() {
+        let Some(None) = expanded.get(f) else { continue };
+        let body = if inlined[f].is_some() {
             functions[f].body.clone()
         } else {
             std::mem::take(&mut functions[f].body)
@@ -37,12 +42,23 @@ pub fn inline(mut module: Module) -> Module {
         let mut vars = functions[f].vars.clone();
         let mut replaced = HashMap::new();
         let mut budget = LARGE.max(size(&body, usize::MAX));
-        body = inliner.block(body, &mut vars, &functions, &mut budget, &mut replaced);
+        let mut body = inliner.block(body, &mut vars, &functions, &mut budget, &mut replaced);
         if !replaced.is_empty() {
             replace(&mut body, &replaced);
         }
-        module.functions.push(Function { body, vars, ..head(&functions[f]) });
+        statements(&body, &mut |stmt| {
+            if let Op::Call(callee, _) = &stmt.op {
+                wanted.push(callee.0 as usize);
+            }
+        });
+        expanded[f] = Some((vars, body));
     }
+    for (function, expanded) in functions.iter_mut().zip(expanded) {
+        if let Some((vars, body)) = expanded {
+            (function.vars, function.body) = (vars, body);
+        }
+    }
+    module.functions = functions;
     Module { sites: inliner.sites, ..module }
 }
 
@@ -60,20 +76,6 @@ fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
         inlined[*f] = Some(own + within).filter(|size| !graph.recursive[*f] && *size <= limit);
     }
     inlined
-}
-
-/// The function without its variables and its body.
-fn head(function: &Function) -> Function {
-    Function {
-        name: function.name.clone(),
-        shown: function.shown.clone(),
-        library: function.library,
-        span: function.span,
-        vars: Vec::new(),
-        params: function.params.clone(),
-        results: function.results.clone(),
-        body: Block::default(),
-    }
 }
 
 struct Inliner<'a> {
@@ -100,8 +102,7 @@ impl Inliner<'_> {
                     let body = self.copy(callee, args, vars, stmt.site);
                     // What is called there was counted already.
                     let mut within = usize::MAX;
-                    let body =
-                        deep(|| self.block(body, vars, functions, &mut within, replaced));
+                    let body = deep(|| self.block(body, vars, functions, &mut within, replaced));
                     stmts.extend(body.stmts);
                     replaced.extend(stmt.results.iter().copied().zip(body.results));
                     continue;

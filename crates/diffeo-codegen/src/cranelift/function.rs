@@ -535,9 +535,12 @@ impl Translator<'_, '_> {
                 self.b.ins().brif(status, fail, &[], go_on, &[]);
             } else {
                 let open = runtime::Open { function: id, site };
-                let site = self.b.ins().iconst(I64, open.to_word());
-                let note = self.note();
-                self.b.ins().brif(status, note, &[site.into()], go_on, &[]);
+                // In a block of its own, so that the word is made only if it is needed.
+                let (failed, note) = (self.cold(), self.note());
+                self.b.ins().brif(status, failed, &[], go_on, &[]);
+                self.b.switch_to_block(failed);
+                let word = self.b.ins().iconst(I64, open.to_word());
+                self.b.ins().jump(note, &[word.into()]);
             }
             self.b.switch_to_block(go_on);
         }

@@ -57,7 +57,9 @@ impl Simplifier {
             return Some(size.into());
         }
         let new = match self.def(array)? {
-            Op::Slice { lo, hi, .. } if k == 0 => Op::IntFits(IntOp::Sub, vec![hi.clone(), lo.clone()]),
+            Op::Slice { lo, hi, .. } if k == 0 => {
+                Op::IntFits(IntOp::Sub, vec![hi.clone(), lo.clone()])
+            }
             Op::Slice { array, .. } => Op::Dim(array.clone(), k),
             Op::Get(array, indices) => Op::Dim(array.clone(), k + indices.len() as u8),
             Op::Append(a, b) if k == 0 => {
@@ -126,7 +128,11 @@ impl Simplifier {
             if equal && common == at.len() {
                 let rest = &indices[common..];
                 let whole = rest.is_empty();
-                return Some(if whole { value.into() } else { Op::Get(value, rest.to_vec()).into() });
+                return Some(if whole {
+                    value.into()
+                } else {
+                    Op::Get(value, rest.to_vec()).into()
+                });
             }
             if !at.iter().zip(indices).any(|pair| self.differ(pair.0, pair.1)) {
                 return None;

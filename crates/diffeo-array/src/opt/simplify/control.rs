@@ -245,7 +245,8 @@ impl Simplifier {
     /// Arrays that keep their sizes through a loop have them before it.
     fn sizes_before(&mut self, carried: &[Carried], site: SiteId, out: &mut Vec<Stmt>) {
         for c in carried {
-            let (Ty::Array(_, rank), Atom::Var(init)) = (self.ty(&Atom::Var(c.param)), &c.init) else {
+            let (Ty::Array(_, rank), Atom::Var(init)) = (self.ty(&Atom::Var(c.param)), &c.init)
+            else {
                 continue;
             };
             for k in 0..rank {
