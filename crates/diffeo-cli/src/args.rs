@@ -64,6 +64,8 @@ pub enum Command {
     Fmt(FmtArgs),
     /// Show what a program is turned into
     Show(ShowArgs),
+    /// Make a library for C of functions of a program
+    Build(BuildArgs),
     /// Print the completions of the command line for a shell
     Completions(CompletionsArgs),
     /// Print the man page, or write the pages of all commands to a folder
@@ -304,6 +306,44 @@ pub struct ShowArgs {
     /// Print a Delta as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  diffeo build model.deo --entry loss -o lib         lib/model.h, model.c, libmodel.a, libmodel.so
+  diffeo build model.deo --entry loss --entry step -o lib --name training --no-compile
+  cc main.c -Ilib lib/libmodel.a -lm
+
+The library needs no Diffeo; the header says how it is called. Its functions take and give numbers,
+truth values, texts, arrays, and records and tuples of these. Compiling takes a C compiler (the
+command in CC, or cc) and ar.";
+
+/// `diffeo build`
+#[derive(Args, Debug)]
+#[command(after_help = BUILD_EXAMPLES)]
+pub struct BuildArgs {
+    /// The program, a .deo file
+    pub file: PathBuf,
+
+    /// A function or constant of the program that C can call
+    #[arg(long = "entry", value_name = "NAME", required = true)]
+    pub entries: Vec<String>,
+
+    /// The folder for the files
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// The name of the library, with which all its names begin [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Write the header and the source only
+    #[arg(long)]
+    pub no_compile: bool,
+
+    /// Use all instructions of this processor; the library may not run on others
+    #[arg(long)]
+    pub native: bool,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

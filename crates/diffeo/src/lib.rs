@@ -17,6 +17,7 @@ mod display;
 mod elaborate;
 mod embed;
 mod exhaustive;
+pub mod export;
 mod infer;
 pub mod library;
 pub mod lower;

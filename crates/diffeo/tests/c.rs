@@ -92,6 +92,9 @@ fn the_corpus_gives_what_it_says() {
             count += 1;
             let case = &program.case;
             let place = format!("{}:{} {}", case.file.display(), case.line, case.name);
+            if std::env::var("DIFFEO_TELL").is_ok() {
+                eprintln!("{place}");
+            }
             for wrong in wrong_with(program, compiled) {
                 failures.push(format!("{place}: {wrong}"));
             }

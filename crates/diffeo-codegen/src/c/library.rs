@@ -24,10 +24,19 @@ pub struct Export {
     pub about: String,
     /// The program that it is the entry of.
     pub module: Arc<Module>,
-    /// The names of the parameters of the entry.
-    pub params: Vec<String>,
-    /// The names of its results.
-    pub results: Vec<String>,
+    /// The parameters of the entry.
+    pub params: Vec<Value>,
+    /// Its results.
+    pub results: Vec<Value>,
+}
+
+/// A parameter or a result.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// Its name.
+    pub name: String,
+    /// Of an array: how many of its sizes, from the first on, are those of the value before.
+    pub shared: usize,
 }
 
 /// The files of a library.
@@ -81,9 +90,10 @@ enum Crossing {
     Array(Elem, u8),
 }
 
-/// A parameter or a result.
+/// A parameter or a result, in C.
 struct Leaf {
     name: String,
+    shared: usize,
     crossing: Crossing,
 }
 
@@ -241,9 +251,11 @@ fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
         entry.map_or((Vec::new(), Vec::new()), |e| (param_types(e), e.results.clone()));
     let mut taken: HashSet<String> = TAKEN.iter().map(|n| (*n).to_string()).collect();
     taken.extend(["context", "cx", "arguments", "results"].map(str::to_string));
-    let mut all = |types: Vec<Ty>, names: &[String], other: &str| {
+    let mut all = |types: Vec<Ty>, values: &[Value], other: &str| {
         let leaf = |(i, ty): (usize, Ty)| {
-            let name = names.get(i).cloned().unwrap_or_else(|| format!("{other}{i}"));
+            let (name, shared) = values
+                .get(i)
+                .map_or_else(|| (format!("{other}{i}"), 0), |v| (v.name.clone(), v.shared));
             let crossing = crossing(&ty).map_err(|what| Refused::Type {
                 function: export.name.clone(),
                 value: name.clone(),
@@ -253,7 +265,7 @@ fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
             if let Crossing::Array(..) = crossing {
                 taken.insert(format!("{name}_shape"));
             }
-            Ok(Leaf { name, crossing })
+            Ok(Leaf { name, shared, crossing })
         };
         types.into_iter().enumerate().map(leaf).collect::<Result<Vec<Leaf>, Refused>>()
     };
@@ -270,8 +282,10 @@ fn crossing(ty: &Ty) -> Result<Crossing, &'static str> {
             Ok(Crossing::Array(*elem, *rank))
         }
         Ty::Array(Elem::Text, _) => Err("an array of texts"),
-        Ty::Array(Elem::Box(_), _) => Err("an array of recursive data or functions"),
-        Ty::Box(_) => Err("recursive data or a function"),
+        Ty::Array(Elem::Box(_), _) => {
+            Err("an array of data, of functions, or of more than 32 values at once")
+        }
+        Ty::Box(_) => Err("recursive data, a function, or more than 32 values at once"),
         Ty::Acc(_) | Ty::Stack(_) => Err("something that only derivatives have"),
     }
 }
@@ -310,7 +324,7 @@ fn array_type(name: &str, ty: &str, rank: u8) -> String {
 
 fn signature(library: &str, function: &str, params: &[Leaf], results: &[Leaf]) -> String {
     let mut text = format!("int32_t {function}({library}_context *context");
-    for Leaf { name, crossing } in params {
+    for Leaf { name, crossing, .. } in params {
         let _ = match crossing {
             Crossing::Scalar(elem) => write!(text, ", {} {name}", c_type(*elem).0),
             Crossing::Text => write!(text, ", const char *{name}"),
@@ -323,7 +337,7 @@ fn signature(library: &str, function: &str, params: &[Leaf], results: &[Leaf]) -
             }
         };
     }
-    for Leaf { name, crossing } in results {
+    for Leaf { name, crossing, .. } in results {
         let _ = match crossing {
             Crossing::Scalar(elem) => write!(text, ", {} *{name}", c_type(*elem).0),
             Crossing::Text => write!(text, ", {library}_text *{name}"),
@@ -354,9 +368,21 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
         count(results) + 1
     );
     text += "  memset(results, 0, sizeof results);\n  df_begin(cx);\n";
+    let mut previous = "NULL".to_string();
+    for Leaf { name, shared, crossing } in params {
+        if let Crossing::Array(_, rank) = crossing {
+            let shape = format!("{name}_shape");
+            let other = if *shared > 0 { previous } else { "NULL".to_string() };
+            let _ = writeln!(
+                text,
+                "  if (df_refuses(cx, \"{name}\", {shape}, {rank}, {other}, {shared})) return 10;"
+            );
+            previous = shape;
+        }
+    }
     let mut at = 0;
     let mut texts = Vec::new();
-    for Leaf { name, crossing } in params {
+    for Leaf { name, crossing, .. } in params {
         let _ = match crossing {
             Crossing::Scalar(elem) => {
                 writeln!(text, "  arguments[{at}].{} = {name};", c_type(*elem).1)
@@ -393,7 +419,7 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
     let mut given = "true".to_string();
     let mut released = String::new();
     let mut taken_back = String::new();
-    for Leaf { name, crossing } in results {
+    for Leaf { name, crossing, .. } in results {
         match crossing {
             Crossing::Scalar(elem) => {
                 let _ = writeln!(text, "  *{name} = results[{at}].{};", c_type(*elem).1);

@@ -103,7 +103,7 @@ typedef struct df_context {
   df_host host;
   char *thread_low, *thread_high; /* the stack that stack_end was made for */
   char *report;                   /* the text of the last error, for callers */
-  bool no_memory;                 /* there was no memory for an argument or a result */
+  int32_t status;                 /* of the last call, for callers */
 } df_context;
 
 /* An error that a program raises. */

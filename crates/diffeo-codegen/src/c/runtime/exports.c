@@ -13,8 +13,8 @@ void NAME_release(void *data) { free(data); }
 
 const char *NAME_message(const NAME_context *context) {
   const df_context *cx = (const df_context *)context;
-  if (!cx->error && !cx->no_memory) return "";
-  return cx->report && !cx->no_memory ? cx->report : "the memory is used up";
+  if (cx->status == 0) return "";
+  return cx->report ? cx->report : "the memory is used up";
 }
 
 const char *NAME_code(int32_t status) {

@@ -35,7 +35,7 @@ DF_FN void df_begin(df_context *cx) {
   if (margin > size / 2) margin = size / 2;
   cx->error = 0;
   cx->notes = 0;
-  cx->no_memory = false;
+  cx->status = 0;
   cx->stack_end = cx->thread_low + margin;
 }
 
@@ -43,14 +43,40 @@ DF_FN void df_begin(df_context *cx) {
 DF_FN int32_t df_end(df_context *cx) {
   df_write_report(cx);
   df_abandon(cx);
-  return df_status(cx);
+  cx->status = df_status(cx);
+  return cx->status;
 }
 
 /* There is no memory for a text that the caller gives, or for a result. */
 DF_FN DF_COLD int32_t df_no_memory(df_context *cx) {
-  cx->no_memory = true;
+  free(cx->report);
+  cx->report = NULL;
   df_abandon(cx);
+  cx->status = 17;
   return 17;
+}
+
+/* Whether the sizes of an argument are none, or not those of another one that it belongs to. */
+DF_FN bool df_refuses(df_context *cx, const char *name, const int64_t *shape, int rank, const int64_t *other,
+                      int shared) {
+  const char *format = NULL;
+  int64_t words[2] = {0, 0};
+  for (int i = 0; i < rank && !format; i++) {
+    words[0] = shape[i];
+    if (shape[i] < 0) {
+      format = "a negative size: %d: %s";
+    } else if (i < shared && shape[i] != other[i]) {
+      words[1] = other[i];
+      format = "the sizes %d and %d differ: %s";
+    }
+  }
+  if (!format) return false;
+  df_writer w = {0};
+  df_write_format(&w, format, words, name);
+  free(cx->report);
+  cx->report = w.text;
+  cx->status = 10;
+  return true;
 }
 
 /* A block for a text that the caller gives; null if there is no memory. */
