@@ -9,8 +9,8 @@ use diffeo_calculus::prim::{IntOp, RealOp, Rounding};
 use diffeo_codegen::cranelift::{compile, text, Options};
 use diffeo_codegen::engine::{Callbacks, Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::low::{
-    Address, Binary, Checked, Compare, Expr, For, Layout, Module, Operand, Raise, Reg, Runtime, Stmt, Ty,
-    Unary, COUNT, DATA, FIELDS,
+    Address, Binary, Checked, Compare, Expr, For, Layout, Module, Operand, Raise, Reg, Runtime,
+    Stmt, Ty, Unary, COUNT, DATA, FIELDS,
 };
 use low::{at, call, compiled, instance, ints, module, r, reals, run, set, value, Build};
 use std::cell::RefCell;
