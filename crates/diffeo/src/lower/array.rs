@@ -72,7 +72,7 @@ impl<'p> Lower<'p> {
             .iter()
             .map(|array| self.one(at, Op::Get(array.clone(), vec![index.clone()])))
             .collect();
-        self.from_element(&shape, &mut atoms.into_iter())
+        self.element_of(&shape, &mut atoms.into_iter())
     }
 
     /// An array of elements of a type.
@@ -304,7 +304,7 @@ impl<'p> Lower<'p> {
         }
         let sums: Vec<Atom> = arrays.iter().map(|array| self.sum_rows(array, at)).collect();
         let shape = self.plain(ty);
-        self.from_element(&shape, &mut sums.into_iter())
+        self.element_of(&shape, &mut sums.into_iter())
     }
 
     /// The sum of the rows of an array of Flat of Reals.

@@ -47,8 +47,6 @@ pub(super) enum Shape {
 pub(super) struct Sum {
     /// Unique.
     id: usize,
-    /// The declaration.
-    pub data: DataId,
     /// The constructors.
     pub alternatives: Vec<Alternative>,
     /// The types of the slots.
@@ -233,7 +231,7 @@ impl Lower<'_> {
         // alternative are nothing that could be stored.
         let boxed = (!slots.iter().all(scalar)).then(|| self.data_box(data, args));
         self.sums += 1;
-        Some(Rc::new(Sum { id: self.sums, data, alternatives, slots, boxed }))
+        Some(Rc::new(Sum { id: self.sums, alternatives, slots, boxed }))
     }
 
     /// Whether values of a declared type may hold values of it.
