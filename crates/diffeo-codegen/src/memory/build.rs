@@ -116,7 +116,9 @@ impl<'a> Lower<'_, 'a> {
         let length = self.product(&factors);
         let placed = rank > 0 && self.is_made_for(row, body);
         if let Some(Place { data }) = self.placed.get(&v).copied() {
-            self.define(v, vec![Operand::Null, data, count]);
+            // Nothing looks at its sizes: it is made for this place alone.
+            let sizes = std::iter::once(count).chain(known.iter().map(|(size, _)| *size)).collect();
+            self.define(v, Array { block: Operand::Null, data, sizes }.words());
             return Target::Allocated { data, length, placed };
         }
         let mut all = vec![count];
