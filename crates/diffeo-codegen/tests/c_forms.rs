@@ -3,12 +3,13 @@
 
 mod c_support;
 
-use c_support::{compile, text, Failed, Library, Run};
+use c_support::{compile, text, Machine, Run, NO_HOST};
 use diffeo_array::ir::{self, Reduction, SiteId};
 use diffeo_calculus::prim::{int, real, IntOp, RealOp, Rounding};
 use diffeo_calculus::show;
 use diffeo_codegen::c::compiler::{Compiler, Options};
 use diffeo_codegen::c::{Host, Unit};
+use diffeo_codegen::engine::Instance;
 use diffeo_codegen::low::*;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -142,34 +143,6 @@ fn module(functions: Vec<Function>, layouts: &[Layout], texts: &[&str]) -> Modul
     }
 }
 
-fn library(modules: &[Module]) -> Arc<Library> {
-    let mut unit = Unit::new(Host::Own);
-    for module in modules {
-        unit.add(module);
-    }
-    Arc::new(compile(unit, &Options::default()).unwrap_or_else(|e| panic!("{e}")))
-}
-
-const HOST: c_support::Host =
-    c_support::Host { data: std::ptr::null_mut(), trace: None, progress: None, stop: None };
-
-fn state(library: &Arc<Library>) -> Run {
-    // SAFETY: the host has no functions.
-    unsafe { Run::new(library.clone(), HOST, 0).unwrap() }
-}
-
-fn run<const N: usize>(
-    state: &mut Run,
-    program: usize,
-    arguments: &[u64],
-) -> Result<[u64; N], Box<Failed>> {
-    let mut results = [0; N];
-    // SAFETY: the tests give what their programs read and have room for what they write; the end of the
-    // stack is not tested, or set before.
-    unsafe { state.call(program, arguments, &mut results)? };
-    Ok(results)
-}
-
 fn word(x: f64) -> u64 {
     x.to_bits()
 }
@@ -282,59 +255,68 @@ fn scalar_operations() {
     for n in INTS {
         b.give(Ty::Int, Expr::Copy(Operand::Int(n)));
     }
-    let library = library(&[module(vec![b.function("main", false, false)], &[], &[])]);
-    let mut state = state(&library);
-    for a in INTS {
-        for c in INTS {
-            for (x, y) in REALS.iter().flat_map(|x| REALS.map(|y| (*x, y))) {
-                let got =
-                    run::<69>(&mut state, 0, &[a as u64, c as u64, word(x), word(y)]).unwrap();
-                let s = (c & 63) as u32;
-                let mut expected: Vec<u64> = [
-                    a.wrapping_add(c),
-                    a.wrapping_sub(c),
-                    a.wrapping_mul(c),
-                    a & c,
-                    a | c,
-                    a ^ c,
-                    a << s,
-                    (a as u64 >> s) as i64,
-                    a >> s,
-                    a / 7,
-                    a % 7,
-                    1_000_000_000_000,
-                ]
-                .map(|n| n as u64)
-                .to_vec();
-                expected.extend([x + y, x - y, x * y, x / y, x.mul_add(y, 0.1)].map(word));
-                expected.extend(
-                    [-x, x.abs(), x.sqrt(), x.floor(), x.ceil(), x.round_ties_even(), x.trunc()]
+    let programs = [module(vec![b.function("main", false, false)], &[], &[])];
+    for mut state in Machine::both(&programs) {
+        for a in INTS {
+            for c in INTS {
+                for (x, y) in REALS.iter().flat_map(|x| REALS.map(|y| (*x, y))) {
+                    let got = state.call::<69>(0, &[a as u64, c as u64, word(x), word(y)]).unwrap();
+                    let s = (c & 63) as u32;
+                    let mut expected: Vec<u64> = [
+                        a.wrapping_add(c),
+                        a.wrapping_sub(c),
+                        a.wrapping_mul(c),
+                        a & c,
+                        a | c,
+                        a ^ c,
+                        a << s,
+                        (a as u64 >> s) as i64,
+                        a >> s,
+                        a / 7,
+                        a % 7,
+                        1_000_000_000_000,
+                    ]
+                    .map(|n| n as u64)
+                    .to_vec();
+                    expected.extend([x + y, x - y, x * y, x / y, x.mul_add(y, 0.1)].map(word));
+                    expected.extend(
+                        [
+                            -x,
+                            x.abs(),
+                            x.sqrt(),
+                            x.floor(),
+                            x.ceil(),
+                            x.round_ties_even(),
+                            x.trunc(),
+                        ]
                         .map(word),
-                );
-                expected.extend([word(a as f64), word(x), a as u64, -7i64 as u64]);
-                let bools = [a == c, a != c, a < c, a <= c, x == y, x != y, x < y, x <= y];
-                expected.extend(bools.map(u64::from));
-                expected.push(u64::from((a as u64) < 64));
-                expected.push(word(if x < y { x } else { y }));
-                let less = u64::from(x < y);
-                expected.extend([1 - less, less, 1 - less]);
-                for (result, overflow) in
-                    [a.overflowing_add(c), a.overflowing_sub(c), a.overflowing_mul(c)]
-                {
-                    expected.extend([result as u64, u64::from(overflow)]);
-                }
-                expected.extend(REALS.map(word));
-                expected.push(word(0.1));
-                expected.extend(INTS.map(|n| n as u64));
-                assert_eq!(expected.len(), got.len());
-                for (i, (got, expected)) in got.iter().zip(&expected).enumerate() {
-                    let nans = (12..25).contains(&i) || i == 37;
-                    let nans =
-                        nans && f64::from_bits(*got).is_nan() && f64::from_bits(*expected).is_nan();
-                    assert!(
-                        got == expected || nans,
-                        "result {i} of {a}, {c}, {x}, {y}: {got:x}, not {expected:x}"
                     );
+                    expected.extend([word(a as f64), word(x), a as u64, -7i64 as u64]);
+                    let bools = [a == c, a != c, a < c, a <= c, x == y, x != y, x < y, x <= y];
+                    expected.extend(bools.map(u64::from));
+                    expected.push(u64::from((a as u64) < 64));
+                    expected.push(word(if x < y { x } else { y }));
+                    let less = u64::from(x < y);
+                    expected.extend([1 - less, less, 1 - less]);
+                    for (result, overflow) in
+                        [a.overflowing_add(c), a.overflowing_sub(c), a.overflowing_mul(c)]
+                    {
+                        expected.extend([result as u64, u64::from(overflow)]);
+                    }
+                    expected.extend(REALS.map(word));
+                    expected.push(word(0.1));
+                    expected.extend(INTS.map(|n| n as u64));
+                    assert_eq!(expected.len(), got.len());
+                    for (i, (got, expected)) in got.iter().zip(&expected).enumerate() {
+                        let nans = (12..25).contains(&i) || i == 37;
+                        let nans = nans
+                            && f64::from_bits(*got).is_nan()
+                            && f64::from_bits(*expected).is_nan();
+                        assert!(
+                            got == expected || nans,
+                            "result {i} of {a}, {c}, {x}, {y}: {got:x}, not {expected:x}"
+                        );
+                    }
                 }
             }
         }
@@ -398,30 +380,33 @@ fn real_operations_are_those_of_the_table() {
     let power = b.reg(Ty::Real);
     b.push(runtime(&[power], Runtime::PowInt, &[r(x), r(n)]));
     b.result(Ty::Real, r(power));
-    let library = library(&[module(vec![b.function("main", false, false)], &[], &[])]);
-    let mut state = state(&library);
-    let mut points = REALS.to_vec();
-    points.extend([0.3, -0.3, 1.0, 2.0, -3.0, -3.3, 1.4616, 12.5, 0.999, 1.0001, 700.0, -7.25e5]);
-    for x in &points {
-        for y in &points {
-            let n = *y as i64;
-            let got = run::<41>(&mut state, 0, &[word(*x), word(*y), n as u64]).unwrap();
-            for (i, got) in got.iter().enumerate() {
-                let got = f64::from_bits(*got);
-                let (name, expected) = match MATH.get(i) {
-                    Some(op) => (format!("{op:?}"), real::eval(*op, *x, *y)),
-                    None => ("PowInt".to_string(), real::power(*x, n)),
-                };
-                let close = (got - expected).abs() <= 2e-13 * expected.abs();
-                // The evaluator's has values there.
-                let outside = i == 20 && *x < 1.0 && got.is_nan();
-                let same = got == expected && got.is_sign_negative() == expected.is_sign_negative();
-                let both_nan = got.is_nan() && expected.is_nan();
-                let close = close && expected.is_finite() && expected != 0.0;
-                assert!(
-                    same || both_nan || close || outside,
-                    "{name}({x}, {y}) = {got}, not {expected}"
-                );
+    let programs = [module(vec![b.function("main", false, false)], &[], &[])];
+    for mut state in Machine::both(&programs) {
+        let mut points = REALS.to_vec();
+        points
+            .extend([0.3, -0.3, 1.0, 2.0, -3.0, -3.3, 1.4616, 12.5, 0.999, 1.0001, 700.0, -7.25e5]);
+        for x in &points {
+            for y in &points {
+                let n = *y as i64;
+                let got = state.call::<41>(0, &[word(*x), word(*y), n as u64]).unwrap();
+                for (i, got) in got.iter().enumerate() {
+                    let got = f64::from_bits(*got);
+                    let (name, expected) = match MATH.get(i) {
+                        Some(op) => (format!("{op:?}"), real::eval(*op, *x, *y)),
+                        None => ("PowInt".to_string(), real::power(*x, n)),
+                    };
+                    let close = (got - expected).abs() <= 2e-13 * expected.abs();
+                    // The evaluator's has values there.
+                    let outside = i == 20 && *x < 1.0 && got.is_nan();
+                    let same =
+                        got == expected && got.is_sign_negative() == expected.is_sign_negative();
+                    let both_nan = got.is_nan() && expected.is_nan();
+                    let close = close && expected.is_finite() && expected != 0.0;
+                    assert!(
+                        same || both_nan || close || outside,
+                        "{name}({x}, {y}) = {got}, not {expected}"
+                    );
+                }
             }
         }
     }
@@ -521,33 +506,37 @@ fn loops_and_branches() {
     if !compiler() {
         return;
     }
-    let library = library(&[loops()]);
-    let mut state = state(&library);
-    for n in [1, 2, 3, 100, 1001] {
-        for nan in [None, Some(n / 2), Some(n - 1)] {
-            let mut data: Vec<f64> = (0..n).map(|i| ((i * 37) % 101) as f64 - 50.0).collect();
-            if let Some(i) = nan {
-                data[i] = f64::NAN;
-            }
-            let before = data.clone();
-            let got = run::<6>(&mut state, 0, &[data.as_mut_ptr() as u64, n as u64]).unwrap();
-            let sum: f64 = before.iter().sum();
-            let max = before.iter().fold(f64::NEG_INFINITY, |a, x| real::eval(RealOp::Max, a, *x));
-            let min = before.iter().fold(f64::INFINITY, |a, x| real::eval(RealOp::Min, a, *x));
-            for (got, expected) in got.iter().zip([sum, max, min]) {
-                let got = f64::from_bits(*got);
-                assert!(got == expected || (got.is_nan() && expected.is_nan()), "{got} {expected}");
-            }
-            assert_eq!(got[3] as usize, 5 + n * (n - 1) / 2);
-            assert_eq!(got[4] as usize, 2 * n);
-            assert_eq!(got[5], 5 + 3 * 1000 + 10 + 100);
-            for (i, (x, y)) in before.iter().zip(&data).enumerate() {
-                let expected = match i {
-                    0 => *x,
-                    _ if *x < 0.0 => 0.0,
-                    _ => x * x,
-                };
-                assert!(*y == expected || expected.is_nan() && y.is_nan(), "{y} {expected}");
+    for mut state in Machine::both(&[loops()]) {
+        for n in [1, 2, 3, 100, 1001] {
+            for nan in [None, Some(n / 2), Some(n - 1)] {
+                let mut data: Vec<f64> = (0..n).map(|i| ((i * 37) % 101) as f64 - 50.0).collect();
+                if let Some(i) = nan {
+                    data[i] = f64::NAN;
+                }
+                let before = data.clone();
+                let got = state.call::<6>(0, &[data.as_mut_ptr() as u64, n as u64]).unwrap();
+                let sum: f64 = before.iter().sum();
+                let max =
+                    before.iter().fold(f64::NEG_INFINITY, |a, x| real::eval(RealOp::Max, a, *x));
+                let min = before.iter().fold(f64::INFINITY, |a, x| real::eval(RealOp::Min, a, *x));
+                for (got, expected) in got.iter().zip([sum, max, min]) {
+                    let got = f64::from_bits(*got);
+                    assert!(
+                        got == expected || (got.is_nan() && expected.is_nan()),
+                        "{got} {expected}"
+                    );
+                }
+                assert_eq!(got[3] as usize, 5 + n * (n - 1) / 2);
+                assert_eq!(got[4] as usize, 2 * n);
+                assert_eq!(got[5], 5 + 3 * 1000 + 10 + 100);
+                for (i, (x, y)) in before.iter().zip(&data).enumerate() {
+                    let expected = match i {
+                        0 => *x,
+                        _ if *x < 0.0 => 0.0,
+                        _ => x * x,
+                    };
+                    assert!(*y == expected || expected.is_nan() && y.is_nan(), "{y} {expected}");
+                }
             }
         }
     }
@@ -645,34 +634,35 @@ fn calls_and_failures() {
         functions.push(b.function("main", true, false));
         programs.push(module(functions, &[], &[]));
     }
-    let library = library(&programs);
-    let mut state = state(&library);
-    let minus_seven = -7i64 as u64;
-    let got = run::<5>(&mut state, 0, &[minus_seven, 2, word(3.0)]).unwrap();
-    assert_eq!(got, [-3i64 as u64, -1i64 as u64, word(0.5), word(1.5), 1]);
-    let failed = run::<5>(&mut state, 0, &[minus_seven, 0, word(3.0)]).unwrap_err();
-    assert_eq!(failed.raise, Raise::Int(IntOp::Div));
-    assert!(int::apply(IntOp::Div, failed.operands[0] as i64, failed.operands[1] as i64).is_err());
-    assert_eq!((failed.operands[0], failed.site), (minus_seven, SiteId(7)));
-    assert_eq!((failed.calls.as_slice(), failed.depth), ([SiteId(50)].as_slice(), 1));
-    let failed = run::<5>(&mut state, 0, &[minus_seven, 2, word(-3.5)]).unwrap_err();
-    assert_eq!(failed.raise, Raise::Round(Rounding::Floor));
-    assert_eq!((failed.operands[0], failed.site), (word(-3.5), SiteId(40)));
-    assert_eq!(failed.calls, [SiteId(51)]);
+    for mut state in Machine::both(&programs) {
+        let minus_seven = -7i64 as u64;
+        let got = state.call::<5>(0, &[minus_seven, 2, word(3.0)]).unwrap();
+        assert_eq!(got, [-3i64 as u64, -1i64 as u64, word(0.5), word(1.5), 1]);
+        let failed = state.call::<5>(0, &[minus_seven, 0, word(3.0)]).unwrap_err();
+        assert_eq!(failed.raise, Raise::Int(IntOp::Div));
+        assert!(
+            int::apply(IntOp::Div, failed.operands[0] as i64, failed.operands[1] as i64).is_err()
+        );
+        assert_eq!((failed.operands[0], failed.site), (minus_seven, SiteId(7)));
+        assert_eq!((failed.calls.as_slice(), failed.depth), ([SiteId(50)].as_slice(), 1));
+        let failed = state.call::<5>(0, &[minus_seven, 2, word(-3.5)]).unwrap_err();
+        assert_eq!(failed.raise, Raise::Round(Rounding::Floor));
+        assert_eq!((failed.operands[0], failed.site), (word(-3.5), SiteId(40)));
+        assert_eq!(failed.calls, [SiteId(51)]);
 
-    assert_eq!(run::<1>(&mut state, 1, &[20]).unwrap(), [6765]);
-    // The stack may grow by half a megabyte.
-    let here = 0u8;
-    state.stack_end().store(&raw const here as usize - (1 << 19), Ordering::Relaxed);
-    assert_eq!(run::<1>(&mut state, 2, &[1000]).unwrap(), [1000]);
-    let failed = run::<1>(&mut state, 2, &[-1i64 as u64]).unwrap_err();
-    assert_eq!((failed.raise, failed.site), (Raise::Stopped, SiteId(99)));
-    assert!(failed.depth > 1000 && failed.calls.len() == 128, "{}", failed.depth);
-    assert!(failed.calls.iter().all(|site| *site == SiteId(30)));
-    // Another thread ends a run so.
-    state.stack_end().store(usize::MAX, Ordering::Relaxed);
-    let failed = run::<1>(&mut state, 1, &[20]).unwrap_err();
-    assert_eq!((failed.raise, failed.depth), (Raise::Stopped, 0));
+        assert_eq!(state.call::<1>(1, &[20]).unwrap(), [6765]);
+        // The stack may grow by half a megabyte.
+        assert_eq!(state.call::<1>(2, &[1000]).unwrap(), [1000]);
+        let failed = state.call::<1>(2, &[-1i64 as u64]).unwrap_err();
+        assert_eq!((failed.raise, failed.site), (Raise::Stopped, SiteId(99)));
+        assert!(failed.depth > 1000 && failed.calls.len() == 128, "{}", failed.depth);
+        assert!(failed.calls.iter().all(|site| *site == SiteId(30)));
+        let Machine::Own(run) = &state else { continue };
+        // Another thread ends a run so.
+        run.stack_end().store(usize::MAX, Ordering::Relaxed);
+        let failed = state.call::<1>(1, &[20]).unwrap_err();
+        assert_eq!((failed.raise, failed.depth), (Raise::Stopped, 0));
+    }
 }
 
 /// 0: shows a Real, an Int, a truth value and a text; 1: appends and compares texts, and fails with one.
@@ -712,53 +702,51 @@ fn texts_and_what_is_shown() {
     if !compiler() {
         return;
     }
-    let library = library(&texts());
-    let mut state = state(&library);
-    let text = text_block("plain");
-    let mut show_all = |x: f64, n: i64, b: bool, t: &[u64]| -> [String; 4] {
-        let words = [word(x), n as u64, u64::from(b), t.as_ptr() as u64];
-        let blocks = run::<4>(&mut state, 0, &words).unwrap();
-        let texts = blocks.map(bytes);
-        for block in blocks {
-            // SAFETY: the results are owned.
-            unsafe { state.release(block as *mut u8) };
-        }
-        assert_eq!(state.live(), 0);
-        texts
-    };
-    for x in REALS.into_iter().chain(difficult()) {
-        let [shown, ..] = show_all(x, 0, false, &text);
-        assert_eq!(shown, show::real(x), "{x:e}");
-    }
-    for n in INTS {
-        assert_eq!(show_all(0.0, n, n > 0, &text)[1..3], [n.to_string(), (n > 0).to_string()]);
-    }
-    let mut special = String::new();
-    for c in (0u32..0x2100).chain([0xfeff, 0x1f600, 0x10ffff]).filter_map(char::from_u32) {
-        special.push(c);
-    }
-    for t in ["", "a\"b\\c\n\t", &special] {
-        assert_eq!(show_all(0.0, 0, false, &text_block(t))[3], show::string(t));
-    }
-
-    let more = ["", "a", "ab", "b", "é", "日本", "😀"];
-    for a in more {
-        for b in more {
-            let (x, y) = (text_block(a), text_block(b));
-            let words = [x.as_ptr() as u64, y.as_ptr() as u64];
-            let all = format!("{a}{b}?\n\"é\\\u{0}1");
-            match run::<2>(&mut state, 1, &words) {
-                Ok([block, order]) => {
-                    assert_eq!((bytes(block), order as i64), (all, a.cmp(b) as i64));
-                    // SAFETY: the result is owned.
-                    unsafe { state.release(block as *mut u8) };
-                }
-                Err(failed) => {
-                    assert_eq!(a, b);
-                    assert_eq!((failed.raise, failed.text), (Raise::Fail, all));
-                }
+    for mut state in Machine::both(&texts()) {
+        let text = text_block("plain");
+        let mut show_all = |x: f64, n: i64, b: bool, t: &[u64]| -> [String; 4] {
+            let words = [word(x), n as u64, u64::from(b), t.as_ptr() as u64];
+            let blocks = state.call::<4>(0, &words).unwrap();
+            let texts = blocks.map(bytes);
+            for block in blocks {
+                state.release(block);
             }
-            assert_eq!(state.live(), 0);
+            assert!(state.has_live(0));
+            texts
+        };
+        for x in REALS.into_iter().chain(difficult()) {
+            let [shown, ..] = show_all(x, 0, false, &text);
+            assert_eq!(shown, show::real(x), "{x:e}");
+        }
+        for n in INTS {
+            assert_eq!(show_all(0.0, n, n > 0, &text)[1..3], [n.to_string(), (n > 0).to_string()]);
+        }
+        let mut special = String::new();
+        for c in (0u32..0x2100).chain([0xfeff, 0x1f600, 0x10ffff]).filter_map(char::from_u32) {
+            special.push(c);
+        }
+        for t in ["", "a\"b\\c\n\t", &special] {
+            assert_eq!(show_all(0.0, 0, false, &text_block(t))[3], show::string(t));
+        }
+
+        let more = ["", "a", "ab", "b", "é", "日本", "😀"];
+        for a in more {
+            for b in more {
+                let (x, y) = (text_block(a), text_block(b));
+                let words = [x.as_ptr() as u64, y.as_ptr() as u64];
+                let all = format!("{a}{b}?\n\"é\\\u{0}1");
+                match state.call::<2>(1, &words) {
+                    Ok([block, order]) => {
+                        assert_eq!((bytes(block), order as i64), (all, a.cmp(b) as i64));
+                        state.release(block);
+                    }
+                    Err(failed) => {
+                        assert_eq!(a, b);
+                        assert_eq!((failed.raise, failed.text), (Raise::Fail, all));
+                    }
+                }
+                assert!(state.has_live(0));
+            }
         }
     }
 }
@@ -801,52 +789,54 @@ fn sorting_is_stable() {
     if !compiler() {
         return;
     }
-    let library = library(&sorts());
-    let mut state = state(&library);
-    let mut sort = |program: usize, words: &[u64]| -> Vec<i64> {
-        let mut to = vec![-1i64; words.len()];
-        let args = [words.as_ptr() as u64, words.len() as u64, to.as_mut_ptr() as u64];
-        run::<0>(&mut state, program, &args).unwrap();
-        to
-    };
-    let mut seed = 1u64;
-    for n in [0, 1, 2, 15, 16, 17, 33, 100, 1000, 4096] {
-        for most in [3u64, 50, 1 << 40] {
-            let ints: Vec<i64> = (0..n)
-                .map(|_| {
-                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    (seed >> 20) as i64 % most as i64 - most as i64 / 2
-                })
-                .collect();
-            let reals: Vec<f64> = ints
-                .iter()
-                .map(|i| match i % 5 {
-                    0 if i % 2 == 0 => f64::NAN,
-                    1 => 0.0,
-                    -1 => -0.0,
-                    _ => *i as f64 / 3.0,
-                })
-                .collect();
-            let texts: Vec<String> = ints.iter().map(|i| format!("{}", i % 1000)).collect();
-            let blocks: Vec<Vec<u64>> = texts.iter().map(|t| text_block(t)).collect();
+    for mut state in Machine::both(&sorts()) {
+        let mut sort = |program: usize, words: &[u64]| -> Vec<i64> {
+            let mut to = vec![-1i64; words.len()];
+            let args = [words.as_ptr() as u64, words.len() as u64, to.as_mut_ptr() as u64];
+            state.call::<0>(program, &args).unwrap();
+            to
+        };
+        let mut seed = 1u64;
+        for n in [0, 1, 2, 15, 16, 17, 33, 100, 1000, 4096] {
+            for most in [3u64, 50, 1 << 40] {
+                let ints: Vec<i64> = (0..n)
+                    .map(|_| {
+                        seed = seed
+                            .wrapping_mul(6364136223846793005)
+                            .wrapping_add(1442695040888963407);
+                        (seed >> 20) as i64 % most as i64 - most as i64 / 2
+                    })
+                    .collect();
+                let reals: Vec<f64> = ints
+                    .iter()
+                    .map(|i| match i % 5 {
+                        0 if i % 2 == 0 => f64::NAN,
+                        1 => 0.0,
+                        -1 => -0.0,
+                        _ => *i as f64 / 3.0,
+                    })
+                    .collect();
+                let texts: Vec<String> = ints.iter().map(|i| format!("{}", i % 1000)).collect();
+                let blocks: Vec<Vec<u64>> = texts.iter().map(|t| text_block(t)).collect();
 
-            let mut expected: Vec<i64> = (0..n as i64).collect();
-            expected.sort_by_key(|i| ints[*i as usize]);
-            let words: Vec<u64> = ints.iter().map(|i| *i as u64).collect();
-            assert_eq!(sort(1, &words), expected);
+                let mut expected: Vec<i64> = (0..n as i64).collect();
+                expected.sort_by_key(|i| ints[*i as usize]);
+                let words: Vec<u64> = ints.iter().map(|i| *i as u64).collect();
+                assert_eq!(sort(1, &words), expected);
 
-            let mut expected: Vec<i64> = (0..n as i64).collect();
-            expected.sort_by(|i, j| {
-                let (x, y) = (reals[*i as usize], reals[*j as usize]);
-                x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
-            });
-            let words: Vec<u64> = reals.iter().map(|x| x.to_bits()).collect();
-            assert_eq!(sort(0, &words), expected);
+                let mut expected: Vec<i64> = (0..n as i64).collect();
+                expected.sort_by(|i, j| {
+                    let (x, y) = (reals[*i as usize], reals[*j as usize]);
+                    x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+                });
+                let words: Vec<u64> = reals.iter().map(|x| x.to_bits()).collect();
+                assert_eq!(sort(0, &words), expected);
 
-            let mut expected: Vec<i64> = (0..n as i64).collect();
-            expected.sort_by_key(|i| &texts[*i as usize]);
-            let words: Vec<u64> = blocks.iter().map(|b| b.as_ptr() as u64).collect();
-            assert_eq!(sort(2, &words), expected);
+                let mut expected: Vec<i64> = (0..n as i64).collect();
+                expected.sort_by_key(|i| &texts[*i as usize]);
+                let words: Vec<u64> = blocks.iter().map(|b| b.as_ptr() as u64).collect();
+                assert_eq!(sort(2, &words), expected);
+            }
         }
     }
 }
@@ -998,40 +988,62 @@ fn blocks_are_counted_and_freed() {
     if !compiler() {
         return;
     }
-    let library = library(&blocks());
-    let mut state = state(&library);
-    for n in [0, 1, 10, 300_000u64] {
-        let expected = (n * n.saturating_sub(1) / 2) as f64;
-        let [sum, _] = run::<2>(&mut state, 0, &[n, 0]).unwrap();
-        assert_eq!((f64::from_bits(sum), state.live()), (expected, 0), "of {n}");
-        let [sum, list] = run::<2>(&mut state, 0, &[n, 1]).unwrap();
-        assert_eq!((f64::from_bits(sum), state.live() as u64), (expected, 3 * n));
-        // SAFETY: the list is owned.
-        unsafe { state.release(list as *mut u8) };
-        assert_eq!(state.live(), 0);
+    for mut state in Machine::both(&blocks()) {
+        for n in [0, 1, 10, 300_000u64] {
+            let expected = (n * n.saturating_sub(1) / 2) as f64;
+            let [sum, _] = state.call::<2>(0, &[n, 0]).unwrap();
+            assert_eq!(f64::from_bits(sum), expected, "of {n}");
+            assert!(state.has_live(0));
+            let [sum, list] = state.call::<2>(0, &[n, 1]).unwrap();
+            assert_eq!(f64::from_bits(sum), expected);
+            assert!(state.has_live(3 * n as i64));
+            state.release(list);
+            assert!(state.has_live(0));
+        }
+        for n in [0, 1, 1000u64] {
+            assert_eq!(state.call::<1>(1, &[n]).unwrap(), [n * n.saturating_sub(1) / 2]);
+            assert!(state.has_live(0));
+        }
+        // Each of two programs has constants of its own.
+        for (program, before) in [(2, 0), (2, 2), (3, 0), (2, 2), (3, 2)] {
+            let [text, state_before] = state.call::<2>(program, &[]).unwrap();
+            assert_eq!((bytes(text).as_str(), state_before), ("41", before));
+        }
+        match &mut state {
+            Machine::Own(run) => {
+                assert_eq!(run.live(), 2);
+                run.release_constants();
+                assert_eq!(run.live(), 0);
+            }
+            Machine::Process(instances) => {
+                instances.iter_mut().for_each(Instance::release_constants)
+            }
+        }
+        assert_eq!(state.call::<2>(2, &[]).unwrap()[1], 0);
     }
-    for n in [0, 1, 1000u64] {
-        assert_eq!(run::<1>(&mut state, 1, &[n]).unwrap(), [n * n.saturating_sub(1) / 2]);
-        assert_eq!(state.live(), 0);
+}
+
+#[test]
+fn after_an_error_everything_is_freed() {
+    if !compiler() {
+        return;
     }
-    // Each of two programs has constants of its own.
-    for (program, before) in [(2, 0), (2, 2), (3, 0), (2, 2), (3, 2)] {
-        let [text, state_before] = run::<2>(&mut state, program, &[]).unwrap();
-        assert_eq!((bytes(text).as_str(), state_before), ("41", before));
+    let mut unit = Unit::new(Host::Own);
+    for module in blocks() {
+        unit.add(&module);
     }
-    assert_eq!(state.live(), 2);
-    state.release_constants();
-    assert_eq!(state.live(), 0);
-    assert_eq!(run::<2>(&mut state, 2, &[]).unwrap()[1], 0);
-    // After an error everything is gone, the constants, too.
+    let library = compile(unit, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     // SAFETY: the host has no functions.
-    let mut small = unsafe { Run::new(library.clone(), HOST, 1 << 20).unwrap() };
-    run::<2>(&mut small, 2, &[]).unwrap();
+    let run = unsafe { Run::new(Arc::new(library), NO_HOST, 1 << 20).unwrap() };
+    let mut state = Machine::Own(run);
+    state.call::<2>(2, &[]).unwrap();
     for _ in 0..3 {
-        let failed = run::<2>(&mut small, 0, &[300_000, 0]).unwrap_err();
-        assert_eq!((failed.raise, small.live()), (Raise::Memory, 0));
-        assert_eq!(run::<2>(&mut small, 2, &[]).unwrap()[1], 0);
-        assert_eq!(f64::from_bits(run::<2>(&mut small, 0, &[10, 0]).unwrap()[0]), 45.0);
+        let failed = state.call::<2>(0, &[300_000, 0]).unwrap_err();
+        assert_eq!(failed.raise, Raise::Memory);
+        assert!(state.has_live(0));
+        // The constant is computed again.
+        assert_eq!(state.call::<2>(2, &[]).unwrap()[1], 0);
+        assert_eq!(f64::from_bits(state.call::<2>(0, &[10, 0]).unwrap()[0]), 45.0);
     }
 }
 

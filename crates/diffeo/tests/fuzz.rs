@@ -169,6 +169,29 @@ fn generated_programs() {
 }
 
 #[test]
+fn flat_gives_what_the_evaluator_gives() {
+    let texts: Vec<String> = support::corpus().into_iter().map(|c| c.text).collect();
+    let count = 4000;
+    let labels = all(
+        "flat",
+        count,
+        |random| match random.below(2) {
+            0 => {
+                let (a, b) = (random.below(texts.len()), random.below(texts.len()));
+                mutate(random, &texts[a], &texts[b])
+            }
+            _ => {
+                let fuel = 4 + random.below(100);
+                program(random, fuel)
+            }
+        },
+        |text, _| probe::flat(text, &|| options(Kinks::Ignore)).unwrap_or("refused"),
+    );
+    let of = |label| labels.get(label).copied().unwrap_or(0);
+    assert!(of("value") > count / 10, "{labels:?}");
+}
+
+#[test]
 fn derivatives_of_generated_functions() {
     let count = 1000;
     let labels = all(

@@ -128,7 +128,8 @@ impl Cse<'_> {
             }
             return;
         }
-        if let (Op::Compare(Comparison::Eq, Scalar::Int, a, b), [v]) = (&stmt.op, &stmt.results[..]) {
+        if let (Op::Compare(Comparison::Eq, Scalar::Int, a, b), [v]) = (&stmt.op, &stmt.results[..])
+        {
             self.defs[v.0 as usize] = Some((a.clone(), b.clone()));
         }
         self.known.insert(Rc::clone(&key), stmt.results.clone());

@@ -143,27 +143,6 @@ impl Graph<'_> {
 
     fn stmt(&mut self, f: usize, stmt: &Stmt, node: Node) {
         match &stmt.op {
-            Op::Call(callee, args) => {
-                let callee = callee.0 as usize;
-                self.reaches.push((node, callee));
-                for (i, v) in stmt.results.iter().enumerate() {
-                    let from = self.node(f, *v);
-                    self.edges.push((from, self.results[callee] + i as Node));
-                }
-                let args = args
-                    .iter()
-                    .map(|a| super::walk::var(a).map(|v| self.node(f, v)))
-                    .collect();
-                self.calls.push(CallSite { stmt: node, callee, args });
-            }
-            Op::Constant(c) => {
-                let init = self.module.constants[c.0 as usize].init.0 as usize;
-                self.uses.push((node, c.0 as usize));
-                self.reaches.push((node, init));
-                for i in 0..self.module.functions[init].results.len() {
-                    self.edges.push((node, self.results[init] + i as Node));
-                }
-            }
             Op::For { count, carried, body, index } => {
                 self.edge_to(node, f, count);
                 let index = self.node(f, *index);
@@ -188,7 +167,29 @@ impl Graph<'_> {
                 operands(&stmt.op, |a| self.edge_to(node, f, a));
                 self.ends(f, stmt, arms.iter().map(|(_, arm)| arm).chain(default));
             }
-            _ => operands(&stmt.op, |a| self.edge_to(node, f, a)),
+            super::walk::leaf!() => self.leaf(f, stmt, node),
+        }
+    }
+
+    fn leaf(&mut self, f: usize, stmt: &Stmt, node: Node) {
+        if let Op::Call(callee, args) = &stmt.op {
+            let callee = callee.0 as usize;
+            self.reaches.push((node, callee));
+            for (i, v) in stmt.results.iter().enumerate() {
+                let from = self.node(f, *v);
+                self.edges.push((from, self.results[callee] + i as Node));
+            }
+            let args = args.iter().map(|a| super::walk::var(a).map(|v| self.node(f, v))).collect();
+            self.calls.push(CallSite { stmt: node, callee, args });
+        } else if let Op::Constant(c) = &stmt.op {
+            let init = self.module.constants[c.0 as usize].init.0 as usize;
+            self.uses.push((node, c.0 as usize));
+            self.reaches.push((node, init));
+            for i in 0..self.module.functions[init].results.len() {
+                self.edges.push((node, self.results[init] + i as Node));
+            }
+        } else {
+            operands(&stmt.op, |a| self.edge_to(node, f, a));
         }
     }
 
@@ -222,8 +223,9 @@ impl Graph<'_> {
 
     /// Marks what the roots need.
     fn mark(self, bodies: Node) -> Needs {
-        let Graph { module, edges, roots, calls, reaches, uses, first, results, stmts, next, .. } =
-            self;
+        let Graph {
+            module, edges, roots, calls, reaches, uses, first, results, stmts, next, ..
+        } = self;
         let count = next as usize;
         let (offsets, targets) = adjacency(count, &edges);
         // By statement, the call; by function, its calls.
@@ -369,7 +371,8 @@ mod sweep {
             };
             cx.map = vec![u32::MAX; cx.old.len()];
             let (params, results) = &signatures[f];
-            let params = select(function.params, params).into_iter().map(|p| cx.define(p)).collect();
+            let params =
+                select(function.params, params).into_iter().map(|p| cx.define(p)).collect();
             let body = Block { results: select(function.body.results, results), ..function.body };
             let body = cx.block(body);
             kept.push(Function {
@@ -456,14 +459,15 @@ mod sweep {
         fn stmt(&mut self, stmt: Stmt) -> Stmt {
             let Stmt { mut results, mut op, site } = stmt;
             let signatures = self.signatures;
+            if let Op::Call(f, args) = &mut op {
+                let (params, kept) = &signatures[f.0 as usize];
+                *args = select(std::mem::take(args), params);
+                results = select(results, kept);
+                f.0 = self.functions[f.0 as usize];
+            } else if let Op::Constant(ConstantId(c)) = &mut op {
+                *c = self.constants[*c as usize];
+            }
             match &mut op {
-                Op::Call(f, args) => {
-                    let (params, kept) = &signatures[f.0 as usize];
-                    *args = select(std::mem::take(args), params);
-                    results = select(results, kept);
-                    f.0 = self.functions[f.0 as usize];
-                }
-                Op::Constant(ConstantId(c)) => *c = self.constants[*c as usize],
                 Op::For { carried, body, .. } | Op::While { carried, body, .. } => {
                     let kept: Vec<bool> = carried.iter().map(|c| self.is_live(c.param)).collect();
                     *carried = select(std::mem::take(carried), &kept);
@@ -495,7 +499,7 @@ mod sweep {
                     body.results = select(std::mem::take(&mut body.results), &kept);
                     results = select(results, &kept);
                 }
-                _ => {}
+                crate::opt::walk::leaf!() => {}
             }
             crate::opt::walk::operands_mut(&mut op, |a| self.atom(a));
             crate::opt::walk::binders_mut(&mut op, |v| *v = self.define(*v));

@@ -14,10 +14,13 @@
 
 use super::effects::{speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
-use super::walk::{binders, deep, has_regions, operands, operands_mut, regions, regions_mut, same, size, var, Copier};
+use super::walk::{
+    binders, deep, has_regions, operands, operands_mut, regions, regions_mut, same, size, var,
+    Copier,
+};
 use crate::ir::{Atom, Block, Function, Module, Op, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::IntOp;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What an element may cost, in additions, to be computed at several places.
 const CHEAP: u32 = 6;
@@ -48,6 +51,7 @@ pub fn fuse(mut module: Module) -> Module {
             next: 0,
             subst: HashMap::new(),
             rows: HashMap::new(),
+            made_here: HashSet::new(),
         };
         function.body = cx.block(body);
         function.vars = cx.vars;
@@ -240,6 +244,8 @@ struct Fuse<'a> {
     subst: HashMap<Var, Atom>,
     /// The elements at the index of the loop that an array went into.
     rows: HashMap<Var, Atom>,
+    /// Elements that were computed for one read.
+    made_here: HashSet<Var>,
 }
 
 enum Place {
@@ -277,12 +283,18 @@ impl Fuse<'_> {
                     None => None,
                 },
             };
-            if let Some(element) = element {
-                if indices.len() == 1 {
+            if let Some(mut element) = element {
+                let mut rest = indices[1..].to_vec();
+                while let Some(inner) = rest.first().and_then(|i| self.within_row(&element, i, out))
+                {
+                    element = inner;
+                    rest.remove(0);
+                }
+                if rest.is_empty() {
                     self.subst.insert(*v, element);
                     return;
                 }
-                stmt.op = Op::Get(element, indices[1..].to_vec());
+                stmt.op = Op::Get(element, rest);
             }
             out.push(stmt);
             return;
@@ -292,7 +304,9 @@ impl Fuse<'_> {
             return;
         }
         let index = match &stmt.op {
-            Op::For { index, .. } | Op::Build { index, .. } | Op::Reduce { index, .. } => Some(*index),
+            Op::For { index, .. } | Op::Build { index, .. } | Op::Reduce { index, .. } => {
+                Some(*index)
+            }
             Op::While { .. } | Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => None,
         };
         deep(|| {
@@ -377,7 +391,34 @@ impl Fuse<'_> {
             copier.block(&producer.body)
         };
         out.extend(body.stmts);
-        body.results.into_iter().nth(which)
+        let element = body.results.into_iter().nth(which)?;
+        self.made_here.extend(var(&element));
+        Some(element)
+    }
+
+    /// The element of a row that was just made here for it: the row is not made.
+    fn within_row(&mut self, row: &Atom, index: &Atom, out: &mut Vec<Stmt>) -> Option<Atom> {
+        let row = var(row)?;
+        // Rows that are made at the start of a step are not here.
+        let tail = out.len().saturating_sub(NEAR);
+        let at = tail + out[tail..].iter().position(|stmt| stmt.results.contains(&row))?;
+        let Op::Build { index: i, .. } = &out[at].op else { return None };
+        let (i, which) = (*i, out[at].results.iter().position(|v| *v == row)?);
+        let mut used = self.rows.values().any(|a| var(a) == Some(row));
+        for stmt in &out[at + 1..] {
+            used |= has_regions(&stmt.op);
+            operands(&stmt.op, |a| used |= var(a).is_some_and(|v| out[at].results.contains(&v)));
+        }
+        if used || !self.made_here.remove(&row) {
+            return None;
+        }
+        let Stmt { op: Op::Build { mut body, .. }, .. } = out.remove(at) else { return None };
+        self.subst.insert(i, index.clone());
+        self.rename(&mut body);
+        out.append(&mut body.stmts);
+        let element = body.results.into_iter().nth(which)?;
+        self.made_here.extend(var(&element));
+        Some(element)
     }
 
     fn keep(&mut self, producer: Producer, place: &Place) {
@@ -412,7 +453,8 @@ impl Fuse<'_> {
         let mut loops = read().map(|u| u.loops.flatten());
         let first = loops.next().flatten();
         let common = first.filter(|_| loops.all(|l| l == first));
-        let common = common.filter(|l| self.survey.counts.get(l).is_some_and(|n| same(&self.resolve(n), count)));
+        let common = common
+            .filter(|l| self.survey.counts.get(l).is_some_and(|n| same(&self.resolve(n), count)));
         if !effect.any() {
             if let Some(index) = common {
                 return Some(Place::Loop(index));

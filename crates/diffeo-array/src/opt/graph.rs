@@ -13,7 +13,7 @@ pub(crate) struct CallGraph {
     pub callees: Vec<Vec<usize>>,
 }
 
-/// The graph of calls of a module, by Tarjan's algorithm (1972) with an explicit stack.
+/// The graph of calls of a module.
 pub(crate) fn call_graph(module: &Module) -> CallGraph {
     let callees: Vec<Vec<usize>> = module
         .functions
@@ -30,6 +30,13 @@ pub(crate) fn call_graph(module: &Module) -> CallGraph {
             out
         })
         .collect();
+    let (components, recursive) = components(&callees);
+    CallGraph { components, recursive, callees }
+}
+
+/// The strongly connected components of a graph, each after those that it leads to, and of each node whether it
+/// leads to itself. By Tarjan's algorithm (1972) with an explicit stack.
+pub(crate) fn components(callees: &[Vec<usize>]) -> (Vec<Vec<usize>>, Vec<bool>) {
     let count = callees.len();
     let mut recursive = vec![false; count];
     let mut components = Vec::new();
@@ -76,5 +83,5 @@ pub(crate) fn call_graph(module: &Module) -> CallGraph {
             }
         }
     }
-    CallGraph { components, recursive, callees }
+    (components, recursive)
 }

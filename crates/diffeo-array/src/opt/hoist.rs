@@ -13,7 +13,7 @@ use super::shapes::Shapes;
 use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
 use crate::ir::{Atom, Block, Check, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::Comparison;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// See the head of the file.
 pub fn hoist(mut module: Module) -> Module {
@@ -110,9 +110,16 @@ impl Hoist<'_> {
     }
 
     /// Moves statements of the body of a loop before it. Gives those that are to stand where it makes a step.
-    fn leave(&mut self, body: &mut Block, level: u32, step: Step, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+    fn leave(
+        &mut self,
+        body: &mut Block,
+        level: u32,
+        step: Step,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<Stmt> {
         let mut kept = Vec::with_capacity(body.stmts.len());
         let mut guarded = Vec::new();
+        let mut guarded_vars = HashSet::new();
         let mut first = !matches!(step, Step::Unknown);
         for stmt in std::mem::take(&mut body.stmts) {
             let free = speculative_cost(&stmt.op).is_some() || matches!(stmt.op, Op::Text(_));
@@ -121,15 +128,17 @@ impl Hoist<'_> {
                 continue;
             }
             let effect = self.effects.stmt(&stmt, &self.shapes, &self.vars);
-            let moves = effect.repeatable() && !self.is_new(&stmt) && self.is_invariant(&stmt, level);
+            let moves =
+                effect.repeatable() && !self.is_new(&stmt) && self.is_invariant(&stmt, level);
             if !moves {
                 first &= !effect.any();
                 kept.push(stmt);
-            } else if matches!(step, Step::Certain) || free && !self.uses(&stmt, &guarded) {
+            } else if matches!(step, Step::Certain) || free && !uses(&stmt, &guarded_vars) {
                 stmt.results.iter().for_each(|v| self.level[v.0 as usize] = level);
                 out.push(stmt);
             } else {
                 stmt.results.iter().for_each(|v| self.level[v.0 as usize] = level);
+                guarded_vars.extend(stmt.results.iter().copied());
                 guarded.push(stmt);
             }
         }
@@ -137,18 +146,17 @@ impl Hoist<'_> {
         guarded
     }
 
-    /// Whether a statement has results of others as operands.
-    fn uses(&self, stmt: &Stmt, others: &[Stmt]) -> bool {
-        let mut found = false;
-        operands(&stmt.op, |a| {
-            found |= var(a).is_some_and(|v| others.iter().any(|other| other.results.contains(&v)));
-        });
-        found
-    }
-
     /// Adds statements where a count is positive.
-    fn guard(&mut self, stmts: Vec<Stmt>, count: &Atom, site: SiteId, level: u32, out: &mut Vec<Stmt>) {
-        let results: Vec<Var> = stmts.iter().flat_map(|stmt| stmt.results.iter().copied()).collect();
+    fn guard(
+        &mut self,
+        stmts: Vec<Stmt>,
+        count: &Atom,
+        site: SiteId,
+        level: u32,
+        out: &mut Vec<Stmt>,
+    ) {
+        let results: Vec<Var> =
+            stmts.iter().flat_map(|stmt| stmt.results.iter().copied()).collect();
         let old = Block { results: results.iter().map(|v| Atom::Var(*v)).collect(), stmts };
         let first = self.vars.len();
         let (map, site_of) = (HashMap::new(), |site| site);
@@ -202,6 +210,13 @@ impl Hoist<'_> {
         let mutable = |v: &Var| self.vars[v.0 as usize].ty.is_mutable();
         stmt.results.iter().any(mutable) || matches!(stmt.op, Op::Stop(_))
     }
+}
+
+/// Whether a statement has one of these variables as an operand.
+fn uses(stmt: &Stmt, vars: &HashSet<Var>) -> bool {
+    let mut found = false;
+    operands(&stmt.op, |a| found |= var(a).is_some_and(|v| vars.contains(&v)));
+    found
 }
 
 /// Whether a region that runs again and again runs at all.

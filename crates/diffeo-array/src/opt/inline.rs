@@ -3,13 +3,13 @@
 //!
 //! What it needs: nothing; `dce` drops the functions that are then not called any more. What stays: recursive
 //! functions, large ones, and what would make the caller too large, so the module grows at most by a constant
-//! factor, and time is linear in what comes out. Why it is right: a call evaluates nothing but the body, with
+//! factor; every statement that comes out is copied once. Why it is right: a call evaluates nothing but the body, with
 //! the arguments as they are. What an error says stays the same, because the places of the body remember the
 //! call that stood there ([`Site::inlined`]).
 
 use super::graph::{call_graph, CallGraph};
-use super::walk::{deep, has_regions, operands_mut, regions_mut, size, Copier};
-use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo};
+use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
+use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Var, VarInfo};
 use std::collections::HashMap;
 
 /// Functions of at most so many statements are put into their callers.
@@ -24,63 +24,66 @@ const LARGE: usize = 6_000;
 /// See the head of the file.
 pub fn inline(mut module: Module) -> Module {
     let graph = call_graph(&module);
-    let mut inliner = Inliner {
-        calls: count_calls(&graph, module.functions.len()),
-        small: vec![None; module.functions.len()],
-        sites: std::mem::take(&mut module.sites),
-    };
-    for f in graph.components.iter().flatten() {
-        let mut function = std::mem::replace(&mut module.functions[*f], nothing());
-        let mut budget = LARGE.max(2 * size(&function.body, usize::MAX));
-        let body = std::mem::take(&mut function.body);
-        budget = budget.saturating_sub(size(&body, budget));
+    let mut functions = std::mem::take(&mut module.functions);
+    let inlined = choose(&functions, &graph);
+    let mut inliner = Inliner { inlined: &inlined, sites: std::mem::take(&mut module.sites) };
+    // Each function is expanded from what was written, so that nothing is copied from caller to caller; those that
+    // are put into all their callers are not expanded at all.
+    let mut expanded: Vec<Option<(Vec<VarInfo>, Block)>> = vec![None; functions.len()];
+    let mut wanted: Vec<usize> = module.constants.iter().map(|c| c.init.0 as usize).collect();
+    wanted.push(module.entry.0 as usize);
+    while let Some(f) = wanted.pop() {
+        let Some(None) = expanded.get(f) else { continue };
+        let body = if inlined[f].is_some() {
+            functions[f].body.clone()
+        } else {
+            std::mem::take(&mut functions[f].body)
+        };
+        let mut vars = functions[f].vars.clone();
         let mut replaced = HashMap::new();
-        function.body =
-            inliner.block(body, &mut function.vars, &module.functions, &mut budget, &mut replaced);
+        let mut budget = LARGE.max(size(&body, usize::MAX));
+        let mut body = inliner.block(body, &mut vars, &functions, &mut budget, &mut replaced);
         if !replaced.is_empty() {
-            replace(&mut function.body, &replaced);
+            replace(&mut body, &replaced);
         }
-        let limit = if inliner.calls[*f] == 1 { ONCE } else { SMALL };
-        let length = size(&function.body, limit);
-        if !graph.recursive[*f] && length <= limit {
-            inliner.small[*f] = Some(length);
-        }
-        module.functions[*f] = function;
+        statements(&body, &mut |stmt| {
+            if let Op::Call(callee, _) = &stmt.op {
+                wanted.push(callee.0 as usize);
+            }
+        });
+        expanded[f] = Some((vars, body));
     }
+    for (function, expanded) in functions.iter_mut().zip(expanded) {
+        if let Some((vars, body)) = expanded {
+            (function.vars, function.body) = (vars, body);
+        }
+    }
+    module.functions = functions;
     Module { sites: inliner.sites, ..module }
 }
 
-/// How often each function is called, as far as the text says.
-fn count_calls(graph: &CallGraph, functions: usize) -> Vec<usize> {
-    let mut calls = vec![0; functions];
+/// By function, its size with what goes into it, if it goes into its callers.
+fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
+    let mut calls = vec![0; functions.len()];
     for callee in graph.callees.iter().flatten() {
         calls[*callee] += 1;
     }
-    calls
-}
-
-/// Stands where a function was taken out; it is recursive then, so nobody looks.
-fn nothing() -> Function {
-    Function {
-        name: "".into(),
-        shown: "".into(),
-        library: false,
-        span: diffeo_base::Span::NONE,
-        vars: Vec::new(),
-        params: Vec::new(),
-        results: Vec::new(),
-        body: Block::default(),
+    let mut inlined: Vec<Option<usize>> = vec![None; functions.len()];
+    for f in graph.components.iter().flatten() {
+        let own = size(&functions[*f].body, ONCE);
+        let within: usize = graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
+        let limit = if calls[*f] == 1 { ONCE } else { SMALL };
+        inlined[*f] = Some(own + within).filter(|size| !graph.recursive[*f] && *size <= limit);
     }
+    inlined
 }
 
-struct Inliner {
-    calls: Vec<usize>,
-    /// The sizes of the functions that go into their callers.
-    small: Vec<Option<usize>>,
+struct Inliner<'a> {
+    inlined: &'a [Option<usize>],
     sites: Vec<Site>,
 }
 
-impl Inliner {
+impl Inliner<'_> {
     /// Notes in `replaced` what stands for the results of calls.
     fn block(
         &mut self,
@@ -94,10 +97,14 @@ impl Inliner {
         for mut stmt in block.stmts {
             if let Op::Call(f, args) = &stmt.op {
                 let callee = &functions[f.0 as usize];
-                if let Some(length) = self.small[f.0 as usize].filter(|n| *n <= *budget) {
+                if let Some(length) = self.inlined[f.0 as usize].filter(|n| *n <= *budget) {
                     *budget -= length;
-                    let results = self.copy(callee, args, vars, stmt.site, &mut stmts);
-                    replaced.extend(stmt.results.iter().copied().zip(results));
+                    let body = self.copy(callee, args, vars, stmt.site);
+                    // What is called there was counted already.
+                    let mut within = usize::MAX;
+                    let body = deep(|| self.block(body, vars, functions, &mut within, replaced));
+                    stmts.extend(body.stmts);
+                    replaced.extend(stmt.results.iter().copied().zip(body.results));
                     continue;
                 }
             }
@@ -113,22 +120,18 @@ impl Inliner {
         Block { stmts, ..block }
     }
 
-    /// Adds the body of a function with these arguments; gives its results.
+    /// The body of a function with these arguments.
     fn copy(
         &mut self,
         callee: &Function,
         args: &[Atom],
         vars: &mut Vec<VarInfo>,
         call: SiteId,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<Atom> {
+    ) -> Block {
         let map = callee.params.iter().copied().zip(args.iter().cloned()).collect();
         let mut sites = Sites { all: &mut self.sites, new: HashMap::new(), callee, call };
         let site = |site| sites.within(site);
-        let mut copier = Copier { source: Some(&callee.vars), vars, map, site };
-        let mut body = copier.block(&callee.body);
-        out.append(&mut body.stmts);
-        body.results
+        Copier { source: Some(&callee.vars), vars, map, site }.block(&callee.body)
     }
 }
 

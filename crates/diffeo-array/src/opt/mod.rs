@@ -7,13 +7,16 @@
 //! |---|---|
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
 //! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
+//! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
+//! | `count.rs` | loops that count are counted loops |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
+mod count;
 mod cse;
 mod dce;
 mod effects;
@@ -25,9 +28,11 @@ mod ranges;
 mod shapes;
 mod simplify;
 mod sink;
+mod tail;
 mod unroll;
 pub mod walk;
 
+pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
 pub use fuse::fuse;
@@ -36,6 +41,7 @@ pub use inline::inline;
 pub use ranges::ranges;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use tail::tail;
 pub use unroll::unroll;
 
 use crate::ir::Module;
@@ -56,12 +62,14 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
 /// The passes in order. Everything runs a second time on what the first round uncovered, with what is not
 /// worth a second time left out.
 pub const PASSES: &[Pass] = &[
+    pass("tail", tail),
     pass("simplify", simplify),
     pass("cse", cse),
     pass("dce", dce),
     pass("inline", inline),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
+    pass("count", count),
     pass("unroll", unroll),
     pass("simplify.3", simplify),
     pass("ranges", ranges),

@@ -181,8 +181,7 @@ impl Shapes {
             Op::Build { count, body, .. } => {
                 for (result, element) in stmt.results.iter().zip(&body.results) {
                     self.builds.push((start, *result, element.clone()));
-                    let mut extents =
-                        vec![Extent { size: Size::Is(count.clone()), always: true }];
+                    let mut extents = vec![Extent { size: Size::Is(count.clone()), always: true }];
                     for (k, extent) in self.extents_of(element).iter().enumerate() {
                         let size = if self.known_before(&extent.size, start) {
                             self.resolve(&extent.size)
@@ -197,7 +196,8 @@ impl Shapes {
             }
             Op::If { then, otherwise, .. } => {
                 for (i, result) in stmt.results.iter().enumerate() {
-                    let extents = self.agreed(*result, start, [&then.results[i], &otherwise.results[i]]);
+                    let extents =
+                        self.agreed(*result, start, [&then.results[i], &otherwise.results[i]]);
                     self.set(*result, extents);
                 }
                 return;
@@ -288,10 +288,13 @@ impl Shapes {
         atoms: impl IntoIterator<Item = &'a Atom>,
     ) -> Vec<Extent> {
         let mut atoms = atoms.into_iter().filter(|a| !matches!(a, Atom::Unused(_)));
-        let first: Vec<Extent> = atoms.next().map(|a| self.extents_of(a).to_vec()).unwrap_or_default();
+        let first: Vec<Extent> =
+            atoms.next().map(|a| self.extents_of(a).to_vec()).unwrap_or_default();
         let mut agreed: Vec<Option<Size>> = first
             .iter()
-            .map(|e| Some(self.resolve(&e.size)).filter(|s| self.known_before(s, start) && e.always))
+            .map(|e| {
+                Some(self.resolve(&e.size)).filter(|s| self.known_before(s, start) && e.always)
+            })
             .collect();
         for atom in atoms {
             let other = self.extents_of(atom);

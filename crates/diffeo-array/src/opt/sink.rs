@@ -1,13 +1,13 @@
 //! Moves what only one branch uses into that branch.
 //!
-//! What it needs: nothing. Why it is right: what moves has no effects, and what it reads never changes, so it
+//! What it needs: nothing. Why it is right: what moves has no effects and reads only scalars, so it
 //! gives the same later; it is evaluated at most as often as before, because branches are no loops. Blocks are
 //! gone through from the end, so what is needed by something that moves can move with it.
 
 use super::effects::Effects;
 use super::shapes::Shapes;
 use super::walk::{deep, has_regions, operands, regions_mut, var};
-use crate::ir::{Atom, Block, Module, Op, Stmt, VarInfo};
+use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
 use std::collections::HashMap;
 
 /// See the head of the file.
@@ -109,6 +109,14 @@ impl Sink<'_> {
         if has_regions(&stmt.op) || stmt.results.is_empty() {
             return here;
         }
+        // An array that is read later lives longer, and would have to be copied where it is updated meanwhile.
+        let mut reads = false;
+        operands(&stmt.op, |a| {
+            reads |= var(a).is_some_and(|v| !is_scalar(&self.vars[v.0 as usize].ty));
+        });
+        if reads {
+            return here;
+        }
         let mutable = stmt.results.iter().any(|v| self.vars[v.0 as usize].ty.is_mutable());
         if mutable || self.effects.own(stmt, &self.shapes, self.vars).any() {
             return here;
@@ -142,5 +150,12 @@ impl Sink<'_> {
             moved.reverse();
             block.stmts.splice(0..0, moved);
         }
+    }
+}
+
+fn is_scalar(ty: &Ty) -> bool {
+    match ty {
+        Ty::Real | Ty::Int | Ty::Bool => true,
+        Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => false,
     }
 }

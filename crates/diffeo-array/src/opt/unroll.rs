@@ -9,8 +9,12 @@
 
 use super::shapes::{Extent, Shapes, Size};
 use super::simplify::neutral;
-use super::walk::{deep, has_regions, operands, operands_mut, regions, regions_mut, size, var, Copier};
-use crate::ir::{Atom, Block, Carried, Elem, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo};
+use super::walk::{
+    deep, has_regions, operands, operands_mut, regions, regions_mut, size, var, Copier,
+};
+use crate::ir::{
+    Atom, Block, Carried, Elem, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo,
+};
 use diffeo_calculus::prim::RealOp;
 use std::collections::HashMap;
 
@@ -32,6 +36,7 @@ pub fn unroll(mut module: Module) -> Module {
             vars: std::mem::take(&mut function.vars),
             elements: HashMap::new(),
             updates: HashMap::new(),
+            copies: HashMap::new(),
         };
         function.body = cx.block(std::mem::take(&mut function.body));
         function.vars = cx.vars;
@@ -68,6 +73,8 @@ struct Unroll {
     elements: HashMap<Var, (Elem, Vec<Atom>)>,
     /// What an array is but for an element at a constant index.
     updates: HashMap<Var, Var>,
+    /// What stands for the results of loops that were written out.
+    copies: HashMap<Var, Atom>,
 }
 
 impl Unroll {
@@ -79,6 +86,7 @@ impl Unroll {
     fn block(&mut self, block: Block) -> Block {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in block.stmts {
+            operands_mut(&mut stmt.op, |a| self.resolve(a));
             if has_regions(&stmt.op) {
                 deep(|| regions_mut(&mut stmt.op, |r| *r = self.block(std::mem::take(r))));
                 self.control(stmt, &mut out);
@@ -87,7 +95,15 @@ impl Unroll {
             self.note(&stmt);
             out.push(stmt);
         }
-        Block { stmts: out, results: block.results }
+        let mut results = block.results;
+        results.iter_mut().for_each(|a| self.resolve(a));
+        Block { stmts: out, results }
+    }
+
+    fn resolve(&self, atom: &mut Atom) {
+        while let Some(new) = var(atom).and_then(|v| self.copies.get(&v)) {
+            *atom = new.clone();
+        }
     }
 
     fn note(&mut self, stmt: &Stmt) {
@@ -120,8 +136,9 @@ impl Unroll {
 
     /// How many steps of a loop are written out.
     fn steps(&self, stmt: &Stmt) -> Option<i64> {
-        let (Op::For { count, body, .. } | Op::Build { count, body, .. } | Op::Reduce { count, body, .. }) =
-            &stmt.op
+        let (Op::For { count, body, .. }
+        | Op::Build { count, body, .. }
+        | Op::Reduce { count, body, .. }) = &stmt.op
         else {
             return None;
         };
@@ -192,13 +209,7 @@ impl Unroll {
         }
         match state {
             State::Carried(_, atoms) | State::Totals(atoms) => {
-                // Copies: a statement gives the old variables, so that nothing else has to change.
-                let then = Block { stmts: Vec::new(), results: atoms.clone() };
-                let otherwise = Block { stmts: Vec::new(), results: atoms };
-                let op = Op::If { cond: Atom::Bool(true), then, otherwise };
-                if !results.is_empty() {
-                    out.push(Stmt { results, op, site });
-                }
+                self.copies.extend(results.into_iter().zip(atoms));
             }
             State::Columns(columns) => {
                 for (v, column) in results.into_iter().zip(columns) {
@@ -298,14 +309,16 @@ impl Unroll {
 
     /// The elements of arrays that a loop carries.
     fn carried(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
-        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &stmt.op else { return };
+        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &stmt.op else {
+            return;
+        };
         let split: Vec<Option<(Elem, i64)>> = carried
             .iter()
             .zip(&body.results)
             .map(|(c, next)| {
                 let (elem, n) = self.length(&c.init)?;
-                let same_length = next == &Atom::Var(c.param)
-                    || self.length(next).is_none_or(|(_, m)| m == n);
+                let same_length =
+                    next == &Atom::Var(c.param) || self.length(next).is_none_or(|(_, m)| m == n);
                 let whole = self.whole.get(c.param.0 as usize).copied().unwrap_or(true);
                 (same_length && !whole && self.follows(next, c.param)).then_some((elem, n))
             })
@@ -317,7 +330,9 @@ impl Unroll {
         let site = stmt.site;
         let mut starts: Vec<(Var, Elem, Vec<Var>)> = Vec::new();
         let mut ends: Vec<Stmt> = Vec::new();
-        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else { return };
+        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else {
+            return;
+        };
         let mut new = Vec::new();
         let mut next = Vec::new();
         let mut results = Vec::new();
@@ -353,7 +368,9 @@ impl Unroll {
             starts.push((c.param, *elem, params));
             ends.push(Stmt { results: vec![*result], op: Op::Elements(*elem, parts), site });
         }
-        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else { return };
+        let (Op::For { carried, body, .. } | Op::While { carried, body, .. }) = &mut stmt.op else {
+            return;
+        };
         *carried = new;
         body.results = next;
         // In each region the parameter is the array of its parts.

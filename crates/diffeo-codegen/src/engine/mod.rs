@@ -8,8 +8,10 @@
 //! |---|---|
 //! | `stack.rs` | the stack, and how much of it programs need |
 //! | `watch.rs` | the thread that ends runs |
+//! | `values.rs` | arguments and results |
 
 mod stack;
+mod values;
 mod watch;
 
 pub use stack::stack_margin;
@@ -17,13 +19,16 @@ pub use stack::stack_margin;
 use crate::low::{Module, Raise, BYTES, DATA};
 pub use crate::runtime::Callbacks;
 use crate::runtime::{Context, Open, Owned, STOP};
-use diffeo_array::ir::SiteId;
-use diffeo_calculus::eval::{Exceeded, Limits};
+use diffeo_array::ir::{ConstantId, FunctionId, SiteId, Ty};
+use diffeo_array::report::{self, report, Operand, Why};
+use diffeo_array::value::Value;
+use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use values::Face;
 
 /// The instructions that compiled code may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -84,6 +89,7 @@ pub struct Compiled {
     entry: Entry,
     /// How much of the stack is needed where no function tests it.
     margin: usize,
+    face: Face,
     /// What keeps the code in memory.
     _code: Box<dyn Any + Send + Sync>,
 }
@@ -101,7 +107,8 @@ impl Compiled {
         margin: usize,
         code: Box<dyn Any + Send + Sync>,
     ) -> Compiled {
-        Compiled { module, raises, entry, margin, _code: code }
+        let face = Face::new(&module);
+        Compiled { module, raises, entry, margin, face, _code: code }
     }
 
     /// What it was compiled from.
@@ -152,12 +159,52 @@ pub struct Stopped {
     pub outermost: Vec<Open>,
 }
 
+impl Stopped {
+    /// The error as the evaluator reports it.
+    pub fn report(self, module: &Module) -> RuntimeError {
+        let [a, b, c] = self.operands.map(|word| Operand::Int(word as i64));
+        let text = || vec![Operand::Text(self.text.clone().unwrap_or_default())];
+        let exceeded = self.exceeded.unwrap_or(Exceeded::Interrupt);
+        let (why, operands) = match self.raise {
+            Raise::Int(op) => (Why::Int(op), vec![a, b]),
+            Raise::Round(rounding) => {
+                (Why::Round(rounding), vec![Operand::Real(f64::from_bits(self.operands[0]))])
+            }
+            Raise::Index => (Why::Index, vec![a, b]),
+            Raise::Slice => (Why::Slice, vec![a, b, c]),
+            Raise::Count => (Why::Count, vec![a]),
+            Raise::Size(what) => (Why::Size(what), vec![a, b]),
+            Raise::Rows => (Why::Rows, vec![a, b]),
+            Raise::Fail => (Why::Fail, text()),
+            Raise::Shape(what) => (Why::Shape(what), text()),
+            Raise::Cycle(constant) => (Why::Cycle(ConstantId(constant)), vec![]),
+            Raise::Memory => (Why::Exceeded(exceeded), vec![]),
+            Raise::Stopped if self.exceeded.is_some() => (Why::Exceeded(exceeded), vec![]),
+            Raise::Stopped => (Why::TooDeep, vec![]),
+        };
+        let calls = |open: Vec<Open>| {
+            open.into_iter()
+                .map(|open| report::Open { function: FunctionId(open.function.0), site: open.site })
+                .collect()
+        };
+        let calls = report::OpenCalls {
+            inner: calls(self.innermost),
+            skipped: self.skipped,
+            outer: calls(self.outermost),
+        };
+        let root = module.flat.entry;
+        report(&module.flat, report::Failure { why, operands, site: self.site, calls, root })
+    }
+}
+
 /// A program with the memory to run it.
 pub struct Instance {
     compiled: Arc<Compiled>,
     context: Owned,
     limits: Limits,
     max_stack: usize,
+    /// The words of arguments and results, to be used again.
+    words: Vec<u64>,
 }
 
 impl Instance {
@@ -165,7 +212,13 @@ impl Instance {
     pub fn new(compiled: Arc<Compiled>, options: RunOptions) -> Instance {
         let mut context = Owned::new(compiled.module.clone(), options.callbacks);
         context.memory().set_limit(options.limits.memory);
-        Instance { compiled, context, limits: options.limits, max_stack: options.max_stack }
+        Instance {
+            compiled,
+            context,
+            limits: options.limits,
+            max_stack: options.max_stack,
+            words: Vec::new(),
+        }
     }
 
     /// The program.
@@ -187,6 +240,69 @@ impl Instance {
     /// Releases the constants; a later call computes them again.
     pub fn release_constants(&mut self) {
         self.context.release_constants();
+    }
+
+    /// Calls the program.
+    ///
+    /// # Errors
+    /// What the program stopped for, as the evaluator reports it.
+    pub fn call(&mut self, args: &[Value]) -> Result<Vec<Value>, RuntimeError> {
+        let compiled = self.compiled.clone();
+        self.call_values(args).map_err(|stopped| stopped.report(&compiled.module))
+    }
+
+    fn call_values(&mut self, args: &[Value]) -> Result<Vec<Value>, Box<Stopped>> {
+        let compiled = self.compiled.clone();
+        let (module, face) = (&compiled.module, &compiled.face);
+        let fits = args.iter().zip(&face.params).all(|(value, ty)| value.has_type(ty));
+        if !fits || args.len() != face.params.len() {
+            return Err(self.without_a_run(Raise::Fail, Some(MISTYPED)));
+        }
+        let mut words = std::mem::take(&mut self.words);
+        let sizes = |types: &[Ty]| types.iter().map(values::words).sum::<usize>();
+        let (params, results) = (sizes(&face.params), sizes(&face.results));
+        words.clear();
+        words.resize(params + results, 0);
+        let mut at = 0;
+        for (value, ty) in args.iter().zip(&face.params) {
+            // SAFETY: there is room for the words of all parameters.
+            let written = unsafe {
+                let to = words.as_mut_ptr().add(at);
+                values::write(module, face, &mut self.context, value, ty, to)
+            };
+            if written.is_err() {
+                self.context.reset();
+                return Err(self.without_a_run(Raise::Memory, None));
+            }
+            at += values::words(ty);
+        }
+        let (given, taken) = words.split_at_mut(params);
+        // SAFETY: these are the words of the parameters, and there is room for the results.
+        unsafe { self.call_words(given, taken) }?;
+        let mut found = Vec::with_capacity(face.results.len());
+        let mut at = 0;
+        for ty in &face.results {
+            // SAFETY: the program has given the words of its results, whose blocks are live.
+            found.push(unsafe { values::read(module, face, ty, taken[at..].as_ptr()) });
+            at += values::words(ty);
+        }
+        self.release(&face.results, taken);
+        self.release(&face.params, given);
+        self.words = words;
+        Ok(found)
+    }
+
+    /// Gives up the references of values of these types.
+    fn release(&mut self, types: &[Ty], words: &[u64]) {
+        let (memory, layouts) = self.context.memory_and_layouts();
+        let mut at = 0;
+        for ty in types {
+            if values::refers(ty) {
+                // SAFETY: the word refers to a live block of the memory, or is null, and was counted.
+                unsafe { memory.release(layouts, words[at] as *mut u8) };
+            }
+            at += values::words(ty);
+        }
     }
 
     /// Calls the program with the words of its arguments. After an error its memory is empty.
@@ -221,7 +337,7 @@ impl Instance {
         match status {
             Ok(0) => Ok(()),
             Ok(_) => Err(self.stopped(exceeded, stop)),
-            Err(_) => Err(self.no_stack()),
+            Err(_) => Err(self.without_a_run(Raise::Memory, None)),
         }
     }
 
@@ -234,8 +350,8 @@ impl Instance {
             None => Raise::Stopped,
         };
         let text = match raise {
-            // SAFETY: the operand of these is a live text.
             Raise::Fail | Raise::Shape(_) => {
+                // SAFETY: the operand of these is a live text.
                 Some(unsafe { text_of(failure.operands[0] as *const u8) })
             }
             Raise::Int(_)
@@ -282,14 +398,15 @@ impl Instance {
         Box::new(stopped)
     }
 
-    /// The error if there is no memory for a stack.
+    /// An error outside of the program.
     #[cold]
-    fn no_stack(&mut self) -> Box<Stopped> {
+    fn without_a_run(&mut self, raise: Raise, text: Option<&str>) -> Box<Stopped> {
+        let limit = self.limits.memory.map_or(usize::MAX, |limit| limit.bytes);
         Box::new(Stopped {
-            raise: Raise::Memory,
+            raise,
             operands: [0; 3],
-            text: None,
-            exceeded: Some(Exceeded::Memory(self.max_stack)),
+            text: text.map(str::to_string),
+            exceeded: Some(Exceeded::Memory(limit)),
             site: crate::low::NOWHERE,
             innermost: Vec::new(),
             skipped: 0,
@@ -297,6 +414,9 @@ impl Instance {
         })
     }
 }
+
+/// The message if the caller gives other values than the program takes.
+const MISTYPED: &str = "the program was called with values of other types";
 
 /// The characters of a text.
 ///

@@ -178,7 +178,7 @@ impl<'a> Lower<'_, 'a> {
         } else if let Op::Get(array, indices) = &stmt.op {
             let outside =
                 var(array).is_some_and(|v| !within.contains(&self.scan.home[v.0 as usize]));
-            sure(&self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
+            sure(self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
         } else if let Op::Reshape(_, sizes) = &stmt.op {
             let sizes: Option<Vec<Operand>> =
                 sizes.iter().map(|size| self.known_size(size, within)).collect();

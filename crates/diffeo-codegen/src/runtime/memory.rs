@@ -216,7 +216,7 @@ impl Memory {
     }
 
     /// A box of this layout with a count of one; its fields are not set.
-    pub(super) fn new_box(&mut self, layouts: &[Layout], layout: usize) -> *mut u8 {
+    pub(crate) fn new_box(&mut self, layouts: &[Layout], layout: usize) -> *mut u8 {
         let size = match &layouts[layout] {
             Layout::Fields(fields) => FIELDS as usize + 8 * fields.len(),
             Layout::Stack(_) => FIELDS as usize + 24,
@@ -234,7 +234,7 @@ impl Memory {
     }
 
     /// An array or a text of this layout with a count of one.
-    pub(super) fn new_array(&mut self, layout: usize, bytes: i64, zeros: bool) -> *mut u8 {
+    pub(crate) fn new_array(&mut self, layout: usize, bytes: i64, zeros: bool) -> *mut u8 {
         let Some(size) = usize::try_from(bytes).ok().and_then(|n| n.checked_add(DATA as usize))
         else {
             return null_mut();
@@ -253,7 +253,7 @@ impl Memory {
     }
 
     /// A text.
-    pub(super) fn new_text(&mut self, text: &[&[u8]]) -> *mut u8 {
+    pub(crate) fn new_text(&mut self, text: &[&[u8]]) -> *mut u8 {
         let bytes: usize = text.iter().map(|part| part.len()).sum();
         let block = self.new_array(TEXT, bytes as i64, false);
         if !block.is_null() {
@@ -330,7 +330,7 @@ impl Memory {
     ///
     /// # Safety
     /// It is a live block, and the reference was counted.
-    pub(super) unsafe fn release(&mut self, layouts: &[Layout], block: *mut u8) {
+    pub(crate) unsafe fn release(&mut self, layouts: &[Layout], block: *mut u8) {
         // SAFETY: by the condition of the function.
         unsafe {
             if !block.is_null() && drop_reference(block) {

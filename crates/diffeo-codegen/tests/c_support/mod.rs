@@ -1,13 +1,16 @@
 //! Runs programs with the runtime in C, as libraries made by `diffeo build` have it, through a table of its
 //! functions.
+#![allow(dead_code)]
 
 use diffeo_array::ir::SiteId;
 use diffeo_codegen::c::compiler::{load, Error, Options};
-use diffeo_codegen::c::{Text, Unit};
-use diffeo_codegen::low::Raise;
+use diffeo_codegen::c::engine::compile_all;
+use diffeo_codegen::c::{self, Text, Unit};
+use diffeo_codegen::engine::{Instance, RunOptions};
+use diffeo_codegen::low::{Module, Raise};
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 /// What a program calls while it runs; as `df_host` of the runtime.
@@ -189,3 +192,92 @@ impl Drop for Run {
         unsafe { (self.library.face.destroy)(self.context.as_ptr()) }
     }
 }
+
+/// Programs with either runtime.
+pub enum Machine {
+    /// That in C.
+    Own(Run),
+    /// That of this process, one state for each program.
+    Process(Vec<Instance>),
+}
+
+impl Machine {
+    /// Both kinds, of the same programs; open calls may take half a megabyte.
+    pub fn both(modules: &[Module]) -> [Machine; 2] {
+        let options = Options::default();
+        let mut unit = Unit::new(c::Host::Own);
+        for module in modules {
+            unit.add(module);
+        }
+        let own = Arc::new(compile(unit, &options).unwrap_or_else(|e| panic!("{e}")));
+        // SAFETY: the host has no functions.
+        let own = unsafe { Run::new(own, NO_HOST, 0).expect("memory") };
+        let modules: Vec<Arc<Module>> = modules.iter().map(|m| Arc::new(m.clone())).collect();
+        let programs = compile_all(&modules, &options).unwrap_or_else(|e| panic!("{e}"));
+        let instance = |program| {
+            let options = RunOptions { max_stack: 1 << 19, ..RunOptions::default() };
+            Instance::new(Arc::new(program), options)
+        };
+        [Machine::Own(own), Machine::Process(programs.into_iter().map(instance).collect())]
+    }
+
+    /// Calls a program.
+    pub fn call<const N: usize>(
+        &mut self,
+        program: usize,
+        arguments: &[u64],
+    ) -> Result<[u64; N], Box<Failed>> {
+        let mut results = [0; N];
+        match self {
+            Machine::Own(run) => {
+                let here = 0u8;
+                let end = (&raw const here as usize) - (1 << 19);
+                let _ =
+                    run.stack_end().compare_exchange(0, end, Ordering::Relaxed, Ordering::Relaxed);
+                // SAFETY: the tests give what their programs read and have room for what they write; the
+                // threads of tests have two megabytes of stack.
+                let result = unsafe { run.call(program, arguments, &mut results) };
+                run.stack_end().store(0, Ordering::Relaxed);
+                result?;
+            }
+            Machine::Process(instances) => {
+                // SAFETY: as above.
+                let result = unsafe { instances[program].call_words(arguments, &mut results) };
+                result.map_err(|stopped| {
+                    let calls = stopped.innermost.iter().chain(&stopped.outermost);
+                    let calls: Vec<SiteId> = calls.map(|call| call.site).collect();
+                    Box::new(Failed {
+                        raise: stopped.raise,
+                        operands: stopped.operands,
+                        text: stopped.text.unwrap_or_default(),
+                        site: stopped.site,
+                        depth: calls.len() + stopped.skipped,
+                        calls,
+                    })
+                })?;
+            }
+        }
+        Ok(results)
+    }
+
+    /// Drops a result that is a block; the other runtime keeps it to its end.
+    pub fn release(&mut self, block: u64) {
+        match self {
+            // SAFETY: the result is owned, and not used again.
+            Machine::Own(run) => unsafe { run.release(block as *mut u8) },
+            Machine::Process(_) => {}
+        }
+    }
+
+    /// Whether there are so many blocks; the other runtime keeps results.
+    pub fn has_live(&self, blocks: i64) -> bool {
+        match self {
+            Machine::Own(run) => run.live() == blocks,
+            Machine::Process(_) => true,
+        }
+    }
+}
+
+/// A host without functions.
+pub const NO_HOST: Host =
+    Host { data: std::ptr::null_mut(), trace: None, progress: None, stop: None };

@@ -105,13 +105,17 @@ impl Ranges<'_> {
                     (then, otherwise)
                 });
                 ends |= a && b;
-                if let (&[v], [x], [y]) = (&stmt.results[..], &then.results[..], &otherwise.results[..]) {
+                if let (&[v], [x], [y]) =
+                    (&stmt.results[..], &then.results[..], &otherwise.results[..])
+                {
                     self.chosen(v, &cond, x, y);
                 }
                 // Behind a branch that stops, the other one was taken.
                 if a != b {
                     self.facts.assume_truth(&cond, b);
-                    for (v, atom) in stmt.results.iter().zip(if a { &otherwise } else { &then }.results.iter()) {
+                    for (v, atom) in
+                        stmt.results.iter().zip(if a { &otherwise } else { &then }.results.iter())
+                    {
                         if self.is_int(*v) {
                             let form = self.facts.form(atom);
                             self.facts.set_form(*v, form);
@@ -210,6 +214,7 @@ impl Ranges<'_> {
         self.facts.assume(&index);
         self.facts.assume_at_most(&index, &count, -1);
         self.facts.assume_at_most(&Linear::constant(1), &count, 0);
+        self.facts.decide_choices(&count);
     }
 
     /// What carried Ints are, or at least or at most, if each step adds a constant.
@@ -218,11 +223,14 @@ impl Ranges<'_> {
             .stmts
             .iter()
             .filter_map(|stmt| {
-                let (Op::Int(op, xs) | Op::IntFits(op, xs), [v]) = (&stmt.op, &stmt.results[..]) else {
+                let (Op::Int(op, xs) | Op::IntFits(op, xs), [v]) = (&stmt.op, &stmt.results[..])
+                else {
                     return None;
                 };
                 let (param, step) = match (op, &xs[..]) {
-                    (IntOp::Add, [Atom::Var(p), Atom::Int(n)] | [Atom::Int(n), Atom::Var(p)]) => (p, *n),
+                    (IntOp::Add, [Atom::Var(p), Atom::Int(n)] | [Atom::Int(n), Atom::Var(p)]) => {
+                        (p, *n)
+                    }
                     (IntOp::Sub, [Atom::Var(p), Atom::Int(n)]) => (p, n.checked_neg()?),
                     (_, _) => return None,
                 };

@@ -136,7 +136,9 @@ impl Facts {
                 let factor = i128::from(*factor);
                 // factor · v + c ≥ 0
                 if factor > 0 {
-                    let least = i64::try_from((-c).div_euclid(factor) + i128::from((-c).rem_euclid(factor) > 0));
+                    let least = i64::try_from(
+                        (-c).div_euclid(factor) + i128::from((-c).rem_euclid(factor) > 0),
+                    );
                     if let Some(least) = least.ok().filter(|n| *n > known.least) {
                         self.undo.push(Undo::Least(*v, known.least));
                         known.least = least;
@@ -174,7 +176,9 @@ impl Facts {
 
     fn truth(&mut self, atom: &Atom, value: bool, depth: u32) {
         let Atom::Var(v) = atom else { return };
-        let Some(says) = self.known[v.0 as usize].says.clone().filter(|_| depth > 0) else { return };
+        let Some(says) = self.known[v.0 as usize].says.clone().filter(|_| depth > 0) else {
+            return;
+        };
         match says {
             Says::Not(a) => self.truth(&a, !value, depth - 1),
             Says::And(a, b) if value => {
@@ -189,15 +193,38 @@ impl Facts {
             Says::Compare(comparison, a, b) => {
                 let (a, b) = (self.form(&a), self.form(&b));
                 match (comparison, value) {
-                    (Comparison::Lt, true) | (Comparison::Ge, false) => self.assume_at_most(&a, &b, -1),
-                    (Comparison::Le, true) | (Comparison::Gt, false) => self.assume_at_most(&a, &b, 0),
-                    (Comparison::Gt, true) | (Comparison::Le, false) => self.assume_at_most(&b, &a, -1),
-                    (Comparison::Ge, true) | (Comparison::Lt, false) => self.assume_at_most(&b, &a, 0),
+                    (Comparison::Lt, true) | (Comparison::Ge, false) => {
+                        self.assume_at_most(&a, &b, -1)
+                    }
+                    (Comparison::Le, true) | (Comparison::Gt, false) => {
+                        self.assume_at_most(&a, &b, 0)
+                    }
+                    (Comparison::Gt, true) | (Comparison::Le, false) => {
+                        self.assume_at_most(&b, &a, -1)
+                    }
+                    (Comparison::Ge, true) | (Comparison::Lt, false) => {
+                        self.assume_at_most(&b, &a, 0)
+                    }
                     (Comparison::Eq, true) | (Comparison::Ne, false) => {
                         self.assume_at_most(&a, &b, 0);
                         self.assume_at_most(&b, &a, 0);
                     }
                     (Comparison::Ne, true) | (Comparison::Eq, false) => {}
+                }
+            }
+        }
+    }
+
+    /// Of the variables of a number that are one of two: if one of the two is known not to be it, it is the other.
+    pub fn decide_choices(&mut self, of: &Linear) {
+        for (term, _) in &of.terms {
+            let Term::Var(v) = term else { continue };
+            let Some((None, a, b)) = self.known[v.0 as usize].choice.clone() else { continue };
+            let (v, a, b) = (Linear::var(*v), self.form(&a), self.form(&b));
+            for (x, other) in [(&a, &b), (&b, &a)] {
+                if self.at_most(other, &v, -1) || self.at_most(&v, other, -1) {
+                    self.assume_at_most(&v, x, 0);
+                    self.assume_at_most(x, &v, 0);
                 }
             }
         }
@@ -306,7 +333,9 @@ impl Facts {
     fn order(&self, term: Term) -> u32 {
         match term {
             Term::Var(v) => self.known[v.0 as usize].order,
-            Term::Product(v, w) => self.known[v.0 as usize].order.max(self.known[w.0 as usize].order),
+            Term::Product(v, w) => {
+                self.known[v.0 as usize].order.max(self.known[w.0 as usize].order)
+            }
         }
     }
 

@@ -1,12 +1,16 @@
 //! Rules for arrays: sizes and elements are taken from where the array came from.
 //!
+//! What is put in the place of a read must not make an old array live longer, past the place where a new one was
+//! made of it: it would have to be copied there. So sizes come from variables that are there already, and elements
+//! of an updated array from the old one only where its elements are known one by one.
+//!
 //! An access is within bounds wherever it stands, so what it is replaced by is, too; sums of indices fit,
 //! because they are indices of an array that exists.
 
 use super::super::shapes::{Extent, Size};
 use super::super::walk::same;
 use super::{element_of, New, Simplifier};
-use crate::ir::{Atom, Elem, Op, SiteId, Stmt, Ty};
+use crate::ir::{Atom, Elem, Op, SiteId, Stmt, Ty, Var};
 use diffeo_calculus::prim::IntOp;
 
 impl Simplifier {
@@ -26,32 +30,40 @@ impl Simplifier {
         }
     }
 
-    pub(super) fn dim(
-        &mut self,
-        array: &Atom,
-        k: u8,
-        site: SiteId,
-        out: &mut Vec<Stmt>,
-    ) -> Option<New> {
-        let Atom::Var(v) = array else { return None };
+    /// The array and dimension whose size this one is known to have.
+    pub(super) fn size_key(&self, array: Var, k: u8) -> (Var, u8) {
+        match self.shapes.extent(array, k) {
+            Some(Extent { size: Size::Of(other, j), always: true }) => {
+                match self.resolve(&Atom::Var(other)) {
+                    Atom::Var(other) => (other, j),
+                    Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => (array, k),
+                }
+            }
+            Some(_) | None => (array, k),
+        }
+    }
+
+    /// The size of an array that is known, or that some variable is.
+    fn size(&self, array: &Atom, k: u8) -> Option<Atom> {
         if let Some(size) = self.known_size(array, k) {
+            return Some(size);
+        }
+        let key = self.size_key(super::super::walk::var(array)?, k);
+        self.dims.get(&key).map(|v| Atom::Var(*v))
+    }
+
+    pub(super) fn dim(&mut self, array: &Atom, k: u8) -> Option<New> {
+        if let Some(size) = self.size(array, k) {
             return Some(size.into());
         }
-        if let Some(Extent { size: Size::Of(other, j), always: true }) = self.shapes.extent(*v, k) {
-            if other != *v {
-                let other = self.resolve(&Atom::Var(other));
-                // The array that it was may be known to be empty by now.
-                return matches!(other, Atom::Var(w) if w != *v).then(|| Op::Dim(other, j).into());
+        let new = match self.def(array)? {
+            Op::Slice { lo, hi, .. } if k == 0 => {
+                Op::IntFits(IntOp::Sub, vec![hi.clone(), lo.clone()])
             }
-        }
-        let new = match self.def(array)?.clone() {
-            Op::Slice { lo, hi, .. } if k == 0 => Op::IntFits(IntOp::Sub, vec![hi, lo]),
-            Op::Slice { array, .. } => Op::Dim(array, k),
-            Op::Get(array, indices) => Op::Dim(array, k + indices.len() as u8),
+            Op::Slice { array, .. } => Op::Dim(array.clone(), k),
+            Op::Get(array, indices) => Op::Dim(array.clone(), k + indices.len() as u8),
             Op::Append(a, b) if k == 0 => {
-                let a = self.emit(Op::Dim(a, 0), Ty::Int, site, out);
-                let b = self.emit(Op::Dim(b, 0), Ty::Int, site, out);
-                Op::IntFits(IntOp::Add, vec![a, b])
+                Op::IntFits(IntOp::Add, vec![self.size(a, 0)?, self.size(b, 0)?])
             }
             _ => return None,
         };
@@ -89,17 +101,18 @@ impl Simplifier {
                 indices.extend_from_slice(rest);
                 Some(Op::Get(array, indices).into())
             }
-            Op::Update { array, indices: at, value } => self.get_updated(array, &at, value, indices),
+            Op::Update { array, indices: at, value } => {
+                self.get_updated(array, &at, value, indices)
+            }
             Op::Append(a, b) => {
                 let (Atom::Int(i), Atom::Int(n)) = (first, self.known_size(&a, 0)?) else {
                     return None;
                 };
-                if *i < n {
-                    return Some(Op::Get(a, indices.to_vec()).into());
+                let (part, i) = if *i < n { (a, *i) } else { (b, i - n) };
+                match self.def(&part)? {
+                    Op::Elements(_, xs) => Some(xs.get(usize::try_from(i).ok()?)?.clone().into()),
+                    _ => None,
                 }
-                let mut indices = indices.to_vec();
-                indices[0] = Atom::Int(i - n);
-                Some(Op::Get(b, indices).into())
             }
             Op::Reshape(source, sizes) => self.get_reshaped(source, &sizes, indices, site, out),
             _ => None,
@@ -108,17 +121,32 @@ impl Simplifier {
 
     /// An element of an array of which another, or the same, was replaced.
     fn get_updated(&self, array: Atom, at: &[Atom], value: Atom, indices: &[Atom]) -> Option<New> {
-        let common = at.len().min(indices.len());
-        let differ = at.iter().zip(indices).any(|pair| self.differ(pair.0, pair.1));
-        if differ {
-            return Some(Op::Get(array, indices.to_vec()).into());
+        let (mut array, mut at, mut value) = (array, at.to_vec(), value);
+        loop {
+            let common = at.len().min(indices.len());
+            let equal = at.iter().zip(indices).all(|(a, b)| same(a, b));
+            if equal && common == at.len() {
+                let rest = &indices[common..];
+                let whole = rest.is_empty();
+                return Some(if whole {
+                    value.into()
+                } else {
+                    Op::Get(value, rest.to_vec()).into()
+                });
+            }
+            if !at.iter().zip(indices).any(|pair| self.differ(pair.0, pair.1)) {
+                return None;
+            }
+            match (self.def(&array)?, indices) {
+                (Op::Update { array: a, indices: i, value: v }, _) => {
+                    (array, at, value) = (a.clone(), i.clone(), v.clone());
+                }
+                (Op::Elements(_, xs), [Atom::Int(i)]) => {
+                    return xs.get(usize::try_from(*i).ok()?).map(|x| x.clone().into());
+                }
+                (_, _) => return None,
+            }
         }
-        let equal = at.iter().zip(indices).all(|(a, b)| same(a, b));
-        if !equal || common < at.len() {
-            return None;
-        }
-        let rest = &indices[common..];
-        Some(if rest.is_empty() { value.into() } else { Op::Get(value, rest.to_vec()).into() })
     }
 
     /// Whether two Ints are certainly different: they are the same but for constants.
@@ -208,16 +236,16 @@ impl Simplifier {
     }
 
     pub(super) fn append(&mut self, a: &Atom, b: &Atom) -> Option<New> {
-        if let (Some(Op::Elements(elem, xs)), Some(Op::Elements(_, ys))) = (self.def(a), self.def(b)) {
+        if let (Some(Op::Elements(elem, xs)), Some(Op::Elements(_, ys))) =
+            (self.def(a), self.def(b))
+        {
             if xs.len() + ys.len() <= 16 {
                 return Some(Op::Elements(*elem, xs.iter().chain(ys).cloned().collect()).into());
             }
         }
         // Of rank 1; rows of another array may be needed for their sizes.
         let flat = matches!(self.ty(a), Ty::Array(_, 1));
-        let none = |x: &Atom| {
-            matches!(self.known_size(x, 0), Some(Atom::Int(0)))
-        };
+        let none = |x: &Atom| matches!(self.known_size(x, 0), Some(Atom::Int(0)));
         match () {
             () if flat && none(a) => Some(b.clone().into()),
             () if flat && none(b) => Some(a.clone().into()),

@@ -138,7 +138,8 @@ impl Simplifier {
                 b.push(y);
             }
         }
-        if !cheap && !(kept.is_empty() && then.stmts.is_empty() && otherwise.stmts.is_empty()) {
+        let nothing = kept.is_empty() && then.stmts.is_empty() && otherwise.stmts.is_empty();
+        if !cheap && !nothing {
             let then = Block { stmts: then.stmts, results: a };
             let otherwise = Block { stmts: otherwise.stmts, results: b };
             let op = Op::If { cond, then, otherwise };
@@ -242,6 +243,21 @@ impl Simplifier {
         last.retain(|_| changes_of.next().unwrap_or(true));
     }
 
+    /// Arrays that keep their sizes through a loop have them before it.
+    fn sizes_before(&mut self, carried: &[Carried], site: SiteId, out: &mut Vec<Stmt>) {
+        for c in carried {
+            let (Ty::Array(_, rank), Atom::Var(init)) = (self.ty(&Atom::Var(c.param)), &c.init)
+            else {
+                continue;
+            };
+            for k in 0..rank {
+                if self.size_key(c.param, k) == self.size_key(*init, k) {
+                    self.emit(Op::Dim(c.init.clone(), k), Ty::Int, site, out);
+                }
+            }
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn counted(
         &mut self,
@@ -269,6 +285,7 @@ impl Simplifier {
             return self.inline(&results, body, out);
         }
         self.constant_carried(&mut results, &mut carried, &mut body.results);
+        self.sizes_before(&carried, site, out);
         let body = self.block(body).0;
         if !(carried.is_empty() && body.stmts.is_empty()) {
             let op = Op::For { count, index, carried, body };
@@ -287,6 +304,7 @@ impl Simplifier {
         out: &mut Vec<Stmt>,
     ) -> bool {
         self.constant_carried(&mut results, &mut carried, &mut body.results);
+        self.sizes_before(&carried, site, out);
         let (cond, cond_ends) = self.block(cond);
         if cond_ends || matches!(cond.results[..], [Atom::Bool(false)]) {
             // The condition is evaluated once.

@@ -16,6 +16,7 @@ pub(crate) use control::neutral;
 use super::shapes::Shapes;
 use super::walk::{binders, has_regions, operands_mut, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
+use std::collections::hash_map::{Entry, HashMap};
 
 /// See the head of the file.
 pub fn simplify(mut module: Module) -> Module {
@@ -41,6 +42,10 @@ struct Simplifier {
     /// When a variable was defined, counting statements.
     order: Vec<u32>,
     now: u32,
+    /// The variables in scope that are sizes of arrays, by the array whose sizes they are first known to be.
+    dims: HashMap<(Var, u8), Var>,
+    /// Those of the block.
+    scope: Vec<(Var, u8)>,
 }
 
 /// What an operation is replaced by.
@@ -73,6 +78,8 @@ impl Simplifier {
             defs: vec![None; count],
             order: vec![0; count],
             now: 1,
+            dims: HashMap::new(),
+            scope: Vec::new(),
         }
     }
 
@@ -116,7 +123,11 @@ impl Simplifier {
     /// Simplifies a block.
     fn block(&mut self, block: Block) -> (Block, bool) {
         let mut out = Vec::with_capacity(block.stmts.len());
+        let outer = std::mem::take(&mut self.scope);
         let (results, ends) = self.splice(block, &mut out);
+        for key in std::mem::replace(&mut self.scope, outer) {
+            self.dims.remove(&key);
+        }
         (Block { stmts: out, results }, ends)
     }
 
@@ -181,6 +192,13 @@ impl Simplifier {
         stmt.results.iter().for_each(|v| self.define(*v));
         if let ([v], false) = (&stmt.results[..], has_regions(&stmt.op)) {
             self.defs[v.0 as usize] = Some(stmt.op.clone());
+            if let Op::Dim(Atom::Var(array), k) = stmt.op {
+                let key = self.size_key(array, k);
+                if let Entry::Vacant(entry) = self.dims.entry(key) {
+                    entry.insert(*v);
+                    self.scope.push(key);
+                }
+            }
         }
         out.push(stmt);
     }
@@ -220,7 +238,7 @@ impl Simplifier {
             | Op::ToReal(_)
             | Op::Round(..)
             | Op::IsNan(_) => self.scalar(op),
-            Op::Dim(array, k) => self.dim(array, *k, site, out),
+            Op::Dim(array, k) => self.dim(array, *k),
             Op::Get(array, indices) => self.get(array, indices, site, out),
             Op::Slice { array, lo, hi } => self.slice(array, lo, hi, site, out),
             Op::Update { array, indices, value } => self.update(array, indices, value),
@@ -231,7 +249,9 @@ impl Simplifier {
                 _ => None,
             },
             Op::Field { object, tag, index } => match self.def(object)? {
-                Op::New(_, made, fields) if made == tag => Some(fields[*index as usize].clone().into()),
+                Op::New(_, made, fields) if made == tag => {
+                    Some(fields[*index as usize].clone().into())
+                }
                 _ => None,
             },
             Op::Elements(elem, xs) => self.elements(*elem, xs),
@@ -290,9 +310,8 @@ impl Simplifier {
             Check::Count(Atom::Int(n)) if (0..1 << 20).contains(n) => Some(true),
             Check::Count(_) => None,
             Check::Size { expected, found, .. } => equal(expected, found),
-            Check::Rows { expected: Atom::Int(-1), .. } | Check::Rows { found: Atom::Int(-1), .. } => {
-                Some(true)
-            }
+            Check::Rows { expected: Atom::Int(-1), .. }
+            | Check::Rows { found: Atom::Int(-1), .. } => Some(true),
             Check::Rows { expected, found } => equal(expected, found),
         }
     }

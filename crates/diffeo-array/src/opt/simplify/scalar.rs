@@ -63,7 +63,9 @@ impl Simplifier {
                 x.clone()
             }
             (IntOp::BitXor, x, Some(y)) if same(x, y) => Atom::Int(0),
-            (IntOp::BitAnd, _, Some(Atom::Int(0))) | (IntOp::BitAnd, Atom::Int(0), _) => Atom::Int(0),
+            (IntOp::BitAnd, _, Some(Atom::Int(0))) | (IntOp::BitAnd, Atom::Int(0), _) => {
+                Atom::Int(0)
+            }
             (IntOp::BitOr | IntOp::BitXor, x, Some(Atom::Int(0)))
             | (IntOp::BitOr | IntOp::BitXor, Atom::Int(0), Some(x))
             | (IntOp::ShiftLeft | IntOp::ShiftRight, x, Some(Atom::Int(0))) => x.clone(),
@@ -81,11 +83,13 @@ impl Simplifier {
         if let Some(New::Atom(atom)) = self.int(op, args) {
             return Some(atom.into());
         }
-        let fits = |op, a: &Atom, b: &Atom| Some(Op::IntFits(op, vec![a.clone(), b.clone()]).into());
+        let fits =
+            |op, a: &Atom, b: &Atom| Some(Op::IntFits(op, vec![a.clone(), b.clone()]).into());
         let sum = |of: &Atom| match self.def(of) {
-            Some(Op::Int(op @ (IntOp::Add | IntOp::Sub), xs) | Op::IntFits(op @ (IntOp::Add | IntOp::Sub), xs)) => {
-                Some((*op, xs[0].clone(), xs[1].clone()))
-            }
+            Some(
+                Op::Int(op @ (IntOp::Add | IntOp::Sub), xs)
+                | Op::IntFits(op @ (IntOp::Add | IntOp::Sub), xs),
+            ) => Some((*op, xs[0].clone(), xs[1].clone())),
             _ => None,
         };
         match (op, args) {

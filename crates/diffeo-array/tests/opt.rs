@@ -1,0 +1,430 @@
+//! Passes on programs written as text: what they make of them (snapshots), and that the meaning stays, errors
+//! with their places included.
+
+use diffeo_array::ir::Module;
+use diffeo_array::opt::{
+    count, cse, dce, fuse, hoist, inline, optimise, ranges, simplify, sink, unroll,
+};
+use diffeo_array::value::Value;
+use diffeo_array::{lint, parse, print_plain, Evaluator};
+use diffeo_calculus::eval::Options;
+use std::sync::Arc;
+
+/// What a program gives: its values, or its error with its place, as text.
+fn meaning(module: &Module, args: &[Value]) -> String {
+    let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+    match evaluator.run(args.to_vec()) {
+        Ok(values) => format!("{values:?}"),
+        Err(error) => format!("{:?} at {:?}, {:?}", error.kind, error.span, error.trace),
+    }
+}
+
+/// The text of a module after passes, which mean the same at each of the arguments.
+fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> String {
+    let before = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(lint(&before), Vec::<String>::new(), "{text}");
+    let mut module = before.clone();
+    for pass in passes {
+        module = pass(module);
+        assert_eq!(lint(&module), Vec::<String>::new(), "{}", print_plain(&module));
+    }
+    for point in points {
+        assert_eq!(meaning(&module, point), meaning(&before, point), "{}", print_plain(&module));
+    }
+    print_plain(&module)
+}
+
+fn reals(xs: &[f64]) -> Value {
+    Value::reals(xs.to_vec())
+}
+
+/// A test of the passes on a program, at points.
+macro_rules! case {
+    ($name:ident, [$($pass:expr),*], $text:expr $(, [$($arg:expr),*])*) => {
+        #[test]
+        fn $name() {
+            let passes: &[fn(Module) -> Module] = &[$($pass),*];
+            insta::assert_snapshot!(after(passes, $text, &[$(vec![$($arg),*]),*]));
+        }
+    };
+}
+
+case!(
+    identities_that_hold_for_all_reals,
+    [simplify, dce],
+    "entry main fn main(x: Real, y: Real) -> (Real, Real, Real, Real, Real, Real, Real) {
+        a: Real = real.mul(x, 1.0)
+        b: Real = real.sub(a, 0.0)
+        c: Real = real.add(b, -0.0)
+        n: Real = real.neg(c)
+        d: Real = real.neg(n)
+        e: Real = real.mul(x, 0.0)
+        f: Real = real.add(x, 0.0)
+        g: Real = real.sub(y, n)
+        h: Real = real.div(x, 4.0)
+        i: Real = real.div(x, 3.0)
+        j: Real = pow_int(x, 3)
+        return d, e, f, g, h, i, j }",
+    [Value::Real(-0.0), Value::Real(0.0)],
+    [Value::Real(f64::INFINITY), Value::Real(1.5)]
+);
+
+case!(
+    ints_fail_where_they_did,
+    [simplify, dce],
+    "entry main fn main(n: Int) -> (Int, Int, Int) {
+        a: Int = int.add(n, 0)
+        b: Int = int.mul(a, 1)
+        c: Int = int.sub(b, b)
+        d: Int = int.add(b, 9223372036854775807)
+        e: Int = int.div(n, 2)
+        f: Int = int.add(3, 4)
+        return c, e, f }",
+    [Value::Int(3)],
+    [Value::Int(-3)]
+);
+
+case!(
+    decided_branches,
+    [simplify, dce],
+    "entry main fn main(x: Real, c: Bool) -> (Real, Real) {
+        a: Real = if c {
+            b: Real = if c { yield x } else { s: Text = text \"no\" fail(s) yield x }
+            yield b
+        } else { y: Real = real.neg(x) yield y }
+        t: Int = if c { yield 0 } else { yield 1 }
+        r: Real = switch t { 0 { yield x } 1 { yield 2.0 } }
+        return a, r }",
+    [Value::Real(1.5), Value::Bool(true)],
+    [Value::Real(1.5), Value::Bool(false)]
+);
+
+case!(
+    sizes_and_elements_from_where_they_come_from,
+    [simplify, dce],
+    "entry main fn main(x: Real, n: Int) -> (Real, Int, Int, Real) {
+        check_count(n)
+        xs: []Real = build i < n { y: Real = real.mul(x, 2.0) yield y }
+        m: Int = dim[0](xs)
+        a: []Real = elements[Real](x, 2.0, 3.0)
+        b: []Real = update(a, 1, x)
+        e: Real = get(b, 0)
+        l: Int = dim[0](b)
+        ys: []Real = for j < 3 with (zs = b) {
+            u: Int = dim[0](zs)
+            check_index(j, u)
+            w: []Real = update(zs, j, 1.0)
+            yield w }
+        k: Int = dim[0](ys)
+        f: Real = get(ys, 2)
+        return e, m, k, f }",
+    [Value::Real(1.5), Value::Int(4)],
+    [Value::Real(1.5), Value::Int(-4)]
+);
+
+case!(
+    what_was_computed_before,
+    [cse, dce],
+    "entry main fn main(x: Real, y: Real, n: Int, m: Int, xs: []Real) -> (Real, Real, Int, Real) {
+        a: Real = real.add(x, y)
+        b: Real = real.add(y, x)
+        z: Real = real.mul(x, 0.0)
+        w: Real = real.mul(x, -0.0)
+        k: Int = int.add(n, m)
+        check_size[\"n\"](n, m)
+        l: Int = int.add(n, m)
+        r: Real = if true {
+            c: Real = real.add(x, y)
+            d: Real = real.exp(c)
+            yield d
+        } else { yield 0.0 }
+        e: Real = real.exp(a)
+        check_index(n, m)
+        check_index(m, m)
+        u: Real = real.add(z, w)
+        v: Real = real.add(r, e)
+        return a, b, l, v }",
+    [Value::Real(1.0), Value::Real(2.0), Value::Int(1), Value::Int(1), reals(&[])],
+    [Value::Real(1.0), Value::Real(2.0), Value::Int(1), Value::Int(2), reals(&[])]
+);
+
+case!(
+    what_nothing_needs,
+    [dce],
+    "entry main
+    fn unused(x: Real) -> (Real) { return x }
+    fn count(n: Int, kept: Real, only_handed_on: Real) -> (Real, Real) {
+        c: Bool = le[Int](n, 0)
+        a: Real, b: Real = if c { yield kept, only_handed_on } else {
+            m: Int = fits.add(n, -1)
+            p: Real, q: Real = call count(m, kept, only_handed_on)
+            yield p, q }
+        return a, b }
+    fn main(x: Real, n: Int) -> (Real) {
+        a: Real, b: Real = call count(n, x, x)
+        s: Real, t: Real = for i < n with (u = 0.0, v = 0.0) {
+            p: Real = real.add(u, x)
+            q: Real = real.add(v, x)
+            yield p, q }
+        r: Real = real.add(a, s)
+        return r }",
+    [Value::Real(1.0), Value::Int(3)]
+);
+
+case!(
+    bodies_in_the_place_of_calls,
+    [inline, dce],
+    "entry main
+    fn recip(x: Real) -> (Int) { r: Int = floor(x) @1 k: Int = int.div(6, r) @2 return k }
+    fn twice(x: Real) -> (Int) { a: Int = call recip(x) @3 b: Int = call recip(x) @4 c: Int = int.add(a, b) @5 return c }
+    fn main(x: Real) -> (Int) { a: Int = call twice(x) @6 return a }
+    site 0 = none
+    site 1 = 0:1-2
+    site 2 = 0:3-4
+    site 3 = 0:5-6
+    site 4 = 0:7-8
+    site 5 = 0:9-10
+    site 6 = 0:11-12",
+    [Value::Real(2.0)],
+    [Value::Real(0.0)]
+);
+
+case!(
+    checks_that_hold,
+    [ranges, dce],
+    "entry main fn main(xs: []Real, ys: []Real, k: Int) -> (Real, []Real, []Int) {
+        n: Int = dim[0](xs)
+        m: Int = dim[0](ys)
+        s: Real = reduce[add] i < n {
+            check_index(i, n)
+            x: Real = get(xs, i)
+            check_index(i, m)
+            y: Real = get(ys, i)
+            p: Real = real.mul(x, y)
+            yield p }
+        l: Int = int.sub(n, 1)
+        check_count(l)
+        d: []Real = build i2 < l {
+            j: Int = int.add(i2, 1)
+            check_index(j, n)
+            x2: Real = get(xs, j)
+            check_index(i2, n)
+            y2: Real = get(xs, i2)
+            z: Real = real.sub(x2, y2)
+            yield z }
+        c: Bool = ge[Int](k, 0)
+        e: Bool = lt[Int](k, 100)
+        f: Bool = and(c, e)
+        r: Int = if f { a: Int = int.mul(k, 10) b: Int = int.add(a, 7) yield b } else { a2: Int = int.mul(k, 10) yield a2 }
+        o: []Int = elements[Int](r, r)
+        return s, d, o }",
+    [reals(&[1.0, 2.0, 3.0]), reals(&[4.0, 5.0, 6.0]), Value::Int(4)],
+    [reals(&[1.0, 2.0, 3.0]), reals(&[4.0, 5.0]), Value::Int(4)],
+    [reals(&[]), reals(&[]), Value::Int(4)],
+    [reals(&[1.0]), reals(&[1.0]), Value::Int(i64::MAX)]
+);
+
+case!(
+    comprehensions_without_arrays,
+    [fuse, dce],
+    "entry main fn main(xs: []Real) -> (Real, Real) {
+        n: Int = dim[0](xs)
+        ys: []Real = build i < n { x: Real = get(xs, i) y: Real = real.exp(x) yield y }
+        zs: []Real = build j < n { y2: Real = get(ys, j) z: Real = real.mul(y2, y2) yield z }
+        s: Real = reduce[add] k < n { z2: Real = get(zs, k) yield z2 }
+        rows: [][]Real = build i2 < n {
+            row: []Real = build j2 < n { x2: Real = get(xs, j2) y3: Real = get(xs, i2) z3: Real = real.mul(x2, y3) yield z3 }
+            yield row }
+        t: Real = reduce[add] i3 < n {
+            u: Real = reduce[add] j3 < n { z4: Real = get(rows, j3, i3) yield z4 }
+            yield u }
+        return s, t }",
+    [reals(&[1.0, 2.0, 3.0])],
+    [reals(&[])]
+);
+
+case!(
+    failures_stay_in_order,
+    [fuse, dce],
+    "entry main fn main(ns: []Int) -> (Real, Real, Int) {
+        n: Int = dim[0](ns)
+        alone: []Int = build i < n { a: Int = get(ns, i) b: Int = int.div(6, a) yield b }
+        s: Real = reduce[add] i2 < n { b2: Int = get(alone, i2) r: Real = to_real(b2) yield r }
+        first: []Int = build i3 < n { a2: Int = get(ns, i3) b3: Int = int.sub(a2, 5) c: Int = int.div(6, b3) yield c }
+        t: Real = reduce[add] i4 < n { b4: Int = get(first, i4) c2: Int = int.sub(b4, 6) d: Int = int.div(6, c2) r2: Real = to_real(d) yield r2 }
+        return s, t, n }",
+    [Value::ints(vec![1, 2, 3])],
+    [Value::ints(vec![6, 5, 0])],
+    [Value::ints(vec![6, 5])]
+);
+
+case!(
+    out_of_loops,
+    [hoist, dce],
+    "entry main fn main(xs: []Real, k: Int, x: Real) -> ([]Real, Real) {
+        n: Int = dim[0](xs)
+        ys: []Real = build i < n {
+            e: Real = real.exp(x)
+            check_index(k, n)
+            y: Real = get(xs, k)
+            s: Real = reduce[add] j < n { z: Real = get(xs, j) yield z }
+            w: Real = get(xs, i)
+            d: Int = int.div(i, k)
+            q: Int = int.div(7, k)
+            v: Real = real.add(w, s)
+            u: Real = real.mul(e, y)
+            r: Real = real.add(u, v)
+            yield r }
+        return ys, x }",
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(1), Value::Real(0.5)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(0), Value::Real(0.5)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(5), Value::Real(0.5)],
+    [reals(&[]), Value::Int(5), Value::Real(0.5)]
+);
+
+case!(
+    into_branches,
+    [sink, dce],
+    "entry main fn main(x: Real, c: Bool) -> (Real) {
+        a: Real = real.exp(x)
+        b: Real = real.sin(a)
+        d: Real = real.cos(x)
+        r: Real = if c { e: Real = real.add(b, d) yield e } else { yield d }
+        return r }",
+    [Value::Real(1.0), Value::Bool(true)],
+    [Value::Real(1.0), Value::Bool(false)]
+);
+
+case!(
+    small_arrays_are_numbers,
+    [unroll, simplify, unroll, simplify, dce],
+    "entry main fn main(x: Real, y: Real, n: Int, c: Bool) -> (Real, Real) {
+        a: []Real = elements[Real](x, y, 1.0)
+        b: []Real = build i < 3 { e: Real = get(a, i) f: Real = real.mul(e, 2.0) yield f }
+        m: []Real = if c { yield a } else { yield b }
+        p: []Real = for k < n with (q = m) {
+            s: Real = get(q, 0)
+            t: Real = get(q, 1)
+            u: Real = real.add(s, t)
+            v: []Real = update(q, 2, u)
+            yield v }
+        w: Real = get(p, 2)
+        z: Real = reduce[add] i2 < 3 { e2: Real = get(p, i2) yield e2 }
+        return w, z }",
+    [Value::Real(1.0), Value::Real(2.0), Value::Int(2), Value::Bool(false)],
+    [Value::Real(1.0), Value::Real(2.0), Value::Int(0), Value::Bool(true)]
+);
+
+case!(
+    loops_that_count,
+    [count, ranges, dce],
+    "entry main fn main(xs: []Real, n: Int) -> (Real, Int) {
+        m: Int = dim[0](xs)
+        j: Int, s: Real = while (i = 0, t = 0.0) { c: Bool = lt[Int](i, m) yield c } do {
+            check_index(i, m)
+            x: Real = get(xs, i)
+            u: Real = real.add(t, x)
+            k: Int = int.add(i, 1)
+            yield k, u }
+        p: Int, q: Int = while (a = 3, b = 0) { d: Bool = ge[Int](n, a) yield d } do {
+            e: Int = int.add(a, b)
+            f: Int = int.add(a, 1)
+            yield f, e }
+        r: Int = int.add(j, q)
+        return s, r }",
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(5)],
+    [reals(&[]), Value::Int(2)],
+    [reals(&[]), Value::Int(-7)]
+);
+
+case!(
+    all_passes,
+    [optimise],
+    "entry main
+    fn dot(x: []Real, y: []Real) -> (Real) {
+        n: Int = dim[0](x)
+        m: Int = dim[0](y)
+        check_size[\"n\"](n, m)
+        p: []Real = build i < n {
+            check_index(i, n) a: Real = get(x, i) check_index(i, n) b: Real = get(y, i)
+            c: Real = real.mul(a, b) yield c }
+        k: Int = dim[0](p)
+        s: Real = reduce[add] i2 < k { check_index(i2, k) a2: Real = get(p, i2) yield a2 }
+        return s }
+    fn main(x: []Real) -> (Real) {
+        s: Real = call dot(x, x)
+        t: Real = call dot(x, x)
+        r: Real = real.add(s, t)
+        return r }",
+    [reals(&[1.0, 2.0, 3.0])],
+    [reals(&[])]
+);
+
+/// What large programs give before and after all passes.
+fn stays(text: &str, point: &[Value]) -> Module {
+    let before = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    let module = optimise(before.clone());
+    assert_eq!(lint(&module), Vec::<String>::new());
+    assert_eq!(meaning(&module, point), meaning(&before, point));
+    module
+}
+
+#[test]
+fn long_functions() {
+    let mut body = String::new();
+    for i in 0..50_000 {
+        let op = ["add", "mul", "sub", "max"][i % 4];
+        let (a, b) = (i, i / 2);
+        body.push_str(&format!("x{}: Real = real.{op}(x{a}, x{b})\n", i + 1));
+    }
+    let text = format!("entry main fn main(x0: Real) -> (Real) {{ {body} return x50000 }}");
+    stays(&text, &[Value::Real(0.5)]);
+}
+
+#[test]
+fn many_functions() {
+    let mut text = String::from("entry f10000 fn f0(x: Real) -> (Real) { return x }\n");
+    for i in 1..=10_000 {
+        text.push_str(&format!(
+            "fn f{i}(x: Real) -> (Real) {{ y: Real = call f{}(x) z: Real = real.sin(y) return z }}\n",
+            i - 1
+        ));
+    }
+    stays(&text, &[Value::Real(0.5)]);
+}
+
+#[test]
+fn deep_blocks() {
+    let depth = 5_000;
+    let mut text = String::from("entry main fn main(n: Int, x: Real) -> (Real) { ");
+    for i in 0..depth {
+        text.push_str(&format!(
+            "c{i}: Bool = gt[Int](n, {i}) r{i}: Real = if c{i} {{ y{i}: Real = real.exp(x) yield y{i} }} else {{ "
+        ));
+    }
+    text.push_str("yield x }");
+    for i in (0..depth - 1).rev() {
+        text.push_str(&format!(" yield r{} }}", i + 1));
+    }
+    text.push_str(" return r0 }");
+    // What is nested so deeply takes stack to be copied and dropped.
+    let thread = std::thread::Builder::new().stack_size(256 << 20);
+    let run = move || drop(stays(&text, &[Value::Int(3), Value::Real(0.5)]));
+    thread.spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn chains_of_comprehensions() {
+    // Chains of comprehensions become one loop without an array between them.
+    let mut text = String::from("entry main fn main(a0: []Real) -> (Real) { n: Int = dim[0](a0)\n");
+    for i in 0..100 {
+        text.push_str(&format!(
+            "a{}: []Real = build i{i} < n {{ x{i}: Real = get(a{i}, i{i}) y{i}: Real = real.add(x{i}, 1.0) yield y{i} }}\n",
+            i + 1
+        ));
+    }
+    text.push_str("s: Real = reduce[add] j < n { e: Real = get(a100, j) yield e } return s }");
+    let module = stays(&text, &[reals(&[1.0, 2.0])]);
+    let text = print_plain(&module);
+    assert!(!text.contains("build"), "{text}");
+}

@@ -1,0 +1,90 @@
+//! Every pass on random modules: what comes out lints, and gives the same values, the same errors at the same
+//! places, and the same lines.
+
+use diffeo_array::generate::{program, Features, Program};
+use diffeo_array::ir::Module;
+use diffeo_array::opt::PASSES;
+use diffeo_array::{lint, print, Evaluator};
+use diffeo_calculus::eval::{Limits, Options};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a program gives: its values, or its error with its place and the open calls; what it prints; how many
+/// operations it takes.
+fn outcome(module: &Module, program: &Program) -> (String, Vec<String>, u64) {
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let (traced, reported) = (lines.clone(), lines.clone());
+    let options = Options {
+        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
+        progress: Box::new(move |p| {
+            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
+        }),
+        limits: Limits::after(Duration::from_secs(10)),
+        ..Options::default()
+    };
+    let mut evaluator = Evaluator::new(Arc::new(module.clone()), options);
+    let result = match evaluator.run(program.args.clone()) {
+        Ok(values) => format!("{values:?}"),
+        Err(e) => format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace),
+    };
+    let operations = evaluator.operations();
+    drop(evaluator);
+    let lines = lines.borrow().clone();
+    (result, lines, operations)
+}
+
+fn choices() -> impl Strategy<Value = Vec<u32>> {
+    prop::collection::vec(any::<u32>(), 0..400)
+}
+
+fn check(
+    name: &str,
+    before: &Module,
+    after: &Module,
+    program: &Program,
+) -> Result<u64, TestCaseError> {
+    prop_assert_eq!(
+        lint(after),
+        Vec::<String>::new(),
+        "{}\n{}\n{}",
+        name,
+        print(before),
+        print(after)
+    );
+    let (result, lines, _) = outcome(before, program);
+    let (new_result, new_lines, operations) = outcome(after, program);
+    prop_assert_eq!(&result, &new_result, "{}\n{}\n{}", name, print(before), print(after));
+    prop_assert_eq!(lines, new_lines, "{}\n{}\n{}", name, print(before), print(after));
+    Ok(operations)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_passes_in_their_order_keep_the_meaning(choices in choices()) {
+        let program = program(&choices, Features::default());
+        let mut module = program.module.clone();
+        let mut operations = 0;
+        for pass in PASSES {
+            let after = (pass.run)(module.clone());
+            operations = check(pass.name, &module, &after, &program)?;
+            module = after;
+        }
+        let first = outcome(&program.module, &program).2;
+        prop_assert!(operations <= first + first / 2 + 100, "{} to {}\n{}\n{}", first, operations,
+            print(&program.module), print(&module));
+    }
+
+    #[test]
+    fn each_pass_alone_keeps_the_meaning(choices in choices()) {
+        let program = program(&choices, Features::default());
+        for pass in PASSES.iter().filter(|pass| !pass.name.contains('.')) {
+            let after = (pass.run)(program.module.clone());
+            check(pass.name, &program.module, &after, &program)?;
+        }
+    }
+}

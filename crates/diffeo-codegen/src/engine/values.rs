@@ -1,0 +1,333 @@
+//! Values of Flat as words of compiled code, and back.
+//!
+//! Arrays of numbers among the arguments are borrowed; texts, boxes and arrays of them are made in the memory
+//! of the run, and released after the call. Results are copied, then released. Boxes that are shared stay
+//! shared, and long chains of them take no recursion.
+
+use crate::low::{Module, BYTES, COUNT, DATA, FIELDS, LAYOUT};
+use crate::runtime::{Owned, REFERENCES};
+use diffeo_array::ir::{BoxId, Elem, Ty};
+use diffeo_array::typing::param_types;
+use diffeo_array::value::{Array, Data, Object, Value};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How a program is called: the types of its parameters and results, and where the boxes of a type have their
+/// layouts.
+pub(super) struct Face {
+    pub params: Vec<Ty>,
+    pub results: Vec<Ty>,
+    /// By type of boxes: the layout of its first tag.
+    layouts: Vec<usize>,
+}
+
+/// There is no memory for a value.
+#[derive(Debug)]
+pub(super) struct NoMemory;
+
+/// How many words a value of a type takes.
+pub(super) fn words(ty: &Ty) -> usize {
+    match ty {
+        Ty::Array(_, rank) => 2 + usize::from(*rank),
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => 1,
+    }
+}
+
+/// The word of a value that refers to a block, if there is one: the first.
+pub(super) fn refers(ty: &Ty) -> bool {
+    match ty {
+        Ty::Text | Ty::Array(..) | Ty::Box(_) => true,
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Acc(_) | Ty::Stack(_) => false,
+    }
+}
+
+impl Face {
+    pub fn new(module: &Module) -> Face {
+        let flat = &module.flat;
+        let (params, results) = match flat.functions.get(flat.entry.0 as usize) {
+            Some(entry) => (param_types(entry), entry.results.clone()),
+            None => (Vec::new(), Vec::new()),
+        };
+        let mut next = REFERENCES + 1;
+        let layouts = flat
+            .boxes
+            .iter()
+            .map(|ty| {
+                next += ty.variants.len();
+                next - ty.variants.len()
+            })
+            .collect();
+        Face { params, results, layouts }
+    }
+
+    fn layout(&self, id: BoxId, tag: u32) -> usize {
+        self.layouts[id.0 as usize] + tag as usize
+    }
+}
+
+/// What is still to be written: a value of a type, at an address.
+struct Task<'v> {
+    value: &'v Value,
+    ty: Ty,
+    to: *mut u64,
+}
+
+/// Writes the words of a value of a type. What it refers to is new, or belongs to the value.
+///
+/// # Errors
+/// There is no memory for it; then there are blocks that are not complete.
+///
+/// # Safety
+/// There is room for the words at the address.
+pub(super) unsafe fn write(
+    module: &Module,
+    face: &Face,
+    context: &mut Owned,
+    value: &Value,
+    ty: &Ty,
+    to: *mut u64,
+) -> Result<(), NoMemory> {
+    // Boxes that are shared, with their blocks.
+    let mut shared: HashMap<*const Object, *mut u8> = HashMap::new();
+    let mut tasks = vec![Task { value, ty: ty.clone(), to }];
+    let some = |block: *mut u8| if block.is_null() { Err(NoMemory) } else { Ok(block) };
+    while let Some(Task { value, ty, to }) = tasks.pop() {
+        // SAFETY: every task has room for the words of its type: the caller's, or that of a field or an
+        // element of a new block.
+        unsafe {
+            match (value, &ty) {
+                (Value::Real(x), _) => to.write(x.to_bits()),
+                (Value::Int(n), _) => to.write(*n as u64),
+                (Value::Bool(b), _) => to.write(u64::from(*b)),
+                (Value::Text(text), _) => {
+                    to.write(some(context.memory().new_text(&[text.as_bytes()]))? as u64);
+                }
+                (Value::Box(object), Ty::Box(id)) => {
+                    let layout = face.layout(*id, object.tag);
+                    let key = Rc::as_ptr(object);
+                    if object.fields.is_empty() {
+                        to.write(context.static_block(layout) as u64);
+                        continue;
+                    }
+                    if let Some(block) = shared.get(&key) {
+                        let count = block.offset(COUNT as isize).cast::<i64>();
+                        count.write(count.read() + 1);
+                        to.write(*block as u64);
+                        continue;
+                    }
+                    let (memory, layouts) = context.memory_and_layouts();
+                    let block = some(memory.new_box(layouts, layout))?;
+                    if Rc::strong_count(object) > 1 {
+                        shared.insert(key, block);
+                    }
+                    to.write(block as u64);
+                    let types = &module.flat.boxes[id.0 as usize].variants[object.tag as usize];
+                    let mut at = block.offset(FIELDS as isize).cast::<u64>();
+                    for (field, ty) in object.fields.iter().zip(&types.fields) {
+                        tasks.push(Task { value: field, ty: ty.clone(), to: at });
+                        at = at.add(words(ty));
+                    }
+                }
+                (Value::Array(array), _) => {
+                    let (block, data) = match array.data() {
+                        Data::Reals(xs) => (0, xs[array.range()].as_ptr().cast::<u8>()),
+                        Data::Ints(xs) => (0, xs[array.range()].as_ptr().cast()),
+                        Data::Bools(xs) => (0, xs[array.range()].as_ptr().cast()),
+                        Data::Values(xs) => {
+                            let elements = &xs[array.range()];
+                            let bytes = 8 * elements.len() as i64;
+                            let block = some(context.memory().new_array(REFERENCES, bytes, true))?;
+                            let data = block.offset(DATA as isize);
+                            for (i, value) in elements.iter().enumerate() {
+                                let ty = match &ty {
+                                    Ty::Array(elem, _) => elem.ty(),
+                                    ty => ty.clone(),
+                                };
+                                tasks.push(Task { value, ty, to: data.cast::<u64>().add(i) });
+                            }
+                            (block as u64, data.cast_const())
+                        }
+                    };
+                    to.write(block);
+                    to.add(1).write(data as u64);
+                    for (i, size) in array.sizes().iter().enumerate() {
+                        to.add(2 + i).write(*size as u64);
+                    }
+                }
+                (Value::Box(_) | Value::Null | Value::Acc(_) | Value::Stack(_), _) => to.write(0),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value that is being read.
+enum Open<'m> {
+    /// A box: the block, its tag, the types of the fields that are to come and where they lie.
+    Object { block: *mut u8, tag: u32, types: &'m [Ty], at: *const u64, fields: Vec<Value> },
+    /// An array of references: the type of elements, those that are to come, the sizes.
+    Elements { elem: Ty, at: *const u64, left: usize, sizes: Vec<i64>, values: Vec<Value> },
+}
+
+/// A step of reading.
+enum Step<'m> {
+    /// A value is complete.
+    Done(Value),
+    /// A value has components that are to be read.
+    Begun(Open<'m>),
+}
+
+/// Reads the value of a type.
+///
+/// # Safety
+/// The words at the address are those of a value of the type.
+pub(super) unsafe fn read(module: &Module, face: &Face, ty: &Ty, from: *const u64) -> Value {
+    let mut shared = HashMap::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
+    // SAFETY: by the condition of the function.
+    let mut step = unsafe { begin(module, face, ty, from, &shared) };
+    loop {
+        match step {
+            Step::Begun(begun) => open.push(begun),
+            Step::Done(value) => match open.last_mut() {
+                Some(top) => top.push(value),
+                None => return value,
+            },
+        }
+        step = match open.last_mut().and_then(Open::next) {
+            // SAFETY: what live blocks refer to has the types that Flat gives.
+            Some((ty, at)) => unsafe { begin(module, face, &ty, at, &shared) },
+            None => Step::Done(open.pop().map_or(Value::Null, |top| top.end(&mut shared))),
+        };
+    }
+}
+
+/// Reads a value, or its beginning.
+///
+/// # Safety
+/// As for [`read`].
+unsafe fn begin<'m>(
+    module: &'m Module,
+    face: &Face,
+    ty: &Ty,
+    from: *const u64,
+    shared: &HashMap<*mut u8, Value>,
+) -> Step<'m> {
+    // SAFETY: by the condition of the function.
+    unsafe {
+        let word = from.read();
+        let block = word as *mut u8;
+        Step::Done(match ty {
+            Ty::Real => Value::Real(f64::from_bits(word)),
+            Ty::Int => Value::Int(word as i64),
+            // A Bool is a byte.
+            Ty::Bool => Value::Bool(from.cast::<u8>().read() != 0),
+            // Nothing looks at it.
+            Ty::Text if block.is_null() => Value::text(""),
+            Ty::Text => {
+                let length = block.offset(BYTES as isize).cast::<u64>().read() as usize;
+                let bytes = slice(block.offset(DATA as isize), length);
+                Value::text(&String::from_utf8_lossy(bytes))
+            }
+            Ty::Array(elem, rank) => {
+                let data = from.add(1).read() as *const u8;
+                let sizes = slice(from.add(2).cast::<i64>(), usize::from(*rank));
+                let count = sizes.iter().map(|size| (*size).max(0) as usize).product();
+                let data = match elem {
+                    Elem::Real => Data::Reals(Rc::new(slice(data.cast(), count).to_vec())),
+                    Elem::Int => Data::Ints(Rc::new(slice(data.cast(), count).to_vec())),
+                    Elem::Bool => {
+                        Data::Bools(Rc::new(slice(data, count).iter().map(|b| *b != 0).collect()))
+                    }
+                    Elem::Text | Elem::Box(_) => {
+                        return Step::Begun(Open::Elements {
+                            elem: elem.ty(),
+                            at: data.cast(),
+                            left: count,
+                            sizes: sizes.to_vec(),
+                            values: Vec::with_capacity(count),
+                        });
+                    }
+                };
+                array(sizes, data)
+            }
+            Ty::Box(_) if block.is_null() => Value::Null,
+            Ty::Box(id) => {
+                if let Some(value) = shared.get(&block) {
+                    return Step::Done(value.clone());
+                }
+                let layout = block.offset(LAYOUT as isize).cast::<u64>().read() as usize;
+                let tag = layout - face.layouts[id.0 as usize];
+                return Step::Begun(Open::Object {
+                    block,
+                    tag: tag as u32,
+                    types: &module.flat.boxes[id.0 as usize].variants[tag].fields,
+                    at: block.offset(FIELDS as isize).cast(),
+                    fields: Vec::new(),
+                });
+            }
+            // Programs do not give these.
+            Ty::Acc(_) | Ty::Stack(_) => Value::Null,
+        })
+    }
+}
+
+/// Elements that lie one after the other; without any, the address may be null.
+///
+/// # Safety
+/// So many elements lie there.
+unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: by the condition of the function.
+    unsafe { std::slice::from_raw_parts(data, count) }
+}
+
+/// An array of as many elements as its sizes say.
+fn array(sizes: &[i64], data: Data) -> Value {
+    Array::new(sizes, data).map_or(Value::Null, Value::array)
+}
+
+impl Open<'_> {
+    fn push(&mut self, value: Value) {
+        match self {
+            Open::Object { fields, .. } => fields.push(value),
+            Open::Elements { values, .. } => values.push(value),
+        }
+    }
+
+    /// The type and the address of its next component.
+    fn next(&mut self) -> Option<(Ty, *const u64)> {
+        match self {
+            Open::Object { types, at, .. } => {
+                let (ty, rest) = types.split_first()?;
+                let from = *at;
+                *types = rest;
+                *at = at.wrapping_add(words(ty));
+                Some((ty.clone(), from))
+            }
+            Open::Elements { elem, at, left, .. } => {
+                *left = left.checked_sub(1)?;
+                let from = *at;
+                *at = at.wrapping_add(1);
+                Some((elem.clone(), from))
+            }
+        }
+    }
+
+    /// The value, when all components are there.
+    fn end(self, shared: &mut HashMap<*mut u8, Value>) -> Value {
+        match self {
+            Open::Elements { sizes, values, .. } => array(&sizes, Data::Values(Rc::new(values))),
+            Open::Object { block, tag, fields, .. } => {
+                let value = Value::Box(Rc::new(Object { tag, fields: fields.into() }));
+                // SAFETY: the block of a box that is read is live.
+                if unsafe { block.offset(COUNT as isize).cast::<i64>().read() } > 1 {
+                    shared.insert(block, value.clone());
+                }
+                value
+            }
+        }
+    }
+}
