@@ -3,7 +3,7 @@
 
 #[path = "cranelift.rs"]
 mod forms;
-mod low;
+use forms::low;
 
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::real::eval;
