@@ -1,7 +1,8 @@
 """The kernels in the style of NumPy, for NumPy and for JAX.
 
-Each takes a library (see `run.py`: `np` is the namespace of NumPy or of jax.numpy, `scan` and `repeat` are loops) and
-the arrays of a case by their names. Single Ints, and what STATIC names, are known when the function is compiled.
+Each takes a library (see `run.py`: `np` is the namespace of NumPy or of jax.numpy, `each` maps over the rows of arrays,
+`scan` and `repeat` are loops) and the arrays of a case by their names. Single Ints, and what STATIC names, are known
+when the function is compiled.
 """
 
 import math
@@ -22,8 +23,12 @@ def gmm(lib, alpha, mu, q, l, x, gamma, m):
     diagonal = np.exp(q)
     factors = lib.put(np.zeros((k, d, d)), (slice(None), rows, columns), l)
     factors = lib.put(factors, (slice(None), lib.numpy.arange(d), lib.numpy.arange(d)), diagonal)
-    scaled = np.matmul(x[None] - mu[:, None], np.swapaxes(factors, 1, 2))
-    terms = (alpha + np.sum(q, axis=1))[:, None] - 0.5 * np.sum(scaled * scaled, axis=2)
+
+    def component(weight, mean, factor):
+        scaled = np.matmul(x - mean, factor.T)
+        return weight - 0.5 * np.sum(scaled * scaled, axis=1)
+
+    terms = lib.each(component, alpha + np.sum(q, axis=1), mu, factors)
     likelihood = np.sum(log_sum_exp(np, terms, 0))
     dof = d + m + 1
     log_gamma = 0.25 * d * (d - 1) * math.log(math.pi) + sum(math.lgamma(0.5 * (dof - j)) for j in range(d))

@@ -1,10 +1,13 @@
 //! The engines of Diffeo, as far as they take a program whole and can be called again and again.
 
 mod evaluator;
+mod flat;
 
 use crate::case::{Case, Kernel};
 use crate::run::{Prepared, Runner};
-use diffeo::{Diagnostic, Entry, Session, Value};
+use diffeo::{Diagnostic, Entry, FromDiffeo, Session, ToDiffeo, Value};
+use diffeo_calculus::value::Value as Core;
+use diffeo_calculus::Ty;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,6 +15,11 @@ use std::time::{Duration, Instant};
 pub trait Engine {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
+
+    /// Whether it is there to be compared, not to be fast: then it is measured on large data only where it is asked for.
+    fn for_tests(&self) -> bool {
+        false
+    }
 
     /// An entry point compiled; the argument is converted afterwards.
     ///
@@ -35,7 +43,7 @@ pub trait Compiled {
 
 /// All engines. A new one is added here.
 pub fn all() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(evaluator::Evaluator)]
+    vec![Box::new(evaluator::Evaluator), Box::new(flat::Flat)]
 }
 
 /// A program checked: what all engines start from.
@@ -43,12 +51,44 @@ pub struct Program {
     session: Session,
     entry: Entry,
     /// How long it took from the text to Core, the standard library aside.
-    pub front_end: Duration,
+    front_end: Duration,
 }
 
 fn messages(session: &Session, diagnostics: &[Diagnostic]) -> String {
     let one = |d: &Diagnostic| diffeo::Message::new(session.sources(), d).to_string();
     diagnostics.iter().map(one).collect::<Vec<String>>().join("\n")
+}
+
+/// The argument of an entry as the evaluator has it.
+fn argument(entry: &Entry, argument: &Value) -> Result<Core, String> {
+    let Ty::Fun(types) = &entry.ty else {
+        return Err(format!("`{}` takes no argument", entry.name));
+    };
+    let datas = &entry.program.datas;
+    argument.to_diffeo(&types.0, datas).map_err(|m| m.explain(datas))
+}
+
+/// The numbers in the result of an entry, in order; none where it is no data.
+fn numbers(entry: &Entry, result: &Core) -> Vec<f64> {
+    fn leaves(value: &Value, out: &mut Vec<f64>) {
+        match value {
+            Value::Unit | Value::String(_) => {}
+            Value::Real(x) => out.push(*x),
+            Value::Int(n) => out.push(*n as f64),
+            Value::Bool(b) => out.push(f64::from(u8::from(*b))),
+            Value::Tuple(values) | Value::Array(values) | Value::Variant(_, values) => {
+                values.iter().for_each(|v| leaves(v, out));
+            }
+            Value::Record(fields) => fields.iter().for_each(|(_, v)| leaves(v, out)),
+        }
+    }
+    let mut out = Vec::new();
+    if let Ty::Fun(types) = &entry.ty {
+        if let Ok(value) = Value::from_diffeo(result, &types.1, &entry.program.datas) {
+            leaves(&value, &mut out);
+        }
+    }
+    out
 }
 
 impl Program {
@@ -81,7 +121,7 @@ impl Program {
     ) -> Result<Runner<'static>, String> {
         let start = Instant::now();
         let compiled = engine.compile(&self.session, &self.entry)?;
-        let compile = start.elapsed();
+        let compile = self.front_end + start.elapsed();
         let prepared = compiled.prepare(&(kernel.argument)(case))?;
         Ok(Runner { name: engine.name().into(), compile, prepared })
     }

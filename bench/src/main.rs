@@ -19,7 +19,7 @@ struct Args {
     /// Small data: to see whether everything works.
     #[arg(long)]
     quick: bool,
-    /// The engines, separated by commas [default: all].
+    /// The engines, separated by commas, or `none` [default: all; `flat` on small data only].
     #[arg(long, value_delimiter = ',')]
     engines: Option<Vec<String>>,
     /// Nothing but the engines: no C, no Rust, no Python.
@@ -34,6 +34,9 @@ struct Args {
     /// For how many seconds each runner of a case is measured.
     #[arg(long, default_value_t = 1.0)]
     budget: f64,
+    /// On how many threads Diffeo may run; C and Python have one.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
     /// Write all that was measured to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -46,13 +49,16 @@ fn suite(args: &Args) -> Result<Suite, String> {
     let mut engines = engines::all();
     if let Some(wanted) = &args.engines {
         let known: Vec<&str> = engines.iter().map(|e| e.name()).collect();
-        if let Some(unknown) = wanted.iter().find(|w| !known.contains(&w.as_str())) {
+        if let Some(unknown) = wanted.iter().find(|w| *w != "none" && !known.contains(&w.as_str()))
+        {
             return Err(format!(
                 "there is no engine `{unknown}` here: there are {}",
                 known.join(", ")
             ));
         }
         engines.retain(|e| wanted.iter().any(|w| w == e.name()));
+    } else if !args.quick && args.peak.is_none() {
+        engines.retain(|e| !e.for_tests());
     }
     let budget = Duration::try_from_secs_f64(args.budget).map_err(|e| format!("--budget: {e}"))?;
     let compiler = if args.no_c { Err("not asked for".into()) } else { Compiler::find() };
@@ -85,6 +91,8 @@ fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, Case)> {
 }
 
 fn run(args: &Args) -> Result<ExitCode, String> {
+    // Read by rayon when it first runs something.
+    std::env::set_var("RAYON_NUM_THREADS", args.threads.to_string());
     let suite = suite(args)?;
     if let Some([kernel, label, runner]) = args.peak.as_deref() {
         let (kernel, case) = find(kernel, label, args.quick).ok_or("there is no such case")?;

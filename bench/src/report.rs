@@ -82,7 +82,7 @@ pub fn table_line(cells: &[String; 8], widths: &[usize; 8]) -> String {
 }
 
 /// The widths of the columns of reports.
-pub const WIDTHS: [usize; 8] = [28, 8, 9, 10, 9, 9, 9, 11];
+pub const WIDTHS: [usize; 8] = [30, 8, 9, 10, 9, 9, 9, 11];
 
 /// The two lines above the table.
 pub fn head() -> String {

@@ -24,7 +24,7 @@ pub trait Prepared {
 pub struct Runner<'a> {
     /// What runs it: `plain C`, or an engine.
     pub name: String,
-    /// How long it took to compile.
+    /// How long it took to compile, from the text; zero where nothing is compiled.
     pub compile: Duration,
     /// The call.
     pub prepared: Box<dyn Prepared + 'a>,

@@ -78,7 +78,6 @@ void bench(const int64_t *sizes, const void *const *args, double *out) {
     double blend[12] = {0};
     for (int64_t b = 0; b < bones; b++) {
       double w = weights[bones * v + b];
-      if (w == 0) continue;
 #pragma omp simd
       for (int i = 0; i < 12; i++) blend[i] += w * transform[b][i];
     }

@@ -31,7 +31,7 @@ pub struct Features {
     /// Accumulators and stacks.
     pub derivatives: bool,
     /// Operations on Reals whose last digits depend on who computes them: exponentials, roots of numbers that
-    /// are no squares, divisions, sums in another order. Without them all numbers are small and dyadic.
+    /// are no squares, divisions. Without them all numbers are dyadic, and small enough for sums in any order.
     pub inexact: bool,
     /// What stops the program on purpose.
     pub stops: bool,
@@ -83,17 +83,17 @@ fn boxes() -> Vec<BoxType> {
     vec![
         BoxType {
             name: "List".into(),
-            variants: vec![
-                variant("Nil", vec![]),
-                variant("Cons", vec![Ty::Real, Ty::Box(LIST)]),
-            ],
+            variants: vec![variant("Nil", vec![]), variant("Cons", vec![Ty::Real, Ty::Box(LIST)])],
         },
         BoxType {
             name: "Shape".into(),
             variants: vec![
                 variant("Point", vec![]),
                 variant("Some", vec![Ty::Array(Elem::Real, 1), Ty::Text]),
-                variant("Some", vec![Ty::Bool, Ty::Int, Ty::Box(LIST), Ty::Array(Elem::Box(LIST), 1)]),
+                variant(
+                    "Some",
+                    vec![Ty::Bool, Ty::Int, Ty::Box(LIST), Ty::Array(Elem::Box(LIST), 1)],
+                ),
             ],
         },
     ]
@@ -142,7 +142,7 @@ impl Generator<'_> {
         for i in 0..constants {
             self.constant(i);
         }
-        let functions = self.below(4);
+        let functions = self.below(3);
         for _ in 0..functions {
             self.function(false);
         }
@@ -156,7 +156,7 @@ impl Generator<'_> {
     fn constant(&mut self, number: usize) {
         let types = self.types(1, 2);
         let init = self.declare(&format!("init_{number}"), Vec::new(), types.clone());
-        self.budget = 6;
+        self.budget = 3;
         self.body(init, &types);
         // Names of constants need not differ.
         let name = self.pick(&["table", "pi", "table"]).into();
@@ -170,17 +170,18 @@ impl Generator<'_> {
         if recursive {
             params.push((Ty::Int, Some("fuel".into())));
         }
-        for ty in self.types(if entry { 2 } else { 0 }, 4) {
+        for ty in if entry { self.types(2, 6) } else { self.types(0, 4) } {
             let name = self.variable_name();
             params.push((ty, name));
         }
         if !entry && self.features.derivatives && self.below(3) == 0 {
             params.push((Ty::Acc(0), Some("x_bar".into())));
         }
-        let results = self.types(usize::from(entry), 3);
-        let name = if entry { "main".to_string() } else { format!("f[{}]", self.module.functions.len()) };
+        let results = if entry { self.types(1, 5) } else { self.types(0, 3) };
+        let name =
+            if entry { "main".to_string() } else { format!("f[{}]", self.module.functions.len()) };
         let id = self.declare(&name, params, results.clone());
-        self.budget = if entry { 40 } else { 15 };
+        self.budget = if entry { 60 } else { 8 };
         if recursive {
             self.recursive_body(id, &results);
         } else {
@@ -239,7 +240,9 @@ impl Generator<'_> {
 
     fn body(&mut self, id: FunctionId, results: &[Ty]) {
         self.begin(id);
-        self.statements(12);
+        while self.budget > 0 && !self.done() {
+            self.statements(6);
+        }
         let results = results.iter().map(|ty| self.atom(ty)).collect();
         self.end(id, results);
     }
@@ -337,7 +340,10 @@ impl Generator<'_> {
                 // The first alternative has no fields.
                 let tag = if self.done() { 0 } else { tag };
                 let fields = self.module.boxes[id.0 as usize].variants[tag].fields.clone();
-                Value::object(tag as u32, fields.iter().map(|ty| self.value(ty)).collect::<Vec<_>>())
+                Value::object(
+                    tag as u32,
+                    fields.iter().map(|ty| self.value(ty)).collect::<Vec<_>>(),
+                )
             }
             Ty::Array(elem, rank) => {
                 let sizes: Vec<i64> = (0..*rank).map(|_| self.below(4) as i64).collect();
@@ -352,8 +358,13 @@ impl Generator<'_> {
 
     /// An operand of a type: of what there is, or new.
     fn atom(&mut self, ty: &Ty) -> Atom {
-        let found: Vec<Atom> =
-            self.scope.iter().rev().filter(|(_, t)| t == ty).map(|(atom, _)| atom.clone()).collect();
+        let found: Vec<Atom> = self
+            .scope
+            .iter()
+            .rev()
+            .filter(|(_, t)| t == ty)
+            .map(|(atom, _)| atom.clone())
+            .collect();
         let literal = self.below(4) == 3 && !self.done();
         if !found.is_empty() && !literal {
             return self.pick(&found);
@@ -419,7 +430,7 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self) {
-        match self.below(24) {
+        match self.below(28) {
             0..=3 => self.scalar(),
             4 => self.text(),
             5..=9 => self.array(),
@@ -434,6 +445,8 @@ impl Generator<'_> {
             21 => self.constants(),
             22 if self.features.derivatives && !self.parallel => self.accumulate(),
             23 if self.features.derivatives && !self.parallel => self.stack(),
+            // Accumulators are used more than once.
+            24..=26 if !self.accs.is_empty() && !self.parallel => self.accumulate(),
             _ => self.effect(),
         }
     }

@@ -30,7 +30,14 @@ fn outcome(program: &Program) -> (Result<Vec<Value>, String>, Vec<String>) {
     let mut evaluator = Evaluator::new(Arc::new(program.module.clone()), options);
     let result = evaluator.run(program.args.clone());
     let result = result.map_err(|e| {
-        format!("{}: {} at {:?} {:?} {:?}", e.kind.code(), e.kind.message(), e.span, e.function, e.trace)
+        format!(
+            "{}: {} at {:?} {:?} {:?}",
+            e.kind.code(),
+            e.kind.message(),
+            e.span,
+            e.function,
+            e.trace
+        )
     });
     drop(evaluator);
     let lines = lines.borrow().clone();
@@ -38,7 +45,7 @@ fn outcome(program: &Program) -> (Result<Vec<Value>, String>, Vec<String>) {
 }
 
 fn choices() -> impl Strategy<Value = Vec<u32>> {
-    prop::collection::vec(any::<u32>(), 0..400)
+    prop::collection::vec(any::<u32>(), 0..500)
 }
 
 fn cases() -> ProptestConfig {
@@ -81,7 +88,7 @@ proptest! {
         let (result, _) = outcome(&program(&choices, features));
         for value in result.unwrap_or_default() {
             if let Value::Real(x) = value {
-                prop_assert_eq!((x * 1024.0).fract(), 0.0);
+                prop_assert!(!x.is_finite() || (x * 1024.0).fract() == 0.0, "{}", x);
             }
         }
     }
@@ -124,7 +131,7 @@ fn every_operation_occurs_and_most_programs_end_with_a_result() {
     let mut words: BTreeMap<String, usize> = BTreeMap::new();
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for _ in 0..1000 {
-        let choices: Vec<u32> = (0..400).map(|_| next()).collect();
+        let choices: Vec<u32> = (0..500).map(|_| next()).collect();
         let program = program(&choices, Features::default());
         let (result, _) = outcome(&program);
         let end = result.map_or_else(|e| e[..e.find(':').unwrap()].to_string(), |_| "value".into());
@@ -134,13 +141,65 @@ fn every_operation_occurs_and_most_programs_end_with_a_result() {
         split.for_each(|word| *words.entry(word.to_string()).or_default() += 1);
     }
     for word in [
-        "real.add", "real.polygamma", "pow_int", "int.mul", "fits.min", "lt", "not", "and", "or",
-        "select", "to_real", "floor", "is_nan", "text", "append_text", "show", "check_index",
-        "check_slice", "check_count", "check_size", "check_rows", "fail", "fail_shape", "trace",
-        "progress", "dim", "get", "slice", "update", "elements", "rows", "empty", "append", "reshape",
-        "arg_sort", "new", "tag", "field", "if", "switch", "for", "while", "build", "reduce", "call",
-        "constant", "acc_new", "acc_add", "acc_add_array", "acc_read", "acc_take", "acc_view",
-        "acc_slice", "acc_reshape", "acc_get", "stack_new", "push", "stack_len", "stack_get",
+        "real.add",
+        "real.polygamma",
+        "pow_int",
+        "int.mul",
+        "fits.min",
+        "lt",
+        "not",
+        "and",
+        "or",
+        "select",
+        "to_real",
+        "floor",
+        "is_nan",
+        "text",
+        "append_text",
+        "show",
+        "check_index",
+        "check_slice",
+        "check_count",
+        "check_size",
+        "check_rows",
+        "fail",
+        "fail_shape",
+        "trace",
+        "progress",
+        "dim",
+        "get",
+        "slice",
+        "update",
+        "elements",
+        "rows",
+        "empty",
+        "append",
+        "reshape",
+        "arg_sort",
+        "new",
+        "tag",
+        "field",
+        "if",
+        "switch",
+        "for",
+        "while",
+        "build",
+        "reduce",
+        "call",
+        "constant",
+        "acc_new",
+        "acc_add",
+        "acc_add_array",
+        "acc_read",
+        "acc_take",
+        "acc_view",
+        "acc_slice",
+        "acc_reshape",
+        "acc_get",
+        "stack_new",
+        "push",
+        "stack_len",
+        "stack_get",
     ] {
         assert!(words.get(word).is_some_and(|count| *count > 10), "{word}: {:?}", words.get(word));
     }

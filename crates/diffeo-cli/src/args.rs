@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::pipeline::Code;
 use diffeo::show::Translation;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -63,6 +64,8 @@ pub enum Command {
     Fmt(FmtArgs),
     /// Show what a program is turned into
     Show(ShowArgs),
+    /// Make a library for C of functions of a program
+    Build(BuildArgs),
     /// Print the completions of the command line for a shell
     Completions(CompletionsArgs),
     /// Print the man page, or write the pages of all commands to a folder
@@ -305,6 +308,44 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  diffeo build model.deo --entry loss -o lib         lib/model.h, model.c, libmodel.a, libmodel.so
+  diffeo build model.deo --entry loss --entry step -o lib --name training --no-compile
+  cc main.c -Ilib lib/libmodel.a -lm
+
+The library needs no Diffeo; the header says how it is called. Its functions take and give numbers,
+truth values, texts, arrays, and records and tuples of these. Compiling takes a C compiler (the
+command in CC, or cc) and ar.";
+
+/// `diffeo build`
+#[derive(Args, Debug)]
+#[command(after_help = BUILD_EXAMPLES)]
+pub struct BuildArgs {
+    /// The program, a .deo file
+    pub file: PathBuf,
+
+    /// A function or constant of the program that C can call
+    #[arg(long = "entry", value_name = "NAME", required = true)]
+    pub entries: Vec<String>,
+
+    /// The folder for the files
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// The name of the library, with which all its names begin [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Write the header and the source only
+    #[arg(long)]
+    pub no_compile: bool,
+
+    /// Use all instructions of this processor; the library may not run on others
+    #[arg(long)]
+    pub native: bool,
+}
+
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   diffeo completions bash > ~/.local/share/bash-completion/completions/diffeo
@@ -380,6 +421,12 @@ pub enum Engine {
     Taylor,
     /// The evaluator of Flat; derivatives run on that of the calculus
     Flat,
+    /// Machine code by Cranelift; derivatives run on the evaluator
+    Jit,
+    /// Machine code by LLVM, where there is one; derivatives run on the evaluator
+    Llvm,
+    /// Machine code by the system's C compiler; derivatives run on the evaluator
+    C,
 }
 
 impl From<Engine> for diffeo::Engine {
@@ -391,6 +438,9 @@ impl From<Engine> for diffeo::Engine {
             Engine::Delta => diffeo::Engine::Delta,
             Engine::Taylor => diffeo::Engine::Taylor,
             Engine::Flat => diffeo::Engine::Flat,
+            Engine::Jit => diffeo::Engine::Jit,
+            Engine::Llvm => diffeo::Engine::Llvm,
+            Engine::C => diffeo::Engine::C,
         }
     }
 }
@@ -406,6 +456,8 @@ pub enum Form {
     Core,
     /// The first-order array language, after this pass or after the last.
     Flat(Option<&'static str>),
+    /// A form behind that.
+    Code(Code),
     /// The trace at a point.
     Trace,
     /// The program that a system translates it to, or the Delta of that at a point.
@@ -421,6 +473,7 @@ impl Form {
             Form::Core => "core".to_string(),
             Form::Flat(None) => "flat".to_string(),
             Form::Flat(Some(pass)) => format!("flat:{pass}"),
+            Form::Code(code) => code.name().to_string(),
             Form::Trace => "trace".to_string(),
             Form::Translated(translation) => translation.name(),
         }
@@ -439,7 +492,8 @@ impl Form {
             Form::Translated(Translation::DeltaNaive),
             Form::Translated(Translation::Delta),
         ];
-        if let Some(form) = forms.into_iter().find(|form| form.name() == text) {
+        let mut forms = forms.into_iter().chain(Code::ALL.map(Form::Code));
+        if let Some(form) = forms.find(|form| form.name() == text) {
             return Ok(form);
         }
         match text.split_once(':') {
@@ -486,6 +540,11 @@ const FORMS: &[&str] = &[
     "ast",
     "core",
     "flat",
+    "flat:PASS",
+    "low",
+    "clif",
+    "llvm",
+    "c",
     "trace",
     "forward",
     "taylor:K,R",

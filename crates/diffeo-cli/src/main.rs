@@ -7,6 +7,7 @@
 
 mod args;
 mod arguments;
+mod build;
 mod commands;
 mod excerpt;
 mod fmt;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check(&args, setting),
         Command::Fmt(args) => fmt::fmt(&args, messages),
         Command::Show(args) => show::show(&args, setting),
+        Command::Build(args) => build::build(&args, setting),
         Command::Completions(args) => print::completions(args.shell),
         Command::Man(args) => print::man(args.dir.as_deref()),
     };

@@ -6,7 +6,7 @@ use crate::commands::{Setting, Shell};
 use crate::grad::{given, number};
 use crate::{print, Stop};
 use diffeo::show::Translation;
-use diffeo::{Entry, ModuleId};
+use diffeo::{Entry, ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ad::delta::shown::{Expression, Shown};
 use diffeo_calculus::eval::Machine;
@@ -46,9 +46,10 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             print::text(&text.ok_or(Stop::Refused)?)
         }
         Form::Flat(pass) => {
-            shell.session.check();
-            shell.flush()?;
-            flat(args, &mut shell, module, pass)
+            code(args, &mut shell, module, |session, entry| session.show_flat(entry, pass))
+        }
+        Form::Code(form) => {
+            code(args, &mut shell, module, |session, entry| session.show_code(entry, form))
         }
         Form::Trace | Form::Translated(_) => {
             shell.session.check();
@@ -71,7 +72,7 @@ fn wrong(args: &ShowArgs) -> Option<String> {
         Form::Trace | Form::Translated(_) if args.entry.is_none() => Some(format!(
             "`--as {name}` shows one definition: name it behind the file, `diffeo show FILE ENTRY --as {name}`"
         )),
-        Form::Ast | Form::Types | Form::Core | Form::Flat(_) if !args.at.is_empty() => {
+        Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_) if !args.at.is_empty() => {
             Some(format!("`--at` is a point for a function, but `--as {name}` shows none at a point"))
         }
         _ if args.json && (!delta || args.at.is_empty()) => Some(
@@ -81,17 +82,19 @@ fn wrong(args: &ShowArgs) -> Option<String> {
     }
 }
 
-/// A definition in Flat.
-fn flat(
+/// A definition as code.
+fn code(
     args: &ShowArgs,
     shell: &mut Shell,
     module: ModuleId,
-    pass: Option<&'static str>,
+    text: impl FnOnce(&Session, &Entry) -> Result<String, Box<Diagnostic>>,
 ) -> Result<(), Stop> {
+    shell.session.check();
+    shell.flush()?;
     let entry = shell.session.callable(module, args.entry.as_deref().unwrap_or("main"));
     shell.flush()?;
     let entry = entry.ok_or(Stop::Refused)?;
-    match shell.session.show_flat(&entry, pass) {
+    match text(&shell.session, &entry) {
         Ok(text) => print::text(&text),
         Err(diagnostic) => {
             shell.report(&[*diagnostic]);
@@ -119,7 +122,7 @@ fn translated(args: &ShowArgs, shell: &mut Shell, module: ModuleId) -> Result<()
             let program = shell.session.traced(&entry, point, options);
             program.map(|program| diffeo_calculus::print(&program))
         }
-        (Form::Trace | Form::Ast | Form::Types | Form::Core | Form::Flat(_), _) => {
+        (Form::Trace | Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_), _) => {
             let message = format!("there is no point to trace `{name}` at");
             Err(Diagnostic::error("argument", entry.span, message).help("trace a function"))
         }

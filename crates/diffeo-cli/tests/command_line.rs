@@ -41,7 +41,7 @@ fn wrong_usage_has_status_2() {
         &["grad", "a.deo"],
         &["check"],
         &["fmt"],
-        &["show", "a.deo", "--as", "flat"],
+        &["show", "a.deo", "--as", "flat:none"],
         &["eval"],
     ] {
         let done = folder.run(args);

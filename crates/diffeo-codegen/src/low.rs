@@ -486,3 +486,24 @@ impl Stmt {
         }
     }
 }
+
+/// Statements may be nested deeper than a thread's stack allows to drop them by recursion.
+impl Drop for Function {
+    fn drop(&mut self) {
+        let mut work = vec![std::mem::take(&mut self.body)];
+        while let Some(stmts) = work.pop() {
+            for stmt in stmts {
+                if let Stmt::If(_, then, otherwise) = stmt {
+                    work.extend([then, otherwise]);
+                } else if let Stmt::Switch(_, arms, default) = stmt {
+                    work.extend(arms.into_iter().map(|(_, body)| body));
+                    work.push(default);
+                } else if let Stmt::Loop(body) = stmt {
+                    work.push(body);
+                } else if let Stmt::For(repeat) = stmt {
+                    work.push(repeat.body);
+                }
+            }
+        }
+    }
+}

@@ -52,7 +52,9 @@ fn operations_on_reals() {
             results(&head, body, &[Value::Real(a), Value::Real(b)]);
         }
         for rounding in ["floor", "ceil", "round", "trunc"] {
-            let text = format!("entry main fn main(a: Real) -> (Int) {{ n: Int = {rounding}(a) return n }}");
+            let text = format!(
+                "entry main fn main(a: Real) -> (Int) {{ n: Int = {rounding}(a) return n }}"
+            );
             let _ = run(&text, &[Value::Real(a)]);
             let _ = run(&text, &[Value::Real(a * 1e19)]);
         }
@@ -63,8 +65,21 @@ fn operations_on_reals() {
 fn operations_on_ints() {
     let ns = [0, 1, -1, 2, -2, 3, 7, 62, 63, 64, i64::MAX, i64::MIN, i64::MIN + 1, 3_037_000_500];
     let ops = [
-        "add", "sub", "mul", "div", "rem", "pow", "min", "max", "bit_and", "bit_or", "bit_xor",
-        "shift_left", "shift_right", "wrapping_add", "wrapping_mul",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "rem",
+        "pow",
+        "min",
+        "max",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "shift_left",
+        "shift_right",
+        "wrapping_add",
+        "wrapping_mul",
     ];
     for op in ops {
         let text = format!(
@@ -73,20 +88,21 @@ fn operations_on_ints() {
         let flat = module(&text);
         for a in ns {
             for b in ns {
-                check(&flat, &[Value::Int(a), Value::Int(b)]);
+                let _ = check(&flat, &[Value::Int(a), Value::Int(b)]);
                 let text = format!(
                     "entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a, {b}) return n }}"
                 );
                 if b.abs() < 65 {
-                    run(&text, &[Value::Int(a)]);
+                    let _ = run(&text, &[Value::Int(a)]);
                 }
             }
         }
     }
     for op in ["neg", "abs", "sign"] {
         for a in ns {
-            let text = format!("entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a) return n }}");
-            run(&text, &[Value::Int(a)]);
+            let text =
+                format!("entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a) return n }}");
+            let _ = run(&text, &[Value::Int(a)]);
         }
     }
 }
@@ -156,7 +172,7 @@ fn swapped_rows_and_views_of_what_is_changed() {
         return zs";
     let data = diffeo_array::value::Data::Reals((0..6).map(f64::from).collect::<Vec<_>>().into());
     let xs = diffeo_array::value::Array::new(&[2, 3], data).map(Value::array).unwrap();
-    results(head, body, &[xs.clone()]);
+    results(head, body, std::slice::from_ref(&xs));
     let body = "a: []Real = reshape(xs, 6)
         b: []Real = slice(a, 2, 5)
         ys: [][]Real = update(xs, 0, b)
@@ -191,10 +207,10 @@ fn texts_in_arrays() {
         us: []Text = update(ts, 0, s)
         a: Text = get(us, 1)
         vs: []Text = append(us, us)
-        ws: []Text = for i < n with (w = vs) {
-            b: Text = get(w, i)
+        ws: []Text = for j < n with (w = vs) {
+            b: Text = get(w, j)
             c: Text = append_text(b, a)
-            d: []Text = update(w, i, c)
+            d: []Text = update(w, j, c)
             yield d
         }
         first: Text = get(ws, 0)
@@ -241,8 +257,8 @@ fn lists() {
                     x: Int = field[1, 0](l)
                     rest: &List = field[1, 1](l)
                     s: Int = call sum(rest)
-                    r: Int = int.add(x, s)
-                    yield r
+                    u: Int = int.add(x, s)
+                    yield u
                 }}
             }}
             return r
@@ -301,13 +317,13 @@ fn nested_builds_allocate_once() {
             }
             yield row
         }
-        ys: [][][]Int = build i < n {
+        ys: [][][]Int = build p < n {
             check_count(m)
-            row: [][]Int = build j < m {
-                e: []Int = elements[Int](i, j, 7)
+            plane: [][]Int = build q < m {
+                e: []Int = elements[Int](p, q, 7)
                 yield e
             }
-            yield row
+            yield plane
         }
         return xs, ys";
     for (n, m) in [(3, 4), (0, 4), (4, 0), (1, 1)] {
@@ -315,7 +331,8 @@ fn nested_builds_allocate_once() {
         assert_eq!((found.allocations, found.copied), (2, 0), "{found:?}");
     }
     for (n, m) in [(2, -1), (0, -1), (-1, 2), (1, 1 << 40)] {
-        run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(m)]);
+        let _ =
+            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(m)]);
     }
 }
 
@@ -335,7 +352,8 @@ fn rows_of_sizes_that_only_a_step_knows() {
         }
         return xs, ys";
     for (n, k) in [(3, 9), (3, 1), (3, -1), (0, 0), (1, 0), (2, 0)] {
-        run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
+        let _ =
+            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
     }
 }
 
@@ -355,16 +373,17 @@ fn rows_without_rows_fit_everything() {
             }
             yield row
         }
-        e: [][]Real = empty[Real, 2]()
-        z: []Real = empty[Real, 1]()
-        r: [][]Real = reshape(z, 0, 5)
-        ys: [][][]Real = rows(e, r, e)
+        e2: [][]Real = empty[Real, 2]()
+        z2: []Real = empty[Real, 1]()
+        r2: [][]Real = reshape(z2, 0, 5)
+        ys: [][][]Real = rows(e2, r2, e2)
         d: Int = dim[2](xs)
-        f: [][]Real = append(e, r)
+        f: [][]Real = append(e2, r2)
         g: Int = dim[1](f)
         return xs, ys, d, g";
     for (n, k) in [(3, 1), (3, 0), (0, 0), (3, 3)] {
-        run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
+        let _ =
+            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
     }
 }
 
@@ -388,13 +407,13 @@ fn errors() {
     let index = "entry main fn main(xs: []Real, i: Int) -> (Real) {
         n: Int = dim[0](xs) check_index(i, n) x: Real = get(xs, i) return x }";
     for i in [-1, 0, 2, 3] {
-        run(index, &[reals(3), Value::Int(i)]);
+        let _ = run(index, &[reals(3), Value::Int(i)]);
     }
     let slice = "entry main fn main(xs: []Real, i: Int, j: Int) -> ([]Real) {
         n: Int = dim[0](xs) check_slice(i, j, n) x: []Real = slice(xs, i, j) return x }";
     for i in -1..=4 {
         for j in -1..=4 {
-            run(slice, &[reals(3), Value::Int(i), Value::Int(j)]);
+            let _ = run(slice, &[reals(3), Value::Int(i), Value::Int(j)]);
         }
     }
     let fail = r#"entry main fn main(xs: []Real, c: Bool) -> ([]Real) {
@@ -402,15 +421,15 @@ fn errors() {
         check_size["n"](1, 1)
         return r }"#;
     for c in [true, false] {
-        run(fail, &[reals(3), Value::Bool(c)]);
+        let _ = run(fail, &[reals(3), Value::Bool(c)]);
     }
     let rest = r#"entry main fn main(c: Bool) -> (Int) {
         r: Int = if c { t: Text = text "a" z: Int = fail(t) yield z } else {
-            t: Text = text "b" z: Int = fail_shape["f"](t) yield z }
+            u: Text = text "b" y: Int = fail_shape["f"](u) yield y }
         s: Int = int.add(r, 1)
         return s }"#;
     for c in [true, false] {
-        run(rest, &[Value::Bool(c)]);
+        let _ = run(rest, &[Value::Bool(c)]);
     }
 }
 
@@ -420,7 +439,7 @@ fn constants() {
         fn main(c: Bool, n: Int) -> (Real, Text, []Real) {
             t: []Real = constant table
             x: Real = get(t, 3)
-            s: Text = for i < n with (s = _[Text]) {
+            s: Text = for i < n with (s0 = _[Text]) {
                 u: Text = constant name
                 v: Text = append_text(u, u)
                 yield u
@@ -431,11 +450,11 @@ fn constants() {
             return x, s, w
         }
         fn table() -> ([]Real) { t: []Real = build i < 10 { x: Real = to_real(i) yield x } return t }
-        fn name() -> (Text) { a: Text = text "n" t: Text = append_text(a, a) return t }
+        fn name() -> (Text) { n: Text = text "n" t: Text = append_text(n, n) return t }
         fn a() -> (Int) { x: Int = constant b return x }
         fn b() -> (Int) { x: Int = constant a return x }"#;
     for (c, n) in [(false, 3), (true, 3), (false, 1)] {
-        run(text, &[Value::Bool(c), Value::Int(n)]);
+        let _ = run(text, &[Value::Bool(c), Value::Int(n)]);
     }
 }
 
@@ -467,10 +486,10 @@ fn what_is_chosen_is_borrowed_or_kept() {
     let text = "entry main box T { L, N(&T, Int, &T) }
         fn main(n: Int) -> (Int, &T) {
             l: &T = new T:L()
-            t: &T = for i < n with (t = l) {
+            t: &T = for i < n with (s = l) {
                 m: Int = int.mul(i, 37)
                 k: Int = int.rem(m, 101)
-                u: &T = call insert(t, k)
+                u: &T = call insert(s, k)
                 yield u
             }
             d: Int = call depth(t, 17)
@@ -479,20 +498,20 @@ fn what_is_chosen_is_borrowed_or_kept() {
         fn insert(t: &T, k: Int) -> (&T) {
             g: Int = tag(t)
             r: &T = switch g {
-                0 { n: &T = new T:N(t, k, t) yield n }
+                0 { leaf: &T = new T:N(t, k, t) yield leaf }
                 1 {
                     l: &T = field[1, 0](t)
                     x: Int = field[1, 1](t)
-                    r: &T = field[1, 2](t)
+                    right: &T = field[1, 2](t)
                     less: Bool = lt[Int](k, x)
                     n: &T = if less {
                         m: &T = call insert(l, k)
-                        n: &T = new T:N(m, x, r)
-                        yield n
+                        n1: &T = new T:N(m, x, right)
+                        yield n1
                     } else {
-                        m: &T = call insert(r, k)
-                        n: &T = new T:N(l, x, m)
-                        yield n
+                        m2: &T = call insert(right, k)
+                        n2: &T = new T:N(l, x, m2)
+                        yield n2
                     }
                     yield n
                 }
@@ -500,7 +519,7 @@ fn what_is_chosen_is_borrowed_or_kept() {
             return r
         }
         fn depth(t: &T, k: Int) -> (Int) {
-            e: &T, d: Int = while (u = t, d = 0) {
+            e: &T, depth: Int = while (u = t, d = 0) {
                 g: Int = tag(u)
                 go: Bool = eq[Int](g, 1)
                 yield go
@@ -517,9 +536,9 @@ fn what_is_chosen_is_borrowed_or_kept() {
                 d2: Int = int.add(d, 1)
                 yield v, d2
             }
-            return d
+            return depth
         }";
-    run(text, &[Value::Int(60)]);
+    let _ = run(text, &[Value::Int(60)]);
     let low = support::values::lowered(&module(text));
     let depth = low.functions.iter().find(|f| f.name.starts_with("depth")).unwrap();
     let text = diffeo_codegen::low::print::print_function(&low, depth);
@@ -547,10 +566,10 @@ fn accumulators_and_stacks() {
         zz: Real = acc_get(z)
         r: Real = acc_read(a, 1, 2)
         st: Stack[Real, Text] = stack_new[Real, Text]()
-        for i < n {
-            x: Real = get(xs, i)
-            tx: Text = show[Real](x)
-            push(st, x, tx)
+        for j < n {
+            y: Real = get(xs, j)
+            ty: Text = show[Real](y)
+            push(st, y, ty)
         }
         len: Int = stack_len(st)
         sx: Real, tt: Text = stack_get(st, 1)
@@ -570,9 +589,50 @@ fn what_is_not_used_is_given_up() {
         } else {
             yield xs
         }
-        w: []Real = while (w = r) { yield false } do { yield xs }
+        w: []Real = while (w0 = r) { yield false } do { yield xs }
         return w";
     for c in [true, false] {
         results(head, body, &[reals(3), Value::Bool(c)]);
     }
+}
+
+#[test]
+fn deep_nesting_and_many_functions() {
+    // Choices within choices.
+    let depth = 20_000;
+    let mut text = "entry main fn main(xs: []Real, n: Int) -> ([]Real) { ".to_string();
+    for i in 0..depth {
+        text +=
+            &format!("c{i}: Bool = lt[Int](n, {i}) r{i}: []Real = if c{i} {{ yield xs }} else {{ ");
+    }
+    text += "z: []Real = update(xs, 0, 5.0) yield z ";
+    for i in (0..depth).rev() {
+        let inner = if i == depth - 1 { "".to_string() } else { format!("yield r{} ", i + 1) };
+        text += &format!("{inner}}} ");
+    }
+    text += "return r0 }";
+    let flat = module(&text);
+    let low = support::values::lowered(&flat);
+    assert!(diffeo_codegen::low::print::print(&low).len() > depth);
+    drop(low);
+    // Nobody drops Flat that deep.
+    std::mem::forget(flat);
+
+    let count = 10_000;
+    let mut text = "entry f0 ".to_string();
+    for i in 0..count {
+        let next = (i + 1).min(count - 1);
+        text += &format!(
+            "fn f{i}(xs: []Real, n: Int) -> ([]Real) {{
+                m: Int = int.add(n, 1)
+                a: []Real = update(xs, 0, 1.0)
+                z: Bool = gt[Int](n, {count})
+                b: []Real = if z {{ yield a }} else {{ c: []Real = call f{next}(a, m) yield c }}
+                return b
+            }} "
+        );
+    }
+    let (outcome, costs) = run(&text, &[reals(3), Value::Int(0)]);
+    assert!(outcome.is_ok());
+    assert_eq!(costs.allocations, 1, "{costs:?}");
 }

@@ -17,6 +17,7 @@ mod display;
 mod elaborate;
 mod embed;
 mod exhaustive;
+pub mod export;
 mod infer;
 pub mod library;
 pub mod lower;
@@ -34,4 +35,4 @@ pub use diffeo_calculus::eval::{
 };
 pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
 pub use message::{Message, Note, Place};
-pub use session::{Differentiable, Engine, Entry, LoadError, Run, Session};
+pub use session::{Differentiable, Engine, Entry, LoadError, Prepared, Run, Session};

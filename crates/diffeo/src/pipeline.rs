@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Core ──lower──▶ Flat ──opt::PASSES──▶ Flat ──▶ the evaluator of Flat
+//!                                            ──memory──▶ Low ──▶ machine code, by a back end
 //! ```
 //!
 //! A pass is a function from modules to modules that cannot fail. In debug builds every module is checked.
@@ -12,6 +13,9 @@ use diffeo_array::lint::lint;
 use diffeo_array::opt::PASSES;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
+use diffeo_codegen::engine::{CompileError, Compiled, Cpu};
+use diffeo_codegen::{c, cranelift, llvm, low, memory};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A pass that is done.
@@ -47,6 +51,92 @@ pub fn flat(
         done(pass.name, &lowered.module, start, see);
     }
     Ok(lowered)
+}
+
+/// What makes machine code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backend {
+    /// Cranelift.
+    Jit,
+    /// LLVM, where there is one.
+    Llvm,
+    /// The system's C compiler.
+    C,
+}
+
+/// The program of Low for one of Flat.
+pub fn low(module: Module) -> Arc<low::Module> {
+    let module = memory::lower(Arc::new(module));
+    if cfg!(debug_assertions) {
+        let violations = low::lint::lint(&module);
+        assert!(
+            violations.is_empty(),
+            "a module of Low does not lint:\n{}\n{}",
+            violations.join("\n"),
+            low::print::print(&module)
+        );
+    }
+    Arc::new(module)
+}
+
+/// Machine code for a program of Low.
+///
+/// # Errors
+/// The back end is not there, or cannot compile the program.
+pub fn compile(
+    module: &Arc<low::Module>,
+    backend: Backend,
+    cpu: Cpu,
+) -> Result<Compiled, CompileError> {
+    match backend {
+        Backend::Jit => {
+            let options = cranelift::Options { cpu, verify: cfg!(debug_assertions) };
+            cranelift::compile(module, &options)
+        }
+        Backend::Llvm => llvm::compile(module, &llvm::Options { cpu, cache: None }),
+        Backend::C => c::engine::compile(module, cpu),
+    }
+}
+
+/// A form of a program behind Flat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// Low.
+    Low,
+    /// What Cranelift is given.
+    Clif,
+    /// What LLVM is given.
+    Llvm,
+    /// What the C compiler is given.
+    C,
+}
+
+impl Code {
+    /// All forms.
+    pub const ALL: [Code; 4] = [Code::Low, Code::Clif, Code::Llvm, Code::C];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Code::Low => "low",
+            Code::Clif => "clif",
+            Code::Llvm => "llvm",
+            Code::C => "c",
+        }
+    }
+
+    /// A program in this form.
+    ///
+    /// # Errors
+    /// The back end is not there.
+    pub fn text(self, module: &Arc<low::Module>) -> Result<String, CompileError> {
+        match self {
+            Code::Low => Ok(low::print::print(module)),
+            Code::Clif => cranelift::text(module, &cranelift::Options::default()),
+            Code::Llvm => llvm::text(module, &llvm::Options::default(), llvm::Stage::Emitted),
+            Code::C => Ok(c::engine::text(std::slice::from_ref(module)).text),
+        }
+    }
 }
 
 fn done(pass: &'static str, module: &Module, start: Instant, see: &mut dyn FnMut(&Step<'_>)) {

@@ -5,10 +5,12 @@
 
 mod differentiable;
 mod engine;
+mod prepared;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
 use crate::lower::Unsupported;
+use crate::pipeline::Code;
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, pipeline, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
@@ -16,6 +18,7 @@ use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarnin
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{Program, Ty};
+use diffeo_codegen::engine::Cpu;
 use diffeo_syntax::ast::{self, Item};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,7 @@ use std::rc::Rc;
 
 pub use differentiable::Differentiable;
 pub use engine::Engine;
+pub use prepared::Prepared;
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.
@@ -638,6 +642,17 @@ impl Session {
         }
     }
 
+    /// The code that an entry becomes, as text.
+    ///
+    /// # Errors
+    /// What there is no code for, as a message.
+    pub fn show_code(&self, entry: &Entry, code: Code) -> Result<String, Box<Diagnostic>> {
+        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).map_err(message)?;
+        let text = code.text(&pipeline::low(lowered.module));
+        text.map_err(|error| message(Unsupported::Engine(error.to_string())))
+    }
+
     /// Whether a definition is there and no function.
     pub fn is_constant(&self, module: ModuleId, name: &str) -> bool {
         let def = self.db.module(module).scope.values.get(name).map(|(id, _)| self.db.def(*id));
@@ -691,13 +706,38 @@ impl Session {
             Ty::Fun(_) => Some(arg.unwrap_or(Value::Unit)),
             _ => None,
         };
-        let ran = engine.run(&entry.program, entry.global, arg, options);
+        let ran = match engine.run(&entry.program, entry.global, arg, options) {
+            Ok(ran) => ran,
+            Err(unsupported) => {
+                let result = Err(unsupported.to_diagnostic(entry.span));
+                return Run { result, warnings: Vec::new(), operations: 0, unsupported: None };
+            }
+        };
         Run {
             result: ran.result.map_err(|e| self.explain(entry, &e)),
             warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
             operations: ran.operations,
             unsupported: ran.unsupported,
         }
+    }
+
+    /// An entry in machine code, to be called many times.
+    ///
+    /// # Errors
+    /// What there is no machine code for, or that the engine makes none.
+    pub fn prepare(
+        &self,
+        entry: &Entry,
+        options: Options,
+        engine: Engine,
+    ) -> Result<Prepared, Box<Diagnostic>> {
+        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
+        let Some(backend) = engine.backend() else {
+            let why = "this engine makes no machine code".to_string();
+            return Err(message(Unsupported::Engine(why)));
+        };
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).map_err(message)?;
+        Prepared::new(lowered, backend, Cpu::Host, options).map_err(message)
     }
 
     /// The message for what stopped an entry.

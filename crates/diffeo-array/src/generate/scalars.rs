@@ -6,15 +6,8 @@ use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{int, real, Comparison, IntOp, RealOp, Rounding};
 
 /// Operations that give dyadic numbers for dyadic numbers.
-const EXACT: &[RealOp] = &[
-    RealOp::Add,
-    RealOp::Sub,
-    RealOp::Neg,
-    RealOp::Abs,
-    RealOp::Sign,
-    RealOp::Min,
-    RealOp::Max,
-];
+const EXACT: &[RealOp] =
+    &[RealOp::Add, RealOp::Sub, RealOp::Neg, RealOp::Abs, RealOp::Sign, RealOp::Min, RealOp::Max];
 
 const SCALARS: &[Scalar] = &[Scalar::Real, Scalar::Int, Scalar::Bool, Scalar::Text];
 
@@ -34,7 +27,8 @@ impl Generator<'_> {
             }
             6 => {
                 let (a, b) = (self.atom(&Ty::Bool), self.atom(&Ty::Bool));
-                let op = self.pick(&[Op::Not(a.clone()), Op::And(a.clone(), b.clone()), Op::Or(a, b)]);
+                let op =
+                    self.pick(&[Op::Not(a.clone()), Op::And(a.clone(), b.clone()), Op::Or(a, b)]);
                 self.emit(op);
             }
             7 => {
@@ -44,7 +38,10 @@ impl Generator<'_> {
                 self.emit(Op::Select(cond, a, b));
             }
             8 => {
-                let n = self.atom(&Ty::Int);
+                let mut n = self.atom(&Ty::Int);
+                if !self.features.inexact {
+                    n = self.one(Op::Int(IntOp::BitAnd, vec![n, Atom::Int(255)]));
+                }
                 self.emit(Op::ToReal(n));
             }
             9 => {
@@ -110,7 +107,9 @@ impl Generator<'_> {
             | IntOp::WrappingMul => {}
         }
         match op {
-            IntOp::Min | IntOp::Max | IntOp::Sign | IntOp::BitAnd => self.emit(Op::IntFits(op, args)),
+            IntOp::Min | IntOp::Max | IntOp::Sign | IntOp::BitAnd => {
+                self.emit(Op::IntFits(op, args))
+            }
             IntOp::Add
             | IntOp::Sub
             | IntOp::Mul

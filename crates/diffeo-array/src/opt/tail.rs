@@ -113,7 +113,8 @@ impl Loop {
         let Some(Stmt { op, site, results }) = stmt else {
             let types = self.types();
             let carried = types.len() - self.results.len() - 1;
-            let mut results: Vec<Atom> = types.into_iter().take(carried).map(Atom::Unused).collect();
+            let mut results: Vec<Atom> =
+                types.into_iter().take(carried).map(Atom::Unused).collect();
             results.push(Atom::Bool(false));
             results.append(&mut block.results);
             return Block { results, ..block };
@@ -258,8 +259,11 @@ fn several(module: &mut Module, members: &[usize], names: &mut HashSet<Name>) {
         arms.push((i as i64, whole.block(body, &mut vars)));
         shell(function, &function_vars, id, &whole, i, nowhere);
     }
-    let (stmt, results) =
-        whole.statement(Op::Switch { on: Atom::Var(inside[0]), arms, default: None }, nowhere, &mut vars);
+    let (stmt, results) = whole.statement(
+        Op::Switch { on: Atom::Var(inside[0]), arms, default: None },
+        nowhere,
+        &mut vars,
+    );
     let step = Block { stmts: vec![stmt], results };
     let first = params.iter().map(|var| Atom::Var(*var)).collect();
     let body = whole.body(inside, first, step, nowhere, &mut vars);
@@ -320,7 +324,9 @@ impl Places<'_> {
             return site;
         };
         let inlined = match inlined {
-            None => Inlined { function: self.shown.clone(), library: self.library, at: self.nowhere },
+            None => {
+                Inlined { function: self.shown.clone(), library: self.library, at: self.nowhere }
+            }
             Some(inlined) => Inlined { at: deep(|| self.within(inlined.at)), ..inlined },
         };
         self.sites.push(Site { span, inlined: Some(inlined) });

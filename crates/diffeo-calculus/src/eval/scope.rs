@@ -296,10 +296,7 @@ impl Scopes {
                     }
                 }
             }
-            SizeShape::Any
-            | SizeShape::Tuple(_)
-            | SizeShape::Array(..)
-            | SizeShape::Data(_) => {
+            SizeShape::Any | SizeShape::Tuple(_) | SizeShape::Array(..) | SizeShape::Data(_) => {
                 self.mention_all(node);
             }
         }

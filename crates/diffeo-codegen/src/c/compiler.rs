@@ -41,10 +41,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Missing { command, reason } => {
-                write!(f, "the C compiler `{command}` cannot be run: {reason}")
+                write!(f, "`{command}` cannot be run: {reason}")
             }
             Error::Failed { command, output } => {
-                write!(f, "the C compiler has failed: `{command}`\n{output}")
+                write!(f, "`{command}` has failed: {output}")
             }
             Error::File(path, reason) => write!(f, "{}: {reason}", path.display()),
             Error::Load(reason) => write!(f, "the compiled program cannot be loaded: {reason}"),
@@ -128,6 +128,42 @@ impl Compiler {
         command.args(self.flags(text, options)).args(["-shared", "-fPIC", "-o"]);
         command.arg(to).arg(source).arg("-lm");
         run(&mut command)
+    }
+}
+
+impl Compiler {
+    /// Compiles a file to an object, and makes a static and a shared library of it.
+    ///
+    /// # Errors
+    /// There is no compiler or no `ar` (the command is `AR`, if that is set), or they fail.
+    pub fn libraries(
+        &self,
+        text: &Text,
+        source: &Path,
+        [static_library, shared_library]: [&Path; 2],
+        options: &Options,
+    ) -> Result<(), Error> {
+        let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
+        let name = source.file_stem().unwrap_or_default();
+        let object = folder.path().join(name).with_extension("o");
+        let mut command = Command::new(&self.program);
+        command
+            .args(self.flags(text, options))
+            .args(["-c", "-fPIC", "-o"])
+            .arg(&object)
+            .arg(source);
+        run(&mut command)?;
+        // An archive that is there would be added to.
+        match std::fs::remove_file(static_library) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::File(static_library.to_path_buf(), e)),
+        }
+        let ar = std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| "ar".into());
+        run(Command::new(ar).arg("rcs").arg(static_library).arg(&object))?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).args(["-shared", "-o"]).arg(shared_library);
+        run(command.arg(&object).arg("-lm"))
     }
 }
 

@@ -114,7 +114,9 @@ pub(super) struct Translator<'t, 'm> {
     pub env: &'t mut Environment<'m>,
     pub function: &'m Function,
     convention: &'m Convention,
-    shapes: std::vec::IntoIter<Shape>,
+    shapes: Vec<Shape>,
+    /// The index of the shape of the next statement that has one.
+    next: usize,
     /// By register: its value here, if it has one.
     values: Vec<Option<Value>>,
     pub context: Value,
@@ -140,7 +142,8 @@ pub(super) fn translate<'m>(
         env,
         function,
         convention,
-        shapes: shapes(function).into_iter(),
+        shapes: shapes(function),
+        next: 0,
         values: vec![None; function.registers.len()],
         context: Value::from_u32(0),
         results: None,
@@ -352,8 +355,10 @@ impl Translator<'_, '_> {
     }
 
     fn shape(&mut self) -> Shape {
-        // There are as many as there are statements that ask.
-        self.shapes.next().unwrap_or_default()
+        // There are as many as there are statements that ask, and each asks once.
+        let shape = self.shapes.get_mut(self.next).map(std::mem::take);
+        self.next += 1;
+        shape.unwrap_or_default()
     }
 
     /// `If` and `Switch`.
@@ -414,6 +419,7 @@ impl Translator<'_, '_> {
             if Some(i) != only {
                 self.b.switch_to_block(*entry);
                 restore(self);
+                self.next = shape.starts[i];
                 if self.list(list) {
                     let args = self.args(&shape.carried);
                     self.b.ins().jump(end, &args);
@@ -423,10 +429,12 @@ impl Translator<'_, '_> {
         if let Some(i) = only {
             self.b.switch_to_block(entries[i]);
             restore(self);
+            self.next = shape.starts[i];
             self.list(lists[i]);
         } else if merges {
             self.enter(end, &shape.carried);
         }
+        self.next = shape.starts[lists.len()];
         only.is_some() || merges
     }
 
@@ -527,9 +535,12 @@ impl Translator<'_, '_> {
                 self.b.ins().brif(status, fail, &[], go_on, &[]);
             } else {
                 let open = runtime::Open { function: id, site };
-                let site = self.b.ins().iconst(I64, open.to_word());
-                let note = self.note();
-                self.b.ins().brif(status, note, &[site.into()], go_on, &[]);
+                // In a block of its own, so that the word is made only if it is needed.
+                let (failed, note) = (self.cold(), self.note());
+                self.b.ins().brif(status, failed, &[], go_on, &[]);
+                self.b.switch_to_block(failed);
+                let word = self.b.ins().iconst(I64, open.to_word());
+                self.b.ins().jump(note, &[word.into()]);
             }
             self.b.switch_to_block(go_on);
         }

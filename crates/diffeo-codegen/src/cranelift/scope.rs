@@ -9,7 +9,7 @@ use crate::deep::deep;
 use crate::low::{Address, Expr, Function, Operand, Reg, Stmt};
 
 /// What is known of a statement with inner statements.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
     /// The registers that its inner statements set and that live outside of them.
     pub carried: Vec<Reg>,
@@ -17,6 +17,8 @@ pub(super) struct Shape {
     pub falls: Vec<bool>,
     /// Of a loop, whether anything leaves it by `Break`.
     pub breaks: bool,
+    /// For each list of inner statements, the index of the first shape in it; then the first behind all.
+    pub starts: Vec<usize>,
 }
 
 fn address_operands(address: &Address) -> [Operand; 2] {
@@ -77,8 +79,12 @@ fn sets(stmt: &Stmt) -> Vec<Reg> {
 /// The shapes of the statements with inner statements, in the order of the text; those that cannot be
 /// reached, because they stand behind one that leaves, are left out.
 pub(super) fn shapes(function: &Function) -> Vec<Shape> {
-    let mut homes =
-        Homes { home: vec![NONE; function.registers.len()], parent: vec![0], depth: vec![0] };
+    let mut homes = Homes {
+        home: vec![NONE; function.registers.len()],
+        parent: vec![0],
+        depth: vec![0],
+        open: vec![true],
+    };
     for reg in &function.params {
         homes.home[reg.0 as usize] = 0;
     }
@@ -105,6 +111,8 @@ struct Homes {
     parent: Vec<u32>,
     /// By list: how many are around it.
     depth: Vec<u32>,
+    /// By list: whether it is being walked.
+    open: Vec<bool>,
 }
 
 impl Homes {
@@ -128,25 +136,23 @@ impl Homes {
                 let number = self.parent.len() as u32;
                 self.parent.push(list);
                 self.depth.push(self.depth[list as usize] + 1);
+                self.open.push(true);
                 deep(|| self.list(inner, number));
+                self.open[number as usize] = false;
             }
         }
     }
 
     fn occurs(&mut self, reg: Reg, list: u32) {
-        let (mut a, mut b) = (self.home[reg.0 as usize], list);
-        if a == NONE {
-            a = b;
+        let mut home = self.home[reg.0 as usize];
+        if home == NONE {
+            home = list;
         }
-        while a != b {
-            // The deeper of both goes up.
-            if self.depth[a as usize] > self.depth[b as usize] {
-                a = self.parent[a as usize];
-            } else {
-                b = self.parent[b as usize];
-            }
+        // The lists around this one are those that are open.
+        while !self.open[home as usize] {
+            home = self.parent[home as usize];
         }
-        self.home[reg.0 as usize] = a;
+        self.home[reg.0 as usize] = home;
     }
 }
 
@@ -228,19 +234,22 @@ impl Shapes {
         }
         let mut carried = Vec::new();
         let mut falls = Vec::new();
+        let mut starts = Vec::new();
         for inner in lists {
+            starts.push(self.shapes.len());
             let number = self.next;
             self.next += 1;
             let (regs, end) = deep(|| self.list(inner, number));
             carried.extend(regs);
             falls.push(end);
         }
+        starts.push(self.shapes.len());
         let breaks = is_loop && self.loops.pop().unwrap_or(false);
         let carried = self.distinct(carried);
         all.extend(&carried);
         let goes_on =
             if is_loop { breaks } else { matches!(stmt, Stmt::For(_)) || falls.contains(&true) };
-        self.shapes[index] = Shape { carried, falls, breaks };
+        self.shapes[index] = Shape { carried, falls, breaks, starts };
         goes_on
     }
 }

@@ -222,6 +222,8 @@ unsafe fn begin<'m>(
             Ty::Int => Value::Int(word as i64),
             // A Bool is a byte.
             Ty::Bool => Value::Bool(from.cast::<u8>().read() != 0),
+            // Nothing looks at it.
+            Ty::Text if block.is_null() => Value::text(""),
             Ty::Text => {
                 let length = block.offset(BYTES as isize).cast::<u64>().read() as usize;
                 let bytes = slice(block.offset(DATA as isize), length);

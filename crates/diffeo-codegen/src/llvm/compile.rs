@@ -25,8 +25,11 @@ pub(super) struct Machine {
     pub vector_width: u32,
 }
 
-/// What LLVM calls levels of optimisation, of code generation and of the passes before.
-const LEVELS: [(c_int, &CStr); 2] = [(3, c"default<O3>"), (1, c"default<O1>")];
+/// The level of code generation and the passes before it: well, and in linear time.
+const LEVELS: [(c_int, &CStr); 2] = [(3, c"default<O3>"), (0, c"function(mem2reg)")];
+
+/// LLVM recurs over nested blocks.
+pub(super) const STACK: usize = 64 << 20;
 
 /// Code that does not depend on where it lies, within 2 GiB.
 const POSITION_INDEPENDENT: c_int = 2;
@@ -79,26 +82,32 @@ impl Machine {
 
     /// The module as an object.
     pub fn object(&self, text: &str, quick: bool) -> Result<Object, String> {
-        let mut module = Module::parse(self, text, quick)?;
-        module.optimise()?;
-        let bytes = module.write(OBJECT)?;
-        Ok(Object { bytes, frames: std::mem::take(&mut module.reports.frames) })
+        stacker::grow(STACK, || {
+            let mut module = Module::parse(self, text, quick)?;
+            module.optimise()?;
+            let bytes = module.write(OBJECT)?;
+            Ok(Object { bytes, frames: std::mem::take(&mut module.reports.frames) })
+        })
     }
 
     /// The module after LLVM's optimisations.
     pub fn optimised(&self, text: &str, quick: bool) -> Result<String, String> {
-        let mut module = Module::parse(self, text, quick)?;
-        module.optimise()?;
-        let api = &self.library.api;
-        // SAFETY: the module is live, and the text is ours.
-        Ok(unsafe { take(api, (api.LLVMPrintModuleToString)(module.module)) })
+        stacker::grow(STACK, || {
+            let mut module = Module::parse(self, text, quick)?;
+            module.optimise()?;
+            let api = &self.library.api;
+            // SAFETY: the module is live, and the text is ours.
+            Ok(unsafe { take(api, (api.LLVMPrintModuleToString)(module.module)) })
+        })
     }
 
     /// The module as instructions.
     pub fn assembly(&self, text: &str, quick: bool) -> Result<String, String> {
-        let mut module = Module::parse(self, text, quick)?;
-        module.optimise()?;
-        Ok(String::from_utf8_lossy(&module.write(ASSEMBLY)?).into_owned())
+        stacker::grow(STACK, || {
+            let mut module = Module::parse(self, text, quick)?;
+            module.optimise()?;
+            Ok(String::from_utf8_lossy(&module.write(ASSEMBLY)?).into_owned())
+        })
     }
 }
 

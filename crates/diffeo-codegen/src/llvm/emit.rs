@@ -161,7 +161,8 @@ fn declare(function: &runtime::Function, text: &mut String) {
         _ if !function.context => "#1",
         _ => "#3",
     };
-    let _ = writeln!(text, "declare {result} @{}({}) {attributes}", function.name, params.join(", "));
+    let _ =
+        writeln!(text, "declare {result} @{}({}) {attributes}", function.name, params.join(", "));
 }
 
 /// A function in translation.

@@ -59,7 +59,11 @@ impl fmt::Display for Missing {
                 write!(f, "; looked in {}. Set {VARIABLE} to the path of one", looked.join(", "))
             }
             Missing::Named(path, reason) => {
-                write!(f, "the LLVM library that {VARIABLE} names, {}, cannot be used: {reason}", path.display())
+                write!(
+                    f,
+                    "the LLVM library that {VARIABLE} names, {}, cannot be used: {reason}",
+                    path.display()
+                )
             }
             Missing::Processor => write!(f, "LLVM is used on x86-64 and AArch64 processors only"),
         }
@@ -116,7 +120,14 @@ fn directories() -> Vec<PathBuf> {
         all.push(format!("/usr/lib64/llvm{version}/lib").into());
     }
     let multiarch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
-    let fixed = ["/usr/lib64", "/usr/lib", &multiarch, "/usr/local/lib", "/opt/homebrew/opt/llvm/lib", "/usr/local/opt/llvm/lib"];
+    let fixed = [
+        "/usr/lib64",
+        "/usr/lib",
+        &multiarch,
+        "/usr/local/lib",
+        "/opt/homebrew/opt/llvm/lib",
+        "/usr/local/opt/llvm/lib",
+    ];
     all.extend(fixed.map(PathBuf::from));
     if !env!("DIFFEO_SYSROOT").is_empty() {
         all.push(Path::new(env!("DIFFEO_SYSROOT")).join("lib"));
@@ -159,10 +170,18 @@ fn named_version(name: &OsStr) -> Option<u32> {
         rest.strip_prefix('-').unwrap_or("")
     } else {
         let (before, after) = rest.split_once(".so")?;
-        if before.is_empty() { after.strip_prefix('.').unwrap_or("") } else { before.strip_prefix('-')? }
+        if before.is_empty() {
+            after.strip_prefix('.').unwrap_or("")
+        } else {
+            before.strip_prefix('-')?
+        }
     };
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    if rest.is_empty() { Some(0) } else { digits.parse().ok() }
+    if rest.is_empty() {
+        Some(0)
+    } else {
+        digits.parse().ok()
+    }
 }
 
 /// Whether a file begins like a library of ELF or Mach-O.

@@ -25,7 +25,11 @@ pub(super) const MANTISSA: i64 = (1 << 52) - 1;
 pub(super) const TWO_52: f64 = 4503599627370496.0;
 
 /// `log(u + c)` for a normal number u and a correction c, with `raised` added to k before.
-fn kernel<'b>(u: Real<'b>, c: Option<Real<'b>>, raised: impl FnOnce(Real<'b>) -> Real<'b>) -> Real<'b> {
+fn kernel<'b>(
+    u: Real<'b>,
+    c: Option<Real<'b>>,
+    raised: impl FnOnce(Real<'b>) -> Real<'b>,
+) -> Real<'b> {
     let (k, exponent, m) = split(u);
     let k = raised(k);
     let f = match c {

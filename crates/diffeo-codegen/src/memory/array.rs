@@ -1,9 +1,10 @@
 //! Arrays: elements, views, changes, appending.
 
+use super::block::Given;
 use super::emit::{counted, elem_ty, element, layout, width, Array};
 use super::function::Lower;
 use super::helpers::Helper;
-use crate::low::{Address, Compare, Operand, Runtime, Stmt, Ty};
+use crate::low::{Address, Compare, Operand, Reg, Runtime, Stmt, Ty};
 use diffeo_array::ir::{Atom, Elem, Ty as Flat, Var};
 
 /// The words of the array without elements of a rank: the sizes of rows are not determined.
@@ -95,33 +96,27 @@ impl Lower<'_, '_> {
         [block, data]
     }
 
-    /// The array with other elements there: in place if `owned` is the only reference.
+    /// The array with other elements there: in place if there is no other reference.
     pub fn update(
         &mut self,
         array: &Atom,
         indices: &[Atom],
         value: &Atom,
-        owned: bool,
+        given: Given,
     ) -> Vec<Operand> {
         let (elem, _) = self.array_ty(array);
         let indices = self.word_list(indices);
         let mut array = self.array(array);
         self.effects += 1;
-        [array.block, array.data] = if owned {
-            let only = self.unshared(array.block);
+        if !given.own {
+            [array.block, array.data] = self.copied(&array, elem, false);
+        } else if !given.only {
             let regs = [self.reg(Ty::Ptr), self.reg(Ty::Ptr)];
             self.assign(regs[0], array.block);
             self.assign(regs[1], array.data);
-            let outer = self.begin();
-            let copy = self.copied(&array, elem, true);
-            self.assign(regs[0], copy[0]);
-            self.assign(regs[1], copy[1]);
-            let shared = self.end(outer);
-            self.push(Stmt::If(only, Vec::new(), shared));
-            regs.map(Operand::Reg)
-        } else {
-            self.copied(&array, elem, false)
-        };
+            self.make_only(&array, elem, regs);
+            [array.block, array.data] = regs.map(Operand::Reg);
+        }
         let address = self.place(&array, &indices, width(elem));
         if let Flat::Array(..) = self.atom_ty(value) {
             let to = self.offset(address);
@@ -142,6 +137,17 @@ impl Lower<'_, '_> {
             }
         }
         array.words()
+    }
+
+    /// Copies an array that is shared; `regs` are to have its block and data then, as before.
+    pub fn make_only(&mut self, array: &Array, elem: Elem, regs: [Reg; 2]) {
+        let only = self.unshared(array.block);
+        let outer = self.begin();
+        let copy = self.copied(array, elem, true);
+        self.assign(regs[0], copy[0]);
+        self.assign(regs[1], copy[1]);
+        let shared = self.end(outer);
+        self.push(Stmt::If(only, Vec::new(), shared));
     }
 
     /// Takes away a reference to each of so many blocks.

@@ -14,20 +14,25 @@ use std::collections::HashMap;
 pub(super) struct Left {
     /// The results.
     pub results: Vec<Operand>,
+    /// Of each result that was kept, whether nothing else refers to its block.
+    pub unshared: Vec<bool>,
     /// Variables to release.
     pub pending: Vec<Var>,
 }
 
-impl<'a> Lower<'_, 'a> {
-    /// Translates a block whose results go over to whoever takes them; `None` if its end is not reached.
-    /// The references of `owned` are to be given away or given up in it.
-    pub fn body(&mut self, block: &'a Block, owned: Vec<Var>) -> Option<Vec<Operand>> {
-        let left = self.block(block, owned, |_, _| Use::Keep)?;
-        self.release_all(left.pending);
-        Some(left.results)
-    }
+/// How an operand is given to an operation.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Given {
+    /// With a reference that is not needed any more.
+    pub own: bool,
+    /// And that is the only one.
+    pub only: bool,
+}
 
-    /// The same, of a block that makes something of its results by what `how` says.
+impl<'a> Lower<'_, 'a> {
+    /// Translates a block that makes something of its results by what `how` says; `None` if its end is not
+    /// reached. The references of `owned` are to be given away or given up in it; those that are pending in the
+    /// end are the caller's to give up.
     pub fn block(
         &mut self,
         block: &'a Block,
@@ -54,8 +59,10 @@ impl<'a> Lower<'_, 'a> {
         let mut here = dying.remove(&block.stmts.len()).unwrap_or_default();
         let kept: Vec<(&Atom, Use)> =
             block.results.iter().enumerate().map(|(i, atom)| (atom, how(self, i))).collect();
-        self.hand_over(&kept, &[], &mut here);
-        Some(Left { results: self.all_words(&block.results), pending: here })
+        let moved = self.hand_over(&kept, &[], &mut here);
+        let only = |(moved, atom): (bool, &Atom)| moved && self.is_unshared(atom);
+        let unshared = moved.into_iter().zip(&block.results).map(only).collect();
+        Some(Left { results: self.all_words(&block.results), unshared, pending: here })
     }
 
     /// Notes where the reference of a variable is given up; gives it up now if nothing uses it.
@@ -102,6 +109,7 @@ impl<'a> Lower<'_, 'a> {
                     true
                 }
                 (Use::Keep, None) => {
+                    self.share(atom);
                     let counted = var(atom).is_some_and(|v| super::uses::is_reference(self.ty(v)));
                     if counted {
                         let block = self.word(atom);
@@ -113,6 +121,21 @@ impl<'a> Lower<'_, 'a> {
             });
         }
         moved
+    }
+
+    /// Whether nothing refers to the block of an array but the variable that holds it.
+    pub fn is_unshared(&self, atom: &Atom) -> bool {
+        match self.owners.of(atom) {
+            Holder::Var { var, same: true } => self.unshared.contains(&var),
+            Holder::Var { .. } | Holder::Outside => false,
+        }
+    }
+
+    /// Notes that something else may refer to what a variable lives by.
+    fn share(&mut self, atom: &Atom) {
+        if let Holder::Var { var, .. } = self.owners.of(atom) {
+            self.unshared.remove(&var);
+        }
     }
 
     /// Translates a statement with which the references of `dying` are given away or up. False if what follows
@@ -149,7 +172,20 @@ impl<'a> Lower<'_, 'a> {
         });
         let handed: Vec<(&Atom, Use)> = handed.iter().map(|(atom, how)| (atom, *how)).collect();
         let moved = self.hand_over(&handed, &inside, &mut dying);
-        let goes_on = self.op(results, op, &moved);
+        if let Op::Call(..) | Op::For { .. } | Op::While { .. } = op {
+            // Whoever walks along something may keep parts of it.
+            handed
+                .iter()
+                .filter(|(_, how)| *how == Use::Read)
+                .for_each(|(atom, _)| self.share(atom));
+        }
+        let given = |(own, (atom, _)): (bool, &(&Atom, Use))| Given {
+            own,
+            only: own && self.is_unshared(atom),
+        };
+        let given: Vec<Given> = moved.into_iter().zip(&handed).map(given).collect();
+        let goes_on = self.op(results, op, &given);
+        self.fresh_results(results, op);
         self.site = *site;
         if goes_on {
             self.release_all(dying);
@@ -157,10 +193,30 @@ impl<'a> Lower<'_, 'a> {
         goes_on
     }
 
-    /// Translates an operation without choice. `moved` says, of the uses of its operands, which have a reference
-    /// of their own.
-    fn op(&mut self, results: &[Var], op: &'a Op, moved: &[bool]) -> bool {
-        let moved = moved.first() == Some(&true);
+    /// Notes which results are the only reference to their blocks.
+    fn fresh_results(&mut self, results: &[Var], op: &Op) {
+        let fresh = matches!(
+            op,
+            Op::Update { .. }
+                | Op::Append(..)
+                | Op::Elements(..)
+                | Op::Rows(_)
+                | Op::ArgSort(_)
+                | Op::Build { .. }
+                | Op::AccGet(_)
+        );
+        if fresh {
+            self.unshared.extend(results);
+        } else if let Op::Call(callee, _) = op {
+            let unshared = &self.cx.unshared[callee.0 as usize];
+            let only = results.iter().zip(unshared).filter(|(_, only)| **only);
+            self.unshared.extend(only.map(|(v, _)| *v));
+        }
+    }
+
+    /// Translates an operation without choice. `given` says how the operands with uses are given to it.
+    fn op(&mut self, results: &[Var], op: &'a Op, given: &[Given]) -> bool {
+        let first = given.first().copied().unwrap_or_default();
         let values = match op {
             Op::Real(op, args) => vec![self.real(*op, args)],
             Op::PowInt(x, n) => vec![self.pow_int(x, n)],
@@ -173,7 +229,7 @@ impl<'a> Lower<'_, 'a> {
             Op::And(a, b) => vec![self.both(crate::low::Binary::And, a, b)],
             Op::Or(a, b) => vec![self.both(crate::low::Binary::Or, a, b)],
             Op::Select(c, a, b) => vec![self.choose(c, a, b)],
-            Op::ToReal(a) => vec![self.to_real(a)],
+            Op::ToReal(a) => vec![self.real_of(a)],
             Op::Round(rounding, a) => vec![self.round(*rounding, a)],
             Op::IsNan(a) => vec![self.is_nan(a)],
             Op::Text(text) => vec![self.cx.text(text)],
@@ -198,11 +254,11 @@ impl<'a> Lower<'_, 'a> {
             Op::Dim(array, dim) => vec![self.array(array).sizes[usize::from(*dim)]],
             Op::Get(array, indices) => self.get(results, array, indices),
             Op::Slice { array, lo, hi } => self.slice(array, lo, hi),
-            Op::Update { array, indices, value } => self.update(array, indices, value, moved),
+            Op::Update { array, indices, value } => self.update(array, indices, value, first),
             Op::Elements(elem, atoms) => self.elements(results, *elem, atoms),
             Op::Rows(rows) => self.rows(rows),
             Op::Empty(_, rank) => super::array::empty(usize::from(*rank)),
-            Op::Append(a, b) => self.append(a, b, moved),
+            Op::Append(a, b) => self.append(a, b, first.own),
             Op::Reshape(array, sizes) => self.reshape(array, sizes),
             Op::ArgSort(array) => self.arg_sort(array),
             Op::New(id, tag, fields) => vec![self.new_box(*id, *tag, fields)],
@@ -210,11 +266,11 @@ impl<'a> Lower<'_, 'a> {
             Op::Field { object, tag, index } => self.field(results, object, *tag, *index),
             Op::If { .. } | Op::Switch { .. } => Vec::new(),
             Op::For { count, index, carried, body } => {
-                self.counted(count, *index, carried, body);
+                self.counted(results, count, *index, carried, body, given);
                 carried.iter().flat_map(|c| self.words(&Atom::Var(c.param))).collect()
             }
             Op::While { carried, cond, body } => {
-                if !self.conditional(carried, cond, body) {
+                if !self.conditional(results, carried, [cond, body], given) {
                     return false;
                 }
                 carried.iter().flat_map(|c| self.words(&Atom::Var(c.param))).collect()

@@ -1,9 +1,12 @@
 //! Choices and loops.
 
+use super::block::Given;
+use super::emit::{Array, Mark};
 use super::function::Lower;
+use super::unique::{stays, Stays};
 use super::uses::Use;
 use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
-use diffeo_array::ir::{Atom, Block, Carried, Reduction, Var};
+use diffeo_array::ir::{Atom, Block, Carried, Reduction, Ty as Flat, Var};
 
 /// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
 /// binary number.
@@ -15,27 +18,39 @@ impl<'a> Lower<'_, 'a> {
         results.iter().flat_map(|v| self.define_new(*v)).collect()
     }
 
-    /// A branch of a choice, which leaves its results in registers, and whether its end is reached.
+    /// A branch of a choice, which leaves its results in registers. Adds to `ends`, if its end is reached, which
+    /// results are the only references to their blocks.
     fn arm(
         &mut self,
         block: &'a Block,
         owned: &[Var],
         results: &[Var],
         regs: &[Reg],
-    ) -> (Vec<Stmt>, bool) {
+        ends: &mut Vec<Vec<bool>>,
+    ) -> Vec<Stmt> {
         let outer = self.begin();
         let keeps: Vec<bool> = results.iter().map(|v| self.owners.owns(*v)).collect();
         // What is borrowed lives by a holder outside.
         let how = |_: &Self, i: usize| if keeps[i] { Use::Keep } else { Use::Read };
         let left = self.block(block, owned.to_vec(), how);
-        let goes_on = left.is_some();
         if let Some(left) = left {
             for (reg, value) in regs.iter().zip(left.results) {
                 self.assign(*reg, value);
             }
             self.release_all(left.pending);
+            ends.push(left.unshared);
         }
-        (self.end(outer), goes_on)
+        self.end(outer)
+    }
+
+    /// After a choice: whether its end is reached.
+    fn chose(&mut self, results: &[Var], ends: &[Vec<bool>]) -> bool {
+        for (i, v) in results.iter().enumerate() {
+            if ends.iter().all(|only| only[i]) {
+                self.unshared.insert(*v);
+            }
+        }
+        !ends.is_empty()
     }
 
     /// A choice between two blocks; whether its end is reached.
@@ -48,10 +63,11 @@ impl<'a> Lower<'_, 'a> {
     ) -> bool {
         let cond = self.word(cond);
         let regs = self.chosen(results);
-        let (then, first) = self.arm(then, &owned, results, &regs);
-        let (otherwise, second) = self.arm(otherwise, &owned, results, &regs);
+        let mut ends = Vec::new();
+        let then = self.arm(then, &owned, results, &regs, &mut ends);
+        let otherwise = self.arm(otherwise, &owned, results, &regs, &mut ends);
         self.push(Stmt::If(cond, then, otherwise));
-        first || second
+        self.chose(results, &ends)
     }
 
     /// A choice between several blocks; whether its end is reached.
@@ -65,7 +81,7 @@ impl<'a> Lower<'_, 'a> {
     ) -> bool {
         let on = self.word(on);
         let regs = self.chosen(results);
-        let mut goes_on = false;
+        let mut ends = Vec::new();
         // Without default, the last arm is for what is left.
         let (rest, arms) = match (default, arms) {
             (Some(block), arms) => (Some(block), arms),
@@ -74,14 +90,11 @@ impl<'a> Lower<'_, 'a> {
         };
         let mut lowered = Vec::new();
         for (value, block) in arms {
-            let (body, ends) = self.arm(block, &owned, results, &regs);
-            goes_on |= ends;
-            lowered.push((*value, body));
+            lowered.push((*value, self.arm(block, &owned, results, &regs, &mut ends)));
         }
-        let rest = rest.map(|block| self.arm(block, &owned, results, &regs));
-        let (rest, ends) = rest.unwrap_or_default();
-        self.push(Stmt::Switch(on, lowered, rest));
-        goes_on || ends
+        let rest = rest.map(|block| self.arm(block, &owned, results, &regs, &mut ends));
+        self.push(Stmt::Switch(on, lowered, rest.unwrap_or_default()));
+        self.chose(results, &ends)
     }
 
     /// New registers for what a loop carries, with the first values.
@@ -126,17 +139,19 @@ impl<'a> Lower<'_, 'a> {
         self.push(Stmt::If(due, ask, Vec::new()));
     }
 
-    /// A counted loop around `body`, which has been translated; it asks now and then whether the run is to end
-    /// if it is no loop that a vectoriser would take.
+    /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
+    /// is to end, if it can be left anyway.
     pub fn repeat(
         &mut self,
         index: Reg,
         count: Operand,
         mut body: Vec<Stmt>,
-        independent: bool,
+        mark: Mark,
+        carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
     ) {
-        if !independent {
+        let independent = self.effects == mark.effects && carried.is_empty();
+        if self.exits != mark.exits {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
             let mut poll = self.end(outer);
@@ -154,24 +169,63 @@ impl<'a> Lower<'_, 'a> {
         })));
     }
 
+    /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
+    /// that each step changes are copied before the first one, if they are shared.
+    fn only_references(
+        &mut self,
+        results: &[Var],
+        carried: &[Carried],
+        body: &Block,
+        given: &[Given],
+        count: Option<Operand>,
+    ) {
+        // Only references have uses; what a loop begins with are uses, all of them.
+        let stays = stays(self.source, self.scan, carried, body);
+        for (i, (c, stays)) in carried.iter().zip(stays).enumerate() {
+            let only = given.get(i).is_some_and(|given| given.only);
+            match (stays, count) {
+                (Stays::Unshared | Stays::Changed, _) if only => {
+                    self.unshared.extend([c.param, results[i]]);
+                }
+                (Stays::Changed, Some(count)) => {
+                    let Flat::Array(elem, _) = self.ty(c.param) else { continue };
+                    let array = Array::of(&self.words(&Atom::Var(c.param)));
+                    let (Operand::Reg(block), Operand::Reg(data)) = (array.block, array.data)
+                    else {
+                        continue;
+                    };
+                    let some = self.compare(Compare::IntLt, Operand::Int(0), count);
+                    let outer = self.begin();
+                    self.effects += 1;
+                    self.make_only(&array, *elem, [block, data]);
+                    let copy = self.end(outer);
+                    self.push(Stmt::If(some, copy, Vec::new()));
+                    self.unshared.insert(c.param);
+                }
+                (Stays::No, _) | (Stays::Unshared, _) | (Stays::Changed, None) => {}
+            }
+        }
+    }
+
     /// A counted loop. What it carries is in the registers of the parameters in the end.
-    pub fn counted(&mut self, count: &Atom, index: Var, carried: &'a [Carried], body: &'a Block) {
+    pub fn counted(
+        &mut self,
+        results: &[Var],
+        count: &Atom,
+        index: Var,
+        carried: &'a [Carried],
+        body: &'a Block,
+        given: &[Given],
+    ) {
         let count = self.word(count);
         let regs = self.carry(carried);
+        self.only_references(results, carried, body, given, Some(count));
         let index = self.define_index(index);
-        let effects = self.effects;
+        let mark = self.mark();
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        let quiet = self.effects == effects;
-        if quiet {
-            let from = Operand::Int(0);
-            let (independent, reductions) = (regs.is_empty(), Vec::new());
-            let repeat = For { index, from, to: count, body, independent, reductions };
-            self.push(Stmt::For(Box::new(repeat)));
-        } else {
-            self.repeat(index, count, body, false, Vec::new());
-        }
+        self.repeat(index, count, body, mark, &regs, Vec::new());
     }
 
     /// The register of an index.
@@ -185,11 +239,13 @@ impl<'a> Lower<'_, 'a> {
     /// end is not reached.
     pub fn conditional(
         &mut self,
+        results: &[Var],
         carried: &'a [Carried],
-        cond: &'a Block,
-        body: &'a Block,
+        [cond, body]: [&'a Block; 2],
+        given: &[Given],
     ) -> bool {
         let regs = self.carry(carried);
+        self.only_references(results, carried, body, given, None);
         let steps = self.reg(Ty::Int);
         self.assign(steps, Operand::Int(0));
         let outer = self.begin();
@@ -225,7 +281,7 @@ impl<'a> Lower<'_, 'a> {
             reductions.push((reg, *how));
         }
         let index = self.define_index(index);
-        let effects = self.effects;
+        let mark = self.mark();
         let outer = self.begin();
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
             for ((reg, how), value) in reductions.iter().zip(left.results) {
@@ -235,9 +291,8 @@ impl<'a> Lower<'_, 'a> {
             self.release_all(left.pending);
         }
         let body = self.end(outer);
-        let independent = self.effects == effects;
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        self.repeat(index, count, body, independent, reductions);
+        self.repeat(index, count, body, mark, &[], reductions);
         results
     }
 }

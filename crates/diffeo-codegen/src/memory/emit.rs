@@ -22,8 +22,19 @@ pub(super) struct Code {
     /// How many statements cannot be done in any order: what fails, allocates, counts references, or reads or
     /// writes what others write.
     pub effects: u64,
+    /// How many statements can leave the function.
+    pub exits: u64,
     /// The place of what is being translated.
     pub site: SiteId,
+}
+
+/// How many effects and exits there were at some point.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    /// [`Code::effects`]
+    pub effects: u64,
+    /// [`Code::exits`]
+    pub exits: u64,
 }
 
 /// An array or accumulator: what it is made of.
@@ -96,9 +107,21 @@ pub(super) fn element(data: Operand, index: Operand, width: i64) -> Address {
 }
 
 impl Code {
+    /// What was done so far.
+    pub fn mark(&self) -> Mark {
+        Mark { effects: self.effects, exits: self.exits }
+    }
+
     /// Without anything.
     pub fn new() -> Code {
-        Code { registers: Vec::new(), out: Vec::new(), fails: false, effects: 0, site: NOWHERE }
+        Code {
+            registers: Vec::new(),
+            out: Vec::new(),
+            fails: false,
+            effects: 0,
+            exits: 0,
+            site: NOWHERE,
+        }
     }
 
     /// A new register.
@@ -192,6 +215,7 @@ impl Code {
     pub fn mul(&mut self, a: Operand, b: Operand) -> Operand {
         match (a, b) {
             (Operand::Int(a), Operand::Int(b)) => Operand::Int(a.wrapping_mul(b)),
+            (Operand::Int(0), _) | (_, Operand::Int(0)) => Operand::Int(0),
             (a, Operand::Int(1)) | (Operand::Int(1), a) => a,
             (a, b) => self.set(Ty::Int, Expr::Binary(Binary::IntMul, a, b)),
         }
@@ -258,6 +282,7 @@ impl Code {
     pub fn raise(&mut self, error: Raise, args: Vec<Operand>) {
         self.fails = true;
         self.effects += 1;
+        self.exits += 1;
         let site = self.site;
         self.push(Stmt::Raise { error, args, site });
     }

@@ -4,10 +4,11 @@ use super::emit::{Array, Code};
 use super::helpers::Helper;
 use super::owners::Owners;
 use super::scan::Scan;
+use super::uses::Use;
 use super::{symbol, word_types, words, Cx};
 use crate::low::{self, Operand, Stmt};
 use diffeo_array::ir::{Atom, Elem, Function, FunctionId, SiteId, Ty, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 /// Where rows of an array that is being made are to be put, instead of a block of their own.
@@ -32,6 +33,8 @@ pub(super) struct Lower<'c, 'a> {
     values: Vec<Box<[Operand]>>,
     /// The results of statements that are put elsewhere.
     pub placed: HashMap<Var, Place>,
+    /// Variables with a reference of their own to a block that nothing else refers to.
+    pub unshared: HashSet<Var>,
     code: Code,
 }
 
@@ -58,8 +61,8 @@ impl<'c, 'a> Lower<'c, 'a> {
         owners: &'c Owners,
     ) -> Self {
         let values = vec![Box::default(); source.vars.len()];
-        let (placed, code) = (HashMap::new(), Code::new());
-        Lower { cx, source, id, scan, owners, values, placed, code }
+        let (placed, unshared, code) = (HashMap::new(), HashSet::new(), Code::new());
+        Lower { cx, source, id, scan, owners, values, placed, unshared, code }
     }
 
     /// The function in Low.
@@ -73,13 +76,17 @@ impl<'c, 'a> Lower<'c, 'a> {
                 owned.push(*param);
             }
         }
-        if let Some(results) = self.body(&self.source.body, owned) {
-            self.push(Stmt::Return(results));
+        if let Some(left) = self.block(&self.source.body, owned, |_, _| Use::Keep) {
+            self.release_all(left.pending);
+            self.push(Stmt::Return(left.results));
+            self.cx.unshared[self.id.0 as usize] = left.unshared;
         }
         self.cx.quiet[self.id.0 as usize] = self.effects == 0 && !self.fails;
         let results = self.source.results.iter().flat_map(word_types).collect();
         let name = symbol(&self.source.name, low::FunctionId(self.id.0));
-        low::Function { recursive, ..self.code.finish(name, params, results) }
+        let mut function = self.code.finish(name, params, results);
+        function.recursive = recursive;
+        function
     }
 
     /// The type of a variable.

@@ -24,6 +24,7 @@ mod int;
 mod owners;
 mod scalar;
 mod scan;
+mod unique;
 mod uses;
 
 use crate::low::{self, Function, FunctionId, Layout, Operand};
@@ -74,6 +75,8 @@ struct Cx<'a> {
     functions: Vec<Option<Function>>,
     /// Whether translated functions have no effects at all: they cannot fail and write nothing.
     quiet: Vec<bool>,
+    /// Of each result of translated functions, whether nothing else refers to its block.
+    unshared: Vec<Vec<bool>>,
     layouts: Vec<Layout>,
     /// The layout of the first tag, by type of boxes.
     first_layout: Vec<u32>,
@@ -110,6 +113,7 @@ impl<'a> Cx<'a> {
             signatures,
             functions: Vec::new(),
             quiet: vec![false; flat.functions.len()],
+            unshared: vec![Vec::new(); flat.functions.len()],
             layouts,
             first_layout,
             stacks: HashMap::new(),

@@ -35,7 +35,7 @@ impl Signatures {
                     positions[param.0 as usize] = Some((i, p));
                 }
             }
-            flows.block(function, scan, &positions, &function.body, None);
+            flows.block(function, scan, &positions, &function.body);
         }
         while let Some((f, p)) = flows.work.pop() {
             for (f, p) in std::mem::take(&mut flows.into[f][p]) {
@@ -64,14 +64,12 @@ impl Flows {
         }
     }
 
-    /// Of a block of the operation `of`.
     fn block(
         &mut self,
         function: &Function,
         scan: &Scan,
         positions: &[Option<Param>],
         block: &Block,
-        of: Option<&Op>,
     ) {
         let param = |atom: &Atom| {
             let root = scan.root[var(atom)?.0 as usize];
@@ -100,16 +98,19 @@ impl Flows {
                     }
                 },
             );
-            super::uses::regions(&stmt.op, |region| {
-                deep(|| self.block(function, scan, positions, region, Some(&stmt.op)));
-            });
-        }
-        for (i, result) in block.results.iter().enumerate() {
-            if keeps_result(function, scan, of, i) {
-                if let Some(param) = param(result) {
-                    self.keep(param);
-                }
+            // In a loop, a parameter cannot go over to anything: it may be needed in the next step.
+            let repeats = matches!(
+                stmt.op,
+                Op::For { .. } | Op::While { .. } | Op::Build { .. } | Op::Reduce { .. }
+            );
+            if !repeats {
+                super::uses::regions(&stmt.op, |region| {
+                    deep(|| self.block(function, scan, positions, region));
+                });
             }
+        }
+        for param in block.results.iter().filter_map(param) {
+            self.keep(param);
         }
     }
 }
@@ -121,20 +122,6 @@ fn walks_with(scan: &Scan, op: &Op, atom: &Atom) -> bool {
         carried.iter().all(|c| c.init != *atom || scan.walks[c.param.0 as usize])
     } else {
         false
-    }
-}
-
-/// Whether the result of a block of an operation with this position goes over to whoever takes it.
-fn keeps_result(function: &Function, scan: &Scan, of: Option<&Op>, i: usize) -> bool {
-    if let Some(Op::For { carried, .. } | Op::While { carried, .. }) = of {
-        carried.get(i).is_none_or(|c| !scan.walks[c.param.0 as usize])
-    } else if let Some(Op::Build { body, .. }) = of {
-        // Rows are copied.
-        var(&body.results[i]).is_none_or(|v| {
-            !matches!(function.vars[v.0 as usize].ty, diffeo_array::ir::Ty::Array(..))
-        })
-    } else {
-        true
     }
 }
 

@@ -2,8 +2,7 @@
 #![allow(dead_code)]
 
 use diffeo_array::ir::SiteId;
-use diffeo_codegen::cranelift::{compile, Options};
-use diffeo_codegen::engine::{Compiled, Instance, RunOptions, Stopped};
+use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions, Stopped};
 use diffeo_codegen::low::{
     Address, Expr, Function, FunctionId, Layout, Module, Operand, Reg, Stmt, Ty, NOWHERE,
 };
@@ -112,9 +111,9 @@ pub fn module(mut functions: Vec<Function>, layouts: Vec<Layout>) -> Module {
     }
 }
 
+/// Compiled by the engine that the test is of.
 pub fn compiled(module: Module) -> Arc<Compiled> {
-    let options = Options { verify: true, ..Options::default() };
-    Arc::new(compile(&Arc::new(module), &options).unwrap())
+    Arc::new(crate::compile_for(&Arc::new(module), Cpu::Host))
 }
 
 pub fn instance(module: Module) -> Instance {

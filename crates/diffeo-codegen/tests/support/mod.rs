@@ -124,10 +124,9 @@ impl<'m> Machine<'m> {
     }
 
     fn store(&mut self, ty: Ty, address: u64, word: u64) -> Done<()> {
-        Ok(match ty {
-            Ty::Bool => self.memory.store(address, &[word as u8])?,
-            Ty::Int | Ty::Real | Ty::Ptr => self.memory.store(address, &word.to_le_bytes())?,
-        })
+        let bytes = if ty == Ty::Bool { 1 } else { 8 };
+        self.memory.store(address, &word.to_le_bytes()[..bytes])?;
+        Ok(())
     }
 
     fn expr(&self, frame: &Frame, expr: &Expr) -> Done<u64> {

@@ -40,7 +40,13 @@ fn width(elem: Elem) -> usize {
 
 impl Machine<'_> {
     /// Puts a value into memory. Arrays are counted or belong to the caller, by `counted`.
-    pub fn give(&mut self, flat: &Flat, value: &Value, ty: &Ty, counted: bool) -> Result<Vec<u64>, Bug> {
+    pub fn give(
+        &mut self,
+        flat: &Flat,
+        value: &Value,
+        ty: &Ty,
+        counted: bool,
+    ) -> Result<Vec<u64>, Bug> {
         Ok(match (value, ty) {
             (Value::Real(x), _) => vec![x.to_bits()],
             (Value::Int(n), _) => vec![*n as u64],
@@ -105,9 +111,9 @@ impl Machine<'_> {
                 let variant = &flat.boxes[id.0 as usize].variants[tag as usize];
                 let (mut fields, mut at) = (Vec::new(), FIELDS);
                 for field in &variant.fields {
-                    let count = words_at(self, block, &mut at, super::values::words(field))?;
+                    let words = words_at(self, block, &mut at, field)?;
                     fields.push(stacker::maybe_grow(1 << 20, 8 << 20, || {
-                        self.take(flat, &count, field)
+                        self.take(flat, &words, field)
                     })?);
                 }
                 Value::object(tag as u32, fields)
@@ -139,13 +145,24 @@ impl Machine<'_> {
     }
 }
 
-fn words_at(machine: &Machine, block: u64, at: &mut i64, count: usize) -> Result<Vec<u64>, Bug> {
-    let mut words = Vec::new();
-    for _ in 0..count {
-        words.push(machine.memory.get(block, *at)? as u64);
+/// The words of a value that lies there.
+fn words_at(machine: &Machine, block: u64, at: &mut i64, ty: &Ty) -> Result<Vec<u64>, Bug> {
+    let mut found = Vec::new();
+    for _ in 0..words(ty) {
+        found.push(match ty {
+            // The rest of its word was perhaps never written.
+            Ty::Bool => u64::from(machine.memory.read(block + *at as u64, 1)?[0]),
+            Ty::Real
+            | Ty::Int
+            | Ty::Text
+            | Ty::Array(..)
+            | Ty::Box(_)
+            | Ty::Acc(_)
+            | Ty::Stack(_) => machine.memory.get(block, *at)? as u64,
+        });
         *at += 8;
     }
-    Ok(words)
+    Ok(found)
 }
 
 fn data(elem: Elem, elements: Vec<Value>) -> Data {
@@ -253,12 +270,14 @@ pub fn run_low(low: &Module, args: &[Value], counted: bool) -> Result<(Outcome, 
     };
     let outcome = match outcome {
         Err(Trouble::Bug(bug)) => return Err(bug),
-        Err(Trouble::Raised(error, operands, _)) => return Ok((Err(code(&error, &operands)), costs)),
+        Err(Trouble::Raised(error, operands, _)) => {
+            return Ok((Err(code(&error, &operands)), costs))
+        }
         Ok(_) => {
             let mut texts = Vec::new();
             let mut at = 0;
             for ty in &entry.results {
-                let words = words_at(&machine, results, &mut at, words(ty))?;
+                let words = words_at(&machine, results, &mut at, ty)?;
                 texts.push(text(&machine.take(flat, &words, ty)?));
                 machine.drop_value(&words, ty)?;
             }
@@ -328,7 +347,11 @@ pub fn check(flat: &Arc<Flat>, args: &[Value]) -> (Outcome, Costs) {
     let expected = run_flat(flat, args);
     let run = |counted| match run_low(&low, args, counted) {
         Ok(result) => result,
-        Err(bug) => panic!("{bug}, of\n{}\n{}", diffeo_array::print::print_plain(flat), low::print::print(&low)),
+        Err(bug) => panic!(
+            "{bug}, of\n{}\n{}",
+            diffeo_array::print::print_plain(flat),
+            low::print::print(&low)
+        ),
     };
     let (lent, _) = run(false);
     let (found, costs) = run(true);

@@ -5,7 +5,7 @@
 
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Carried, Check, Elem, Op, Reduction, Scalar, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, Check, Op, Reduction, Scalar, SiteId, Ty as Flat};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::Build;
@@ -72,7 +72,7 @@ impl<'p> Lower<'p> {
             .iter()
             .map(|array| self.one(at, Op::Get(array.clone(), vec![index.clone()])))
             .collect();
-        self.from_element(&shape, &mut atoms.into_iter())
+        self.element_of(&shape, &mut atoms.into_iter())
     }
 
     /// An array of elements of a type.
@@ -304,7 +304,7 @@ impl<'p> Lower<'p> {
         }
         let sums: Vec<Atom> = arrays.iter().map(|array| self.sum_rows(array, at)).collect();
         let shape = self.plain(ty);
-        self.from_element(&shape, &mut sums.into_iter())
+        self.element_of(&shape, &mut sums.into_iter())
     }
 
     /// The sum of the rows of an array of Flat of Reals.
@@ -312,7 +312,8 @@ impl<'p> Lower<'p> {
         let count = self.dim(array, 0, at);
         let mut sizes = self.dims(array, 1, at);
         if sizes.is_empty() {
-            return self.reduce(count, at, &mut |cx, i| cx.one(at, Op::Get(array.clone(), vec![i])));
+            return self
+                .reduce(count, at, &mut |cx, i| cx.one(at, Op::Get(array.clone(), vec![i])));
         }
         // Of no rows whose sizes are not determined it is an array without elements.
         let mut inside = Atom::Bool(true);
@@ -335,7 +336,9 @@ impl<'p> Lower<'p> {
         };
         self.fill(width, sizes, at, &mut |cx, j| {
             let (matrix, count) = (matrix.clone(), count.clone());
-            cx.reduce(count, at, &mut |cx, i| cx.one(at, Op::Get(matrix.clone(), vec![i, j.clone()])))
+            cx.reduce(count, at, &mut |cx, i| {
+                cx.one(at, Op::Get(matrix.clone(), vec![i, j.clone()]))
+            })
         })
     }
 
@@ -343,11 +346,5 @@ impl<'p> Lower<'p> {
         let arrays = self.arrays(array);
         let sorted = arrays.into_iter().map(|array| self.one(at, Op::ArgSort(array)));
         Sym::Array(sorted.collect())
-    }
-
-    /// An array of one kind of elements.
-    pub(super) fn is_flat(&self, elem: Elem, arrays: &[Atom]) -> bool {
-        arrays.len() == 1
-            && matches!(self.f.builder.ty(&arrays[0]), Flat::Array(found, _) if found == elem)
     }
 }

@@ -35,7 +35,13 @@ impl<'p> Lower<'p> {
         (self.f.builder.close(Vec::new()), value)
     }
 
-    pub(super) fn if_(&mut self, condition: &'p Term, yes: &'p Term, no: &'p Term, at: SiteId) -> Sym {
+    pub(super) fn if_(
+        &mut self,
+        condition: &'p Term,
+        yes: &'p Term,
+        no: &'p Term,
+        at: SiteId,
+    ) -> Sym {
         let Some(cond) = self.scalar(condition) else { return Sym::Never };
         match cond {
             Atom::Bool(true) => return self.term(yes),
@@ -61,7 +67,9 @@ impl<'p> Lower<'p> {
                     self.bind_fields(&variant, tag, &arm.binders, at);
                     return self.term(&arm.body);
                 }
-                None => return case.default.as_ref().map_or(Sym::Never, |default| self.term(default)),
+                None => {
+                    return case.default.as_ref().map_or(Sym::Never, |default| self.term(default))
+                }
             },
             Err(on) => on,
         };

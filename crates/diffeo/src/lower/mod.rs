@@ -47,7 +47,7 @@ use diffeo_array::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
 };
 use diffeo_base::{Diagnostic, Name, Span};
-use diffeo_calculus::term::{GlobalId, Kind, Program};
+use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
 use shape::{Content, Fields, Shape};
@@ -62,6 +62,8 @@ pub enum Unsupported {
     Derivative(Span),
     /// The entry takes or gives functions.
     Entry,
+    /// The engine is not there, or cannot compile it: why.
+    Engine(String),
     /// A bug of the lowering.
     Bug(String),
 }
@@ -79,6 +81,9 @@ impl Unsupported {
                 let message = "an entry that takes or gives functions is not compiled".to_string();
                 Diagnostic::error("not-compiled", entry, message)
             }
+            Unsupported::Engine(why) => Diagnostic::error("engine", entry, why.clone()).help(
+                "choose another engine: `--engine jit` and `--engine interp` are always there",
+            ),
             Unsupported::Bug(what) => {
                 Diagnostic::error("internal", entry, format!("a bug of Diffeo: {what}"))
                     .help("please report it with the program")
@@ -362,11 +367,6 @@ impl<'p> Lower<'p> {
         if self.bug.is_none() {
             self.bug = Some(message.to_string());
         }
-    }
-
-    /// Whether a definition is a function.
-    fn is_function(&self, global: GlobalId) -> bool {
-        matches!(self.program.globals[global.0 as usize].body.kind, Kind::Lam(..))
     }
 }
 

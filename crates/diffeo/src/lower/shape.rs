@@ -6,8 +6,8 @@
 use super::Lower;
 use diffeo_array::ir::{BoxId, BoxType, Elem, Ty as Flat, Variant};
 use diffeo_base::Name;
-use diffeo_calculus::typing;
 use diffeo_calculus::ty::DataId;
+use diffeo_calculus::typing;
 use diffeo_calculus::Ty;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -47,8 +47,6 @@ pub(super) enum Shape {
 pub(super) struct Sum {
     /// Unique.
     id: usize,
-    /// The declaration.
-    pub data: DataId,
     /// The constructors.
     pub alternatives: Vec<Alternative>,
     /// The types of the slots.
@@ -114,7 +112,9 @@ impl Shape {
                 parts.iter().any(Shape::has_dynamic)
             }
             Shape::Boxed(_, inner) => inner.has_dynamic(),
-            Shape::Sum(sum) => sum.alternatives.iter().any(|a| a.fields.iter().any(Shape::has_dynamic)),
+            Shape::Sum(sum) => {
+                sum.alternatives.iter().any(|a| a.fields.iter().any(Shape::has_dynamic))
+            }
             Shape::Never | Shape::Unit | Shape::Leaf(_) | Shape::Array(_) => false,
         }
     }
@@ -176,15 +176,17 @@ impl Lower<'_> {
                 if types.len() <= MOST_LEAVES {
                     return tuple;
                 }
-                let id = self.new_box(Content::Tuple(ty.clone()), Name::new("tuple"));
+                let id = self.new_box(Content::Tuple(ty.clone()), Name::new("Tuple"));
                 self.module.boxes[id.0 as usize].variants =
-                    vec![Variant { name: Name::new("tuple"), fields: types }];
+                    vec![Variant { name: Name::new("Tuple"), fields: types }];
                 Shape::Boxed(id, Rc::new(tuple))
             }
             Ty::Array(element) => {
                 let element = self.plain(element);
                 let leaves = self.element_types(&element);
-                Shape::Array(leaves.into_iter().map(|(elem, rank)| Flat::Array(elem, rank + 1)).collect())
+                Shape::Array(
+                    leaves.into_iter().map(|(elem, rank)| Flat::Array(elem, rank + 1)).collect(),
+                )
             }
             Ty::Data(data, args) => {
                 if !self.is_recursive(*data) {
@@ -205,7 +207,8 @@ impl Lower<'_> {
         let mut slots: Vec<Flat> = Vec::new();
         let mut alternatives = Vec::new();
         for tag in 0..decl.constructors.len() as u32 {
-            let fields: Vec<Shape> = decl.fields(tag, args).iter().map(|ty| self.plain(ty)).collect();
+            let fields: Vec<Shape> =
+                decl.fields(tag, args).iter().map(|ty| self.plain(ty)).collect();
             let mut taken = vec![false; slots.len()];
             let mut places = Vec::new();
             for ty in fields.iter().flat_map(|field| self.types(field)) {
@@ -228,7 +231,7 @@ impl Lower<'_> {
         // alternative are nothing that could be stored.
         let boxed = (!slots.iter().all(scalar)).then(|| self.data_box(data, args));
         self.sums += 1;
-        Some(Rc::new(Sum { id: self.sums, data, alternatives, slots, boxed }))
+        Some(Rc::new(Sum { id: self.sums, alternatives, slots, boxed }))
     }
 
     /// Whether values of a declared type may hold values of it.
@@ -240,7 +243,9 @@ impl Lower<'_> {
         let mut pending = vec![data];
         let mut found = false;
         while let Some(next) = pending.pop() {
-            for field in self.program.datas[next.0 as usize].constructors.iter().flat_map(|c| &c.fields) {
+            for field in
+                self.program.datas[next.0 as usize].constructors.iter().flat_map(|c| &c.fields)
+            {
                 typing::parts(field, &mut |part| {
                     if let Ty::Data(inner, _) = part {
                         found |= *inner == data;
@@ -280,7 +285,7 @@ impl Lower<'_> {
 
     /// The box for functions of a type.
     pub(super) fn function_box(&mut self, ty: &Rc<(Ty, Ty)>) -> BoxId {
-        self.new_box(Content::Function(ty.clone()), Name::new("function"))
+        self.new_box(Content::Function(ty.clone()), Name::new("Function"))
     }
 
     /// The fields of data in a box. They are looked at when such a box is first made or read: a type that
@@ -330,7 +335,9 @@ impl Lower<'_> {
             Shape::Boxed(id, _) => types.push(Flat::Box(*id)),
             Shape::Array(arrays) => types.extend(arrays.iter().cloned()),
             Shape::Sum(sum) => types.extend(sum.types()),
-            Shape::Dynamic(function) => types.push(Flat::Box(self.functions[*function as usize].id)),
+            Shape::Dynamic(function) => {
+                types.push(Flat::Box(self.functions[*function as usize].id))
+            }
         }
     }
 
@@ -346,7 +353,9 @@ impl Lower<'_> {
         match shape {
             Shape::Never | Shape::Unit => types.push((Elem::Bool, 0)),
             Shape::Tuple(parts) if parts.is_empty() => types.push((Elem::Bool, 0)),
-            Shape::Tuple(parts) => parts.iter().for_each(|part| self.add_element_types(part, types)),
+            Shape::Tuple(parts) => {
+                parts.iter().for_each(|part| self.add_element_types(part, types))
+            }
             Shape::Boxed(_, inner) => self.add_element_types(inner, types),
             Shape::Sum(sum) => match sum.boxed {
                 Some(id) => types.push((Elem::Box(id), 0)),
@@ -358,7 +367,11 @@ impl Lower<'_> {
                     }
                 }
             },
-            Shape::Leaf(_) | Shape::Array(_) | Shape::Con(..) | Shape::Known(..) | Shape::Dynamic(_) => {
+            Shape::Leaf(_)
+            | Shape::Array(_)
+            | Shape::Con(..)
+            | Shape::Known(..)
+            | Shape::Dynamic(_) => {
                 types.extend(self.types(shape).iter().filter_map(Flat::elements));
             }
         }

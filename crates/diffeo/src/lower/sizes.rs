@@ -59,12 +59,9 @@ impl<'p> Lower<'p> {
             found.push(Sym::Leaf(match bound {
                 Bound::No => Atom::Int(0),
                 Bound::Yes(atom) => atom.clone(),
-                Bound::Perhaps(atom) => self.int(
-                    diffeo_calculus::prim::IntOp::Max,
-                    atom.clone(),
-                    Atom::Int(0),
-                    at,
-                ),
+                Bound::Perhaps(atom) => {
+                    self.int(diffeo_calculus::prim::IntOp::Max, atom.clone(), Atom::Int(0), at)
+                }
             }));
         }
         match found.len() {
@@ -112,7 +109,9 @@ impl<'p> Lower<'p> {
                 });
                 after(&mut sizes.bound, known);
             }
-            (Pattern::Array(..) | Pattern::Data(_), _) => self.bug("sizes of a value of another type"),
+            (Pattern::Array(..) | Pattern::Data(_), _) => {
+                self.bug("sizes of a value of another type")
+            }
         }
     }
 
@@ -176,7 +175,9 @@ impl<'p> Lower<'p> {
                 let known = self.ops(at, Op::For { count, index, carried, body });
                 after(&mut sizes.bound, known);
             }
-            (Pattern::Array(..) | Pattern::Data(_), _) => self.bug("sizes of a value of another type"),
+            (Pattern::Array(..) | Pattern::Data(_), _) => {
+                self.bug("sizes of a value of another type")
+            }
         }
     }
 

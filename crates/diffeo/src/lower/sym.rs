@@ -31,6 +31,9 @@ pub(super) enum Sym {
     Dynamic(u32, Atom),
 }
 
+/// What is done for a constructor: given its tag and fields, the results.
+type Arm<'a, L> = dyn FnMut(&mut L, u32, Vec<Sym>) -> Vec<Atom> + 'a;
+
 impl Sym {
     pub fn int(n: i64) -> Sym {
         Sym::Leaf(Atom::Int(n))
@@ -53,7 +56,9 @@ impl Lower<'_> {
             Sym::Leaf(atom) => Shape::Leaf(self.f.builder.ty(atom)),
             Sym::Tuple(parts) => Shape::Tuple(shapes(self, parts)),
             Sym::Boxed(_, id, inner) => Shape::Boxed(*id, inner.clone()),
-            Sym::Array(arrays) => Shape::Array(arrays.iter().map(|a| self.f.builder.ty(a)).collect()),
+            Sym::Array(arrays) => {
+                Shape::Array(arrays.iter().map(|a| self.f.builder.ty(a)).collect())
+            }
             Sym::Con(sum, tag, fields) => Shape::Con(sum.clone(), *tag, shapes(self, fields)),
             Sym::Sum(sum, ..) => Shape::Sum(sum.clone()),
             Sym::Known(lambda, captured) => Shape::Known(*lambda, shapes(self, captured)),
@@ -83,7 +88,10 @@ impl Lower<'_> {
             (Shape::Known(f, _), Shape::Known(..)) => Shape::Dynamic(self.function_of(*f)),
             (Shape::Dynamic(_), _) => a.clone(),
             (_, Shape::Dynamic(_)) => b.clone(),
-            (Shape::Unit | Shape::Leaf(_) | Shape::Tuple(_) | Shape::Array(_) | Shape::Known(..), _) => {
+            (
+                Shape::Unit | Shape::Leaf(_) | Shape::Tuple(_) | Shape::Array(_) | Shape::Known(..),
+                _,
+            ) => {
                 self.bug("two branches have values of different types");
                 a.clone()
             }
@@ -207,7 +215,9 @@ impl Lower<'_> {
             Shape::Never => Sym::Never,
             Shape::Unit => Sym::Unit,
             Shape::Leaf(_) => Sym::Leaf(next()),
-            Shape::Tuple(shapes) => Sym::Tuple(shapes.iter().map(|s| self.load(s, atoms)).collect()),
+            Shape::Tuple(shapes) => {
+                Sym::Tuple(shapes.iter().map(|s| self.load(s, atoms)).collect())
+            }
             Shape::Boxed(id, inner) => Sym::Boxed(next(), *id, inner.clone()),
             Shape::Array(types) => Sym::Array(types.iter().map(|_| next()).collect()),
             Shape::Con(sum, tag, shapes) => {
@@ -237,7 +247,9 @@ impl Lower<'_> {
         match (shape, value) {
             (_, Sym::Never) => {
                 let types = self.element_types(shape);
-                out.extend(types.into_iter().map(|(elem, rank)| Atom::Unused(Flat::array(elem, rank))));
+                out.extend(
+                    types.into_iter().map(|(elem, rank)| Atom::Unused(Flat::array(elem, rank))),
+                );
             }
             (Shape::Unit, _) => out.push(Atom::Bool(false)),
             (Shape::Tuple(parts), _) if parts.is_empty() => out.push(Atom::Bool(false)),
@@ -249,7 +261,9 @@ impl Lower<'_> {
             }
             (Shape::Boxed(_, inner), _) => self.element_into(value, inner, at, out),
             (Shape::Sum(sum), _) => match sum.boxed {
-                Some(id) => self.store_into(value, &Shape::Boxed(id, Rc::new(shape.clone())), at, out),
+                Some(id) => {
+                    self.store_into(value, &Shape::Boxed(id, Rc::new(shape.clone())), at, out)
+                }
                 None => {
                     let before = out.len();
                     self.store_into(value, shape, at, out);
@@ -271,7 +285,7 @@ impl Lower<'_> {
     }
 
     /// The element that is this in the arrays.
-    pub(super) fn from_element(&self, shape: &Shape, atoms: &mut impl Iterator<Item = Atom>) -> Sym {
+    pub(super) fn element_of(&self, shape: &Shape, atoms: &mut impl Iterator<Item = Atom>) -> Sym {
         match shape {
             Shape::Never | Shape::Unit => {
                 atoms.next();
@@ -282,9 +296,9 @@ impl Lower<'_> {
                 Sym::Tuple(Rc::new([]))
             }
             Shape::Tuple(shapes) => {
-                Sym::Tuple(shapes.iter().map(|s| self.from_element(s, atoms)).collect())
+                Sym::Tuple(shapes.iter().map(|s| self.element_of(s, atoms)).collect())
             }
-            Shape::Boxed(_, inner) => self.from_element(inner, atoms),
+            Shape::Boxed(_, inner) => self.element_of(inner, atoms),
             Shape::Sum(sum) => match sum.boxed {
                 Some(id) => {
                     let atom = atoms.next().unwrap_or(Atom::Unused(Flat::Box(id)));
@@ -298,9 +312,11 @@ impl Lower<'_> {
                     value
                 }
             },
-            Shape::Leaf(_) | Shape::Array(_) | Shape::Con(..) | Shape::Known(..) | Shape::Dynamic(_) => {
-                self.load(shape, atoms)
-            }
+            Shape::Leaf(_)
+            | Shape::Array(_)
+            | Shape::Con(..)
+            | Shape::Known(..)
+            | Shape::Dynamic(_) => self.load(shape, atoms),
         }
     }
 
@@ -393,7 +409,9 @@ impl Lower<'_> {
         match variant {
             Sym::Con(_, _, fields) => fields.to_vec(),
             Sym::Sum(sum, _, slots) => {
-                let Some(alternative) = sum.alternatives.get(tag as usize) else { return Vec::new() };
+                let Some(alternative) = sum.alternatives.get(tag as usize) else {
+                    return Vec::new();
+                };
                 let mut atoms = alternative.slots.iter().map(|slot| slots[*slot].clone());
                 alternative.fields.iter().map(|shape| self.load(shape, &mut atoms)).collect()
             }
@@ -445,7 +463,7 @@ impl Lower<'_> {
         variant: &Sym,
         at: SiteId,
         types: &[Flat],
-        arm: &mut dyn FnMut(&mut Self, u32, Vec<Sym>) -> Vec<Atom>,
+        arm: &mut Arm<'_, Self>,
     ) -> Vec<Atom> {
         if variant.is_never() {
             return types.iter().cloned().map(Atom::Unused).collect();

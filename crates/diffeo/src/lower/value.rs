@@ -105,7 +105,7 @@ impl Interface {
 
     /// The value of a program for its results.
     pub fn result(&self, results: Vec<Flat>) -> Value {
-        self.from_flat(results, &self.to)
+        self.value_of(results, &self.to)
     }
 
     // To Flat
@@ -237,7 +237,10 @@ impl Interface {
                         out.push(ready(Data::Bools(Rc::new(vec![false; array.len()]))));
                     }
                     for i in 0..types.len() {
-                        out.push(ready(data(elements.iter().map(|element| &element[i]), &types[i])));
+                        out.push(ready(data(
+                            elements.iter().map(|element| &element[i]),
+                            &types[i],
+                        )));
                     }
                 }
                 _ => self.elements(array, ty, sizes, out),
@@ -268,7 +271,7 @@ impl Interface {
 
     // Back
 
-    fn from_flat(&self, values: Vec<Flat>, ty: &Ty) -> Value {
+    fn value_of(&self, values: Vec<Flat>, ty: &Ty) -> Value {
         let mut tasks = vec![From::Visit(values, ty.clone())];
         let mut done: Vec<Value> = Vec::new();
         let arrays = |values: Vec<Value>| -> Vec<Array> {
@@ -475,11 +478,9 @@ fn data<'v>(values: impl Iterator<Item = &'v Flat>, ty: &diffeo_array::ir::Ty) -
         FlatTy::Bool => {
             Data::Bools(Rc::new(values.iter().map(|v| matches!(v, Flat::Bool(true))).collect()))
         }
-        FlatTy::Text
-        | FlatTy::Array(..)
-        | FlatTy::Box(_)
-        | FlatTy::Acc(_)
-        | FlatTy::Stack(_) => Data::Values(Rc::new(values.into_iter().cloned().collect())),
+        FlatTy::Text | FlatTy::Array(..) | FlatTy::Box(_) | FlatTy::Acc(_) | FlatTy::Stack(_) => {
+            Data::Values(Rc::new(values.into_iter().cloned().collect()))
+        }
     }
 }
 

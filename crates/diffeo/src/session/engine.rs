@@ -1,13 +1,15 @@
 //! What evaluates a program and computes its derivatives.
 
+use super::prepared::Prepared;
 use crate::lower::{Lowered, Unsupported};
-use crate::pipeline;
+use crate::pipeline::{self, Backend};
 use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
 use diffeo_calculus::ad::{engine, Delta};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
+use diffeo_codegen::engine::Cpu;
 use std::rc::Rc;
 
 /// What evaluates a program and computes its derivatives.
@@ -27,6 +29,12 @@ pub enum Engine {
     Taylor,
     /// The evaluator of Flat. What has no Flat, such as derivatives, runs on the evaluator.
     Flat,
+    /// Machine code by Cranelift. What has no Flat, such as derivatives, runs on the evaluator.
+    Jit,
+    /// Machine code by LLVM, where there is one. What has no Flat, such as derivatives, runs on the evaluator.
+    Llvm,
+    /// Machine code by the system's C compiler. What has no Flat, such as derivatives, runs on the evaluator.
+    C,
 }
 
 /// What a run of a definition gave.
@@ -39,28 +47,61 @@ pub(super) struct Ran {
 }
 
 impl Engine {
+    /// What makes machine code of programs, if it is that kind of engine.
+    pub fn backend(self) -> Option<Backend> {
+        match self {
+            Engine::Jit => Some(Backend::Jit),
+            Engine::Llvm => Some(Backend::Llvm),
+            Engine::C => Some(Backend::C),
+            Engine::Evaluator
+            | Engine::Trace
+            | Engine::Dual
+            | Engine::Delta
+            | Engine::Taylor
+            | Engine::Flat => None,
+        }
+    }
+
     /// The value of a definition, or of the function that it is at an argument.
+    ///
+    /// # Errors
+    /// The engine is not there, or cannot compile the program.
     pub(super) fn run(
         self,
         program: &Rc<Program>,
         global: GlobalId,
         arg: Option<Value>,
         options: Options,
-    ) -> Ran {
+    ) -> Result<Ran, Unsupported> {
         let mut unsupported = None;
         let machine = match self {
-            Engine::Trace => return trace(program, global, arg, options),
+            Engine::Trace => return Ok(trace(program, global, arg, options)),
             // Only the evaluator looks for kinks and domains.
-            Engine::Flat if !matches!(options.kinks, Kinks::Ignore) => {
+            Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C
+                if !matches!(options.kinks, Kinks::Ignore) =>
+            {
                 Machine::new(program.clone(), options)
             }
             Engine::Flat => match pipeline::flat(program, global, &mut |_| {}) {
-                Ok(lowered) => return flat(lowered, arg, options),
+                Ok(lowered) => return Ok(flat(lowered, arg, options)),
                 Err(why) => {
                     unsupported = Some(why);
                     Machine::new(program.clone(), options)
                 }
             },
+            Engine::Jit | Engine::Llvm | Engine::C => {
+                let lowered = pipeline::flat(program, global, &mut |_| {});
+                match (lowered, self.backend()) {
+                    (Ok(lowered), Some(backend)) => {
+                        return Prepared::new(lowered, backend, Cpu::Host, options)
+                            .map(|mut prepared| prepared.run(arg));
+                    }
+                    (lowered, _) => {
+                        unsupported = lowered.err();
+                        Machine::new(program.clone(), options)
+                    }
+                }
+            }
             Engine::Evaluator => Machine::new(program.clone(), options),
             Engine::Dual => engine::machine(program, engine::Engine::Dual, options),
             Engine::Delta => {
@@ -75,7 +116,7 @@ impl Engine {
             None => Ok(value),
         });
         let (warnings, operations) = (machine.take_warnings(), machine.operations());
-        Ran { result, warnings, operations, unsupported }
+        Ok(Ran { result, warnings, operations, unsupported })
     }
 }
 

@@ -14,6 +14,9 @@
 //! #d1 f at X                   the same, first derivatives only
 //! ```
 
+// Each test that uses this uses a part of it.
+#![allow(dead_code)]
+
 use diffeo::lower::Unsupported;
 use diffeo::{Diagnostic, Engine, Kinks, Limits, MemoryLimit, ModuleId, Options, Session};
 use std::cell::{Cell, RefCell};
@@ -181,7 +184,9 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
             let lines = Rc::new(RefCell::new(Vec::new()));
             let sink = lines.clone();
             let limits = match engine {
-                Engine::Evaluator | Engine::Flat => Limits::default(),
+                Engine::Evaluator | Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C => {
+                    Limits::default()
+                }
                 Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => bounded(),
             };
             let options = Options {

@@ -19,6 +19,14 @@ typedef struct df_array {
   int64_t capacity; /* bytes that there is room for */
 } df_array;
 
+/* An argument or a result of a program. */
+typedef union df_word {
+  int64_t i;
+  double x;
+  bool b;
+  char *p;
+} df_word;
+
 /* A stack of tuples. */
 typedef struct df_stack {
   int64_t count, layout;
@@ -95,6 +103,7 @@ typedef struct df_context {
   df_host host;
   char *thread_low, *thread_high; /* the stack that stack_end was made for */
   char *report;                   /* the text of the last error, for callers */
+  int32_t status;                 /* of the last call, for callers */
 } df_context;
 
 /* An error that a program raises. */

@@ -1,11 +1,5 @@
 /* The messages of errors, for callers from C. */
 
-typedef struct df_place {
-  int32_t file;   /* an index into df_files */
-  int32_t line;   /* 0: within the standard library, so the place is that of the call that led there */
-  int32_t column; /* in characters, from 1 */
-} df_place;
-
 typedef struct df_writer {
   char *text;
   size_t length, room;
@@ -43,10 +37,25 @@ DF_FN void df_write_format(df_writer *w, const char *format, const int64_t *word
   }
 }
 
-static const char *const df_codes[] = {
-    "overflow",   "overflow",     "overflow",      "division-by-zero", "negative-exponent", "shift-out-of-range",
-    "not-an-int", "index-out-of-bounds", "slice-out-of-bounds", "negative-count", "size-mismatch", "irregular-rows",
-    "fail",       "shape-mismatch", "constant-cycle", "out-of-memory", "too-deep"};
+/* The codes of errors, by status. */
+static const char *const df_codes[] = {"",
+                                       "overflow",
+                                       "division-by-zero",
+                                       "negative-exponent",
+                                       "shift-out-of-range",
+                                       "not-an-int",
+                                       "index-out-of-bounds",
+                                       "slice-out-of-bounds",
+                                       "negative-count",
+                                       "too-large",
+                                       "size-mismatch",
+                                       "irregular-rows",
+                                       "fail",
+                                       "shape-mismatch",
+                                       "constant-cycle",
+                                       "too-deep",
+                                       "interrupted",
+                                       "out-of-memory"};
 
 /* What the last error was: division and powers fail for two reasons. */
 DF_FN enum df_error df_error_kind(const df_context *cx) {
@@ -56,12 +65,44 @@ DF_FN enum df_error df_error_kind(const df_context *cx) {
   return kind;
 }
 
-/* The code of the last error; null if there was none. */
-DF_FN const char *df_error_code(const df_context *cx) {
-  if (!cx->error) return NULL;
-  enum df_error kind = df_error_kind(cx);
-  if (kind == DF_COUNT && cx->words[0] >= 0) return "too-large";
-  return df_codes[kind];
+/* The status of the last call: an index into df_codes. */
+DF_FN int32_t df_status(const df_context *cx) {
+  if (!cx->error) return 0;
+  switch (df_error_kind(cx)) {
+  case DF_OVERFLOW_INFIX:
+  case DF_OVERFLOW_CALL:
+  case DF_OVERFLOW_UNARY:
+    return 1;
+  case DF_DIVISION:
+    return 2;
+  case DF_EXPONENT:
+    return 3;
+  case DF_SHIFT:
+    return 4;
+  case DF_ROUND:
+    return 5;
+  case DF_INDEX:
+    return 6;
+  case DF_SLICE:
+    return 7;
+  case DF_COUNT:
+    return cx->words[0] < 0 ? 8 : 9;
+  case DF_SIZE:
+    return 10;
+  case DF_ROWS:
+    return 11;
+  case DF_FAIL:
+    return 12;
+  case DF_SHAPE:
+    return 13;
+  case DF_CYCLE:
+    return 14;
+  case DF_STOPPED:
+    return cx->stack_end == (char *)UINTPTR_MAX ? 16 : 15;
+  case DF_MEMORY:
+    break;
+  }
+  return 17;
 }
 
 /* What happened. */
@@ -129,6 +170,10 @@ DF_FN void df_write_message(df_writer *w, const df_context *cx) {
     break;
   case DF_STOPPED: {
     const df_note_t *last = df_note_at(cx, 0);
+    if (df_status(cx) == 16) {
+      df_write_format(w, "interrupted", words, what);
+      break;
+    }
     df_write_format(w, "the recursion is too deep: %d calls are open, the last of `%s`", &cx->notes,
                     last ? df_functions[last->callee] : "main");
     break;
@@ -136,26 +181,29 @@ DF_FN void df_write_message(df_writer *w, const df_context *cx) {
   }
 }
 
-/* Where it happened; the call that led there, if that was within the standard library. */
+/* Where it happened; the call that led there, if that was within the standard library, or in a function that
+ * the compiler has made. */
 DF_FN void df_write_place(df_writer *w, const df_context *cx) {
-  const df_place *place = &df_places[cx->site];
-  for (int64_t i = 0; place->line == 0; i++) {
+  uint32_t site = cx->site;
+  for (int64_t i = 0; i <= cx->notes; i++) {
     const df_note_t *note = df_note_at(cx, i);
+    const df_place *place = &df_places[site];
+    bool written = !note || df_functions[note->callee][0] != 0;
+    if (written && place->line != 0) {
+      int64_t words[2] = {place->line, place->column};
+      df_write_format(w, "%s:%d:%d: ", words, df_files[place->file]);
+      return;
+    }
     if (!note) return;
-    place = &df_places[note->site];
+    site = note->site;
   }
-  int64_t words[2] = {place->line, place->column};
-  df_write_format(w, "%s:%d:%d", words, df_files[place->file]);
 }
 
-/* `FILE:LINE:COLUMN: MESSAGE` of the last error, in the context's memory. */
-DF_FN const char *df_report(df_context *cx) {
-  if (!cx->error) return "";
+/* Writes `FILE:LINE:COLUMN: MESSAGE` of the error into the context. */
+DF_FN DF_COLD void df_write_report(df_context *cx) {
   df_writer w = {0};
   df_write_place(&w, cx);
-  if (w.length) df_write(&w, ": ", 2);
   df_write_message(&w, cx);
   free(cx->report);
   cx->report = w.text;
-  return w.text ? w.text : "the memory is used up";
 }

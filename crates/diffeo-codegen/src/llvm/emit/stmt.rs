@@ -5,6 +5,7 @@ use crate::deep::deep;
 use crate::low::{Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE};
 use crate::runtime;
 use diffeo_array::ir::SiteId;
+use diffeo_calculus::prim::RealOp;
 
 /// The block that notes an open call, and the one that leaves the function.
 const NOTE: &str = "note";
@@ -31,17 +32,18 @@ impl Emitter<'_, '_> {
             Stmt::Checked { op, result, overflow, a, b } => {
                 let both = self.checked(*op, *a, *b);
                 for (i, register) in [*result, *overflow].into_iter().enumerate() {
-                    let value = self.compute(format_args!("extractvalue {{ i64, i1 }} {both}, {i}"));
+                    let value =
+                        self.compute(format_args!("extractvalue {{ i64, i1 }} {both}, {i}"));
                     self.set(register, value);
                 }
             }
             Stmt::Store(ty, address, value) => {
                 let mut value = self.operand(*value);
                 let (at, access) = (self.address(address, true), self.access());
-                let mut to = format!("{}", llvm_type(*ty));
+                let mut to = llvm_type(*ty);
                 if *ty == Ty::Bool {
                     value = self.compute(format_args!("zext i1 {value} to i8"));
-                    to = "i8".into();
+                    to = "i8";
                 }
                 let align = if *ty == Ty::Bool { 1 } else { 8 };
                 self.line(format_args!("store {to} {value}, ptr {at}, align {align}{access}"));
@@ -100,8 +102,8 @@ impl Emitter<'_, '_> {
             _ => {
                 let mut whole = "poison".to_string();
                 for (i, (ty, value)) in types.zip(&values).enumerate() {
-                    whole = self
-                        .compute(format_args!("insertvalue {all} {whole}, {ty} {value}, {i}"));
+                    whole =
+                        self.compute(format_args!("insertvalue {all} {whole}, {ty} {value}, {i}"));
                 }
                 self.line(format_args!("ret {all} {whole}"));
             }
@@ -214,7 +216,8 @@ impl Emitter<'_, '_> {
         if count == 0 {
             return self.line(format_args!("call fastcc void @f{}({text}){access}", function.0));
         }
-        let whole = self.compute(format_args!("call fastcc {all} @f{}({text}){access}", function.0));
+        let whole =
+            self.compute(format_args!("call fastcc {all} @f{}({text}){access}", function.0));
         let part = |e: &mut Self, i: usize| match count {
             1 => whole.clone(),
             _ => e.compute(format_args!("extractvalue {all} {whole}, {i}")),
@@ -340,9 +343,9 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Whether statements are hardly ever executed: they end in an error, or are a function of the library that
-/// stands for operands which straight-line code does not handle (see [`crate::math`]).
+/// Whether statements are hardly ever executed: they end in an error, or begin with a function of the library
+/// that stands for operands which straight-line code does not handle (see [`crate::math`]).
 fn is_rare(stmts: &[Stmt]) -> bool {
     matches!(stmts.last(), Some(Stmt::Raise { .. }))
-        || matches!(stmts, [Stmt::Set(_, Expr::Math(..))])
+        || matches!(stmts.first(), Some(Stmt::Set(_, Expr::Math(RealOp::Sin | RealOp::Cos, _, _))))
 }

@@ -71,6 +71,9 @@ fn innermost(ty: &Ty) -> &Ty {
     }
 }
 
+/// What a loop does: given the index and what is carried, what is carried on.
+type Step<'s, L> = dyn FnMut(&mut L, Atom, Vec<Atom>) -> Vec<Atom> + 's;
+
 impl<'p> Lower<'p> {
     /// The function of a family at a type; `body` makes it from its parameters.
     fn family(
@@ -157,7 +160,7 @@ impl<'p> Lower<'p> {
         count: Atom,
         init: Vec<Atom>,
         at: SiteId,
-        step: &mut dyn FnMut(&mut Self, Atom, Vec<Atom>) -> Vec<Atom>,
+        step: &mut Step<'_, Self>,
     ) -> Vec<Atom> {
         let index = self.f.builder.var(Flat::Int, None);
         let carried: Vec<Carried> = init
@@ -229,22 +232,20 @@ impl<'p> Lower<'p> {
             Ty::Data(..) => {
                 let types = self.plain_types(ty);
                 let params = [types.clone(), types.clone()].concat();
-                let id = self.family(Family::Equal, ty, &params, vec![Flat::Bool], &|cx, params| {
-                    let mut params = params.into_iter();
-                    let (a, b) = (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
-                    cx.equal_data(ty, &a, &b)
-                });
+                let id =
+                    self.family(Family::Equal, ty, &params, vec![Flat::Bool], &|cx, params| {
+                        let mut params = params.into_iter();
+                        let (a, b) =
+                            (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
+                        cx.equal_data(ty, &a, &b)
+                    });
                 let mut args = self.store_plain(ty, a, at);
                 args.extend(self.store_plain(ty, b, at));
                 self.one(at, Op::Call(id, args))
             }
-            Ty::Unit
-            | Ty::Real
-            | Ty::Int
-            | Ty::Bool
-            | Ty::String
-            | Ty::Fun(_)
-            | Ty::Param(_) => Atom::Bool(true),
+            Ty::Unit | Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Fun(_) | Ty::Param(_) => {
+                Atom::Bool(true)
+            }
         }
     }
 
@@ -294,7 +295,9 @@ impl<'p> Lower<'p> {
     }
 
     fn equal_arrays(&mut self, element: &Ty, a: &[Atom], b: &[Atom], at: SiteId) -> Atom {
-        let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Atom::Bool(true) };
+        let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
+            return Atom::Bool(true);
+        };
         let flat = scalar(innermost(element)).is_some();
         // The sizes are equal as far as there are elements.
         let mut count = Atom::Int(1);
@@ -332,7 +335,8 @@ impl<'p> Lower<'p> {
         let on = self.one(at, Op::And(more, Atom::Var(equal)));
         let cond = self.f.builder.close(vec![on]);
         self.f.builder.open();
-        let (x, y) = (self.get(element, &a, &Atom::Var(i), at), self.get(element, &b, &Atom::Var(i), at));
+        let (x, y) =
+            (self.get(element, &a, &Atom::Var(i), at), self.get(element, &b, &Atom::Var(i), at));
         let result = self.equal(element, &x, &y, at);
         let next = self.int(IntOp::WrappingAdd, Atom::Var(i), Atom::Int(1), at);
         let body = self.f.builder.close(vec![next, result]);

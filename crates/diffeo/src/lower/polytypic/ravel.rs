@@ -24,8 +24,7 @@ fn is_inert(ty: &Ty) -> bool {
 
 impl<'p> Lower<'p> {
     pub(in crate::lower) fn ravel(&mut self, ty: &Ty, value: &Sym, at: SiteId) -> Sym {
-        if let (Ty::Array(element), Ty::Real) = (ty, innermost(ty)) {
-            let _ = element;
+        if let (Ty::Array(_), Ty::Real) = (ty, innermost(ty)) {
             let arrays = self.arrays(value);
             let flat = arrays.iter().map(|array| self.in_a_row(array, at).0);
             return Sym::Array(flat.collect());
@@ -158,7 +157,13 @@ impl<'p> Lower<'p> {
     }
 
     /// The structure of a value with the Reals of an array.
-    pub(in crate::lower) fn unravel(&mut self, ty: &Ty, value: &Sym, leaves: &Sym, at: SiteId) -> Sym {
+    pub(in crate::lower) fn unravel(
+        &mut self,
+        ty: &Ty,
+        value: &Sym,
+        leaves: &Sym,
+        at: SiteId,
+    ) -> Sym {
         let found = self.length(leaves, at);
         let wanted = self.reals(ty, value, at);
         let same = self.compare(Comparison::Eq, found.clone(), wanted.clone(), at);
@@ -177,7 +182,14 @@ impl<'p> Lower<'p> {
     }
 
     /// A value with the Reals of an array from a position on, and the position behind them.
-    fn take(&mut self, ty: &Ty, value: &Sym, leaves: &Atom, position: Atom, at: SiteId) -> (Sym, Atom) {
+    fn take(
+        &mut self,
+        ty: &Ty,
+        value: &Sym,
+        leaves: &Atom,
+        position: Atom,
+        at: SiteId,
+    ) -> (Sym, Atom) {
         match ty {
             _ if is_inert(ty) => (value.clone(), position),
             Ty::Real => {
@@ -192,7 +204,8 @@ impl<'p> Lower<'p> {
             }
             Ty::Array(element) => {
                 let arrays = self.arrays(value);
-                if let (Ty::Real, [array], false) = (innermost(ty), arrays.as_slice(), has_data(ty)) {
+                if let (Ty::Real, [array], false) = (innermost(ty), arrays.as_slice(), has_data(ty))
+                {
                     let sizes = self.dims(array, 0, at);
                     let count = self.product(&sizes, at);
                     let hi = self.int(IntOp::WrappingAdd, position.clone(), count, at);
@@ -226,20 +239,21 @@ impl<'p> Lower<'p> {
                 let types = self.plain_types(ty);
                 let params = [types.clone(), vec![REALS, Flat::Int]].concat();
                 let results = [types, vec![Flat::Int]].concat();
-                let id = self.family(Family::Rebuild, ty, &params, results.clone(), &|cx, params| {
-                    let mut params = params.into_iter();
-                    let value = cx.plain_value(ty, &mut params);
-                    let (leaves, position) = pair(params.collect());
-                    cx.switch(&value, NOWHERE, &results, &mut |cx, tag, fields| {
-                        let types = cx.field_types(ty, tag);
-                        let (values, position) =
-                            cx.take_all(&types, &fields, &leaves, position.clone(), NOWHERE);
-                        let value = cx.construct(ty, tag, values, NOWHERE);
-                        let mut results = cx.store_plain(ty, &value, NOWHERE);
-                        results.push(position);
-                        results
-                    })
-                });
+                let id =
+                    self.family(Family::Rebuild, ty, &params, results.clone(), &|cx, params| {
+                        let mut params = params.into_iter();
+                        let value = cx.plain_value(ty, &mut params);
+                        let (leaves, position) = pair(params.collect());
+                        cx.switch(&value, NOWHERE, &results, &mut |cx, tag, fields| {
+                            let types = cx.field_types(ty, tag);
+                            let (values, position) =
+                                cx.take_all(&types, &fields, &leaves, position.clone(), NOWHERE);
+                            let value = cx.construct(ty, tag, values, NOWHERE);
+                            let mut results = cx.store_plain(ty, &value, NOWHERE);
+                            results.push(position);
+                            results
+                        })
+                    });
                 let mut args = self.store_plain(ty, value, at);
                 args.extend([leaves.clone(), position]);
                 let mut atoms = self.ops(at, Op::Call(id, args));

@@ -21,7 +21,8 @@ impl<'p> Lower<'p> {
         match ty {
             Ty::Tuple(types) => {
                 let parts = self.components(value, at);
-                let texts = types.iter().zip(parts.iter()).map(|(ty, part)| self.show(ty, part, at));
+                let texts =
+                    types.iter().zip(parts.iter()).map(|(ty, part)| self.show(ty, part, at));
                 let texts: Vec<Atom> = texts.collect();
                 self.listed("(", texts, ")", at)
             }
@@ -142,8 +143,10 @@ impl<'p> Lower<'p> {
         let ty = self.f.builder.ty(list);
         let n = self.f.builder.var(Flat::Int, None);
         let rest = self.f.builder.var(ty, None);
-        let carried =
-            vec![Carried { param: n, init: Atom::Int(0) }, Carried { param: rest, init: list.clone() }];
+        let carried = vec![
+            Carried { param: n, init: Atom::Int(0) },
+            Carried { param: rest, init: list.clone() },
+        ];
         self.f.builder.open();
         let cell = Sym::Leaf(Atom::Var(rest));
         let more = self.has_tag(&cell, 1, at);

@@ -115,13 +115,7 @@ impl<'p> Lower<'p> {
                 self.plain_value(ty, &mut atoms.into_iter())
             }
             (
-                Ty::Real
-                | Ty::Int
-                | Ty::Bool
-                | Ty::String
-                | Ty::Unit
-                | Ty::Fun(_)
-                | Ty::Param(_),
+                Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_),
                 _,
                 _,
             ) => a.clone(),
@@ -232,7 +226,8 @@ impl<'p> Lower<'p> {
         let at = place.at;
         let same = self.has_tag(variant, tag, at);
         self.choose(same, at, &mut |_| Vec::new(), &mut |cx| {
-            let text = format!("the first is constructor {tag} of its type, the second constructor ");
+            let text =
+                format!("the first is constructor {tag} of its type, the second constructor ");
             let on = match cx.tag(variant, at) {
                 Ok(found) => Atom::Int(i64::from(found)),
                 Err(atom) => atom,
@@ -296,8 +291,9 @@ impl<'p> Lower<'p> {
                     cx.switch(&a, NOWHERE, &types, &mut |cx, tag, fields| {
                         let kinds = cx.field_types(ty, tag);
                         let parts = kinds.iter().zip(&fields);
-                        let values: Vec<Sym> =
-                            parts.map(|(ty, a)| cx.map(op, ty, scalar.as_ref(), a, NOWHERE)).collect();
+                        let values: Vec<Sym> = parts
+                            .map(|(ty, a)| cx.map(op, ty, scalar.as_ref(), a, NOWHERE))
+                            .collect();
                         let value = cx.construct(ty, tag, values, NOWHERE);
                         cx.store_plain(ty, &value, NOWHERE)
                     })
@@ -388,22 +384,24 @@ impl<'p> Lower<'p> {
             (Ty::Data(..), _, _) => {
                 let types = self.plain_types(ty);
                 let params = [types.clone(), types, vec![Flat::Real]].concat();
-                let id = self.family(Family::Inner, ty, &params, vec![Flat::Real], &|cx, params| {
-                    let mut params = params.into_iter();
-                    let (a, b) = (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
-                    let start = params.next();
-                    let place = Place { name: "inner", inside: true, at: NOWHERE };
-                    cx.switch(&a, NOWHERE, &[Flat::Real], &mut |cx, tag, fields| {
-                        cx.check_tag(&b, tag, place);
-                        let others = cx.fields(&b, tag, NOWHERE);
-                        let kinds = cx.field_types(ty, tag);
-                        let mut sum = start.clone();
-                        for (ty, (a, b)) in kinds.iter().zip(fields.iter().zip(&others)) {
-                            sum = cx.add_inner(ty, a, b, sum, place);
-                        }
-                        vec![sum.unwrap_or(Atom::Real(0.0))]
-                    })
-                });
+                let id =
+                    self.family(Family::Inner, ty, &params, vec![Flat::Real], &|cx, params| {
+                        let mut params = params.into_iter();
+                        let (a, b) =
+                            (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
+                        let start = params.next();
+                        let place = Place { name: "inner", inside: true, at: NOWHERE };
+                        cx.switch(&a, NOWHERE, &[Flat::Real], &mut |cx, tag, fields| {
+                            cx.check_tag(&b, tag, place);
+                            let others = cx.fields(&b, tag, NOWHERE);
+                            let kinds = cx.field_types(ty, tag);
+                            let mut sum = start.clone();
+                            for (ty, (a, b)) in kinds.iter().zip(fields.iter().zip(&others)) {
+                                sum = cx.add_inner(ty, a, b, sum, place);
+                            }
+                            vec![sum.unwrap_or(Atom::Real(0.0))]
+                        })
+                    });
                 let mut args = self.store_plain(ty, a, at);
                 args.extend(self.store_plain(ty, b, at));
                 args.push(sum.unwrap_or(Atom::Real(0.0)));

@@ -1,0 +1,41 @@
+//! `diffeo build`: functions of a program as a library for C.
+
+use crate::args::BuildArgs;
+use crate::commands::{Setting, Shell};
+use crate::Stop;
+use diffeo::export::export;
+use diffeo_base::{Diagnostic, Span};
+use diffeo_codegen::c::compiler::{Compiler, Options};
+use diffeo_codegen::engine::Cpu;
+
+/// `diffeo build`
+pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
+    let module = shell.checked(&args.file)?;
+    let mut entries = Vec::new();
+    for name in &args.entries {
+        entries.push(shell.entry(module, name)?);
+    }
+    let name = match (&args.name, args.file.file_stem()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(stem)) => stem.to_string_lossy().replace('-', "_"),
+        (None, None) => "program".to_string(),
+    };
+    shell.phase("compile", format!("building `{name}`"));
+    let library = match export(&name, &entries, shell.session.sources()) {
+        Ok(library) => library,
+        Err(refused) => {
+            shell.report(&refused);
+            return Err(Stop::Refused);
+        }
+    };
+    let compiler = (!args.no_compile).then(Compiler::find);
+    let cpu = if args.native { Cpu::Host } else { Cpu::Baseline };
+    let options = Options { cpu, quick: false };
+    if let Err(error) = library.write(&name, &args.out, compiler.as_ref(), &options) {
+        shell.report(&[Diagnostic::error("build", Span::NONE, error.to_string())]);
+        return Err(Stop::Refused);
+    }
+    shell.tell();
+    Ok(())
+}

@@ -1,0 +1,570 @@
+//! Functions of a program as a library for C: the text of its header and its source.
+//!
+//! What always holds: the source needs nothing but the C library; only the names of the header are exported;
+//! a call uses no memory but that of its context and its results.
+
+use super::compiler::{Compiler, Error, Options};
+use super::literal::{comment, string};
+use super::unit::{Host, Text, Unit};
+use crate::engine::stack_margin;
+use crate::low::Module;
+use diffeo_array::ir::{Elem, Site, Ty};
+use diffeo_array::typing::param_types;
+use diffeo_base::SourceMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A function of a library.
+pub struct Export {
+    /// Its name in the program.
+    pub name: String,
+    /// What is said of it: its type, for people.
+    pub about: String,
+    /// The program that it is the entry of.
+    pub module: Arc<Module>,
+    /// The parameters of the entry.
+    pub params: Vec<Value>,
+    /// Its results.
+    pub results: Vec<Value>,
+}
+
+/// A parameter or a result.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// Its name.
+    pub name: String,
+    /// Of an array: how many of its sizes, from the first on, are those of the value before.
+    pub shared: usize,
+}
+
+/// The files of a library.
+pub struct Library {
+    /// The header.
+    pub header: String,
+    /// The source.
+    pub source: Text,
+}
+
+/// Why a function cannot be called from C.
+#[derive(Debug)]
+pub enum Refused {
+    /// The name of the library is no identifier of C.
+    Name(String),
+    /// A value of this type cannot be given or taken.
+    Type {
+        /// The function.
+        function: String,
+        /// The parameter or the result.
+        value: String,
+        /// What it is.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Name(name) => write!(
+                f,
+                "`{name}` cannot be the name of a library in C: it takes letters, digits and `_`, and begins with \
+                 a letter"
+            ),
+            Refused::Type { function, value, what } => write!(
+                f,
+                "`{function}` cannot be called from C: `{value}` is {what}; numbers, truth values, texts, arrays of \
+                 numbers and of truth values, records and tuples of these can be"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What crosses the border.
+#[derive(Clone, Copy)]
+enum Crossing {
+    Scalar(Elem),
+    Text,
+    Array(Elem, u8),
+}
+
+/// A parameter or a result, in C.
+struct Leaf {
+    name: String,
+    shared: usize,
+    crossing: Crossing,
+}
+
+/// Words that C and C++ keep for themselves, and the names that every function uses.
+const TAKEN: [&str; 62] = [
+    "alignas",
+    "alignof",
+    "and",
+    "asm",
+    "auto",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "const",
+    "constexpr",
+    "continue",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "not",
+    "operator",
+    "or",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "xor",
+];
+
+/// The names of the interface that are not those of functions of the program.
+const RESERVED: [&str; 10] = [
+    "new",
+    "free",
+    "context",
+    "message",
+    "code",
+    "interrupt",
+    "set_memory_limit",
+    "set_trace",
+    "release",
+    "status",
+];
+
+/// The library with this name, of these functions.
+///
+/// # Errors
+/// A function has a type that C does not have, or the name is none of C.
+pub fn library(name: &str, exports: &[Export], files: &SourceMap) -> Result<Library, Refused> {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(Refused::Name(name.to_string()));
+    }
+    let mut unit = Unit::new(Host::Own);
+    let mut margin = 0;
+    let mut functions = String::new();
+    let mut declarations = String::new();
+    let mut array_types = BTreeSet::new();
+    let mut taken: HashSet<String> = RESERVED.iter().map(|n| (*n).to_string()).collect();
+    for export in exports {
+        let number = unit.add(&export.module);
+        let frames: Vec<usize> =
+            export.module.functions.iter().map(|f| 4096 + 64 * f.registers.len()).collect();
+        margin = margin.max(stack_margin(&export.module, &frames));
+        let (params, results) = leaves(export)?;
+        for leaf in &results {
+            if let Crossing::Array(elem, rank) = leaf.crossing {
+                array_types.insert((c_type(elem).0, rank));
+            }
+        }
+        let function = format!("{name}_{}", unique(&export.name, &mut taken));
+        let head = signature(name, &function, &params, &results);
+        // Writing to a string does not fail.
+        let _ = write!(declarations, "/* {} */\n{head};\n\n", comment(&export.about));
+        functions += &body(&head, number, &params, &results);
+    }
+    let header = header(name, &array_types, &declarations);
+    let face = face(name, &unit, exports, files, margin) + &types(name, &array_types) + &functions;
+    let face = face + "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n";
+    Ok(Library { header, source: unit.finish("", &face) })
+}
+
+impl Library {
+    /// Writes the header and the source into a folder, and compiles them there, if that is wanted. Gives the
+    /// files.
+    ///
+    /// # Errors
+    /// A file cannot be written, or there is no compiler, or it fails.
+    pub fn write(
+        &self,
+        name: &str,
+        folder: &Path,
+        compiler: Option<&Compiler>,
+        options: &Options,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let file = |path: &Path, text: &str| {
+            std::fs::write(path, text).map_err(|e| Error::File(path.to_path_buf(), e))
+        };
+        std::fs::create_dir_all(folder).map_err(|e| Error::File(folder.to_path_buf(), e))?;
+        let (source, header) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.h")));
+        file(&source, &self.source.text)?;
+        file(&header, &self.header)?;
+        let Some(compiler) = compiler else { return Ok(vec![source, header]) };
+        let archive = folder.join(format!("lib{name}.a"));
+        let shared = folder.join(format!("lib{name}.so"));
+        compiler.libraries(&self.source, &source, [&archive, &shared], options)?;
+        Ok(vec![source, header, archive, shared])
+    }
+}
+
+/// The parameters and results of a function.
+fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
+    let flat = &export.module.flat;
+    let entry = flat.functions.get(flat.entry.0 as usize);
+    let (params, results) =
+        entry.map_or((Vec::new(), Vec::new()), |e| (param_types(e), e.results.clone()));
+    let mut taken: HashSet<String> = TAKEN.iter().map(|n| (*n).to_string()).collect();
+    taken.extend(["context", "cx", "arguments", "results"].map(str::to_string));
+    let mut all = |types: Vec<Ty>, values: &[Value], other: &str| {
+        let leaf = |(i, ty): (usize, Ty)| {
+            let (name, shared) = values
+                .get(i)
+                .map_or_else(|| (format!("{other}{i}"), 0), |v| (v.name.clone(), v.shared));
+            let crossing = crossing(&ty).map_err(|what| Refused::Type {
+                function: export.name.clone(),
+                value: name.clone(),
+                what,
+            })?;
+            let name = unique(&name, &mut taken);
+            if let Crossing::Array(..) = crossing {
+                taken.insert(format!("{name}_shape"));
+            }
+            Ok(Leaf { name, shared, crossing })
+        };
+        types.into_iter().enumerate().map(leaf).collect::<Result<Vec<Leaf>, Refused>>()
+    };
+    Ok((all(params, &export.params, "p")?, all(results, &export.results, "result")?))
+}
+
+fn crossing(ty: &Ty) -> Result<Crossing, &'static str> {
+    match ty {
+        Ty::Real => Ok(Crossing::Scalar(Elem::Real)),
+        Ty::Int => Ok(Crossing::Scalar(Elem::Int)),
+        Ty::Bool => Ok(Crossing::Scalar(Elem::Bool)),
+        Ty::Text => Ok(Crossing::Text),
+        Ty::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), rank) => {
+            Ok(Crossing::Array(*elem, *rank))
+        }
+        Ty::Array(Elem::Text, _) => Err("an array of texts"),
+        Ty::Array(Elem::Box(_), _) => {
+            Err("an array of data, of functions, or of more than 32 values at once")
+        }
+        Ty::Box(_) => Err("recursive data, a function, or more than 32 values at once"),
+        Ty::Acc(_) | Ty::Stack(_) => Err("something that only derivatives have"),
+    }
+}
+
+/// A name that C has and that is not taken.
+fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert(0, 'v');
+    }
+    while !taken.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}
+
+/// The type of C, the field of a word, the name in the names of types, the size in bytes.
+fn c_type(elem: Elem) -> (&'static str, &'static str, &'static str, usize) {
+    match elem {
+        Elem::Real => ("double", "x", "reals", 8),
+        Elem::Bool => ("bool", "b", "bools", 1),
+        // The others do not cross.
+        Elem::Int | Elem::Text | Elem::Box(_) => ("int64_t", "i", "ints", 8),
+    }
+}
+
+fn array_type(name: &str, ty: &str, rank: u8) -> String {
+    let elements = match ty {
+        "double" => "reals",
+        "bool" => "bools",
+        _ => "ints",
+    };
+    format!("{name}_{elements}_{rank}")
+}
+
+fn signature(library: &str, function: &str, params: &[Leaf], results: &[Leaf]) -> String {
+    let mut text = format!("int32_t {function}({library}_context *context");
+    for Leaf { name, crossing, .. } in params {
+        let _ = match crossing {
+            Crossing::Scalar(elem) => write!(text, ", {} {name}", c_type(*elem).0),
+            Crossing::Text => write!(text, ", const char *{name}"),
+            Crossing::Array(elem, rank) => {
+                write!(
+                    text,
+                    ", const {} *{name}, const int64_t {name}_shape[{rank}]",
+                    c_type(*elem).0
+                )
+            }
+        };
+    }
+    for Leaf { name, crossing, .. } in results {
+        let _ = match crossing {
+            Crossing::Scalar(elem) => write!(text, ", {} *{name}", c_type(*elem).0),
+            Crossing::Text => write!(text, ", {library}_text *{name}"),
+            Crossing::Array(elem, rank) => {
+                write!(text, ", {} *{name}", array_type(library, c_type(*elem).0, *rank))
+            }
+        };
+    }
+    text.push(')');
+    text
+}
+
+/// How many words a value takes.
+fn words(crossing: Crossing) -> usize {
+    match crossing {
+        Crossing::Scalar(_) | Crossing::Text => 1,
+        Crossing::Array(_, rank) => 2 + usize::from(rank),
+    }
+}
+
+fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String {
+    let count = |leaves: &[Leaf]| leaves.iter().map(|l| words(l.crossing)).sum::<usize>();
+    let mut text = format!("{head} {{\n  df_context *cx = (df_context *)context;\n");
+    let _ = writeln!(
+        text,
+        "  df_word arguments[{}], results[{}];",
+        count(params) + 1,
+        count(results) + 1
+    );
+    text += "  memset(results, 0, sizeof results);\n  df_begin(cx);\n";
+    let mut previous = "NULL".to_string();
+    for Leaf { name, shared, crossing } in params {
+        if let Crossing::Array(_, rank) = crossing {
+            let shape = format!("{name}_shape");
+            let other = if *shared > 0 { previous } else { "NULL".to_string() };
+            let _ = writeln!(
+                text,
+                "  if (df_refuses(cx, \"{name}\", {shape}, {rank}, {other}, {shared})) return 10;"
+            );
+            previous = shape;
+        }
+    }
+    let mut at = 0;
+    let mut texts = Vec::new();
+    for Leaf { name, crossing, .. } in params {
+        let _ = match crossing {
+            Crossing::Scalar(elem) => {
+                writeln!(text, "  arguments[{at}].{} = {name};", c_type(*elem).1)
+            }
+            Crossing::Text => {
+                texts.push(at);
+                writeln!(
+                    text,
+                    "  arguments[{at}].p = df_take_text(cx, {name});\n  if (!arguments[{at}].p) return \
+                     df_no_memory(cx);"
+                )
+            }
+            Crossing::Array(_, rank) => {
+                let _ = writeln!(
+                    text,
+                    "  arguments[{at}].p = NULL;\n  arguments[{}].p = (char *)(intptr_t){name};",
+                    at + 1
+                );
+                (0..usize::from(*rank)).try_for_each(|i| {
+                    writeln!(text, "  arguments[{}].i = {name}_shape[{i}];", at + 2 + i)
+                })
+            }
+        };
+        at += words(*crossing);
+    }
+    let _ = writeln!(
+        text,
+        "  if (df_enter_{number}(cx, (char *)arguments, (char *)results)) return df_end(cx);"
+    );
+    for at in texts {
+        let _ = writeln!(text, "  df_release(cx, arguments[{at}].p);");
+    }
+    let mut at = 0;
+    let mut given = "true".to_string();
+    let mut released = String::new();
+    let mut taken_back = String::new();
+    for Leaf { name, crossing, .. } in results {
+        match crossing {
+            Crossing::Scalar(elem) => {
+                let _ = writeln!(text, "  *{name} = results[{at}].{};", c_type(*elem).1);
+            }
+            Crossing::Text => {
+                let _ = writeln!(text, "  {name}->data = NULL;");
+                given +=
+                    &format!(" && df_give_text(results[{at}].p, &{name}->data, &{name}->length)");
+            }
+            Crossing::Array(elem, rank) => {
+                let _ = writeln!(text, "  {name}->data = NULL;");
+                given += &format!(
+                    " &&\n      df_give_array(results + {at}, {rank}, {}, (void **)&{name}->data, {name}->shape)",
+                    c_type(*elem).3
+                );
+            }
+        }
+        if !matches!(crossing, Crossing::Scalar(_)) {
+            let _ = writeln!(released, "  df_release(cx, results[{at}].p);");
+            let _ = writeln!(taken_back, "    free({name}->data);\n    {name}->data = NULL;");
+        }
+        at += words(*crossing);
+    }
+    if !released.is_empty() {
+        let _ = writeln!(text, "  bool given = {given};");
+        text += &released;
+        let _ = writeln!(text, "  if (!given) {{\n{taken_back}    return df_no_memory(cx);\n  }}");
+    }
+    text += "  return 0;\n}\n\n";
+    text
+}
+
+/// The types of results that are arrays.
+fn types(name: &str, arrays: &BTreeSet<(&'static str, u8)>) -> String {
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "/* A text: UTF-8, with a byte 0 behind it. */\ntypedef struct {name}_text {{\n  char *data;\n  int64_t \
+         length;\n}} {name}_text;\n\n"
+    );
+    for (ty, rank) in arrays {
+        let array = array_type(name, ty, *rank);
+        let _ = write!(
+            text,
+            "/* An array, row after row. */\ntypedef struct {array} {{\n  {ty} *data;\n  int64_t \
+             shape[{rank}];\n}} {array};\n\n"
+        );
+    }
+    text
+}
+
+fn header(name: &str, arrays: &BTreeSet<(&'static str, u8)>, declarations: &str) -> String {
+    let guard = format!("{}_H", name.to_ascii_uppercase());
+    let upper = name.to_ascii_uppercase();
+    let mut text = format!("#ifndef {guard}\n#define {guard}\n\n");
+    text += &include_str!("runtime/about.h").replace("NAME", name);
+    text += "\n#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+    text += &types(name, arrays);
+    let _ = writeln!(text, "enum {name}_status {{\n  {upper}_OK = 0,");
+    for (i, code) in CODES.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  {upper}_{} = {},",
+            code.to_ascii_uppercase().replace('-', "_"),
+            i + 1
+        );
+    }
+    text += "};\n\n";
+    text += &include_str!("runtime/common.h").replace("NAME", name);
+    text.push('\n');
+    text += declarations;
+    text += "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+    text
+}
+
+/// The codes of errors, by status from 1 on; as `df_codes` of the runtime.
+pub const CODES: [&str; 17] = [
+    "overflow",
+    "division-by-zero",
+    "negative-exponent",
+    "shift-out-of-range",
+    "not-an-int",
+    "index-out-of-bounds",
+    "slice-out-of-bounds",
+    "negative-count",
+    "too-large",
+    "size-mismatch",
+    "irregular-rows",
+    "fail",
+    "shape-mismatch",
+    "constant-cycle",
+    "too-deep",
+    "interrupted",
+    "out-of-memory",
+];
+
+/// What stands behind the functions of the program: places, messages, and what all libraries export.
+fn face(name: &str, unit: &Unit, exports: &[Export], files: &SourceMap, margin: usize) -> String {
+    let mut text = String::new();
+    let mut numbers = HashMap::new();
+    let mut names = Vec::new();
+    let mut places = String::new();
+    for (module, site) in unit.sites() {
+        let flat = &exports[*module].module.flat;
+        let mut at = flat.sites.get(site.0 as usize);
+        // The first place on the way out that is not of the library.
+        while let Some(Site { span, inlined: Some(inlined) }) = at {
+            if !span.is_none() && !flat.library.contains(&span.file) {
+                break;
+            }
+            at = flat.sites.get(inlined.at.0 as usize);
+        }
+        let span = at.map(|site| site.span);
+        let span = span.filter(|span| !span.is_none() && !flat.library.contains(&span.file));
+        let _ = match span {
+            Some(span) => {
+                let file = *numbers.entry(span.file).or_insert_with(|| {
+                    names.push(files.name(span.file).to_string());
+                    names.len() - 1
+                });
+                let at = files.line_column(span);
+                writeln!(places, "    {{{file}, {}, {}}},", at.line, at.column)
+            }
+            None => writeln!(places, "    {{0, 0, 0}},"),
+        };
+    }
+    let _ = write!(
+        text,
+        "#define DF_MARGIN {margin}\n\ntypedef struct df_place {{\n  int32_t file; /* an index into df_files \
+         */\n  int32_t line; /* 0: within the standard library */\n  int32_t column; /* in characters, from 1 \
+         */\n}} df_place;\n\nstatic const char *const df_files[] = {{"
+    );
+    for file in &names {
+        let _ = write!(text, "{}, ", string(file));
+    }
+    let _ = write!(
+        text,
+        "\"\"}};\nstatic const df_place df_places[] = {{\n{places}    {{0, 0, 0}}}};\n{}\n",
+        unit.function_names()
+    );
+    text += include_str!("runtime/messages.c");
+    text.push('\n');
+    text += include_str!("runtime/library.c");
+    text.push('\n');
+    text += &include_str!("runtime/exports.c").replace("NAME", name);
+    text.push('\n');
+    text
+}

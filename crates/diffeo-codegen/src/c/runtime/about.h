@@ -1,0 +1,11 @@
+/* The library NAME, made by `diffeo build`.
+ *
+ * Everything happens in a context. A context is used by one thread at a time; any number of threads can each
+ * have one. Constants of the program are computed once in each context.
+ *
+ * A function gives 0, or the status of the error that it has stopped with. Results that are texts or arrays
+ * belong to the caller, who gives their `data` to NAME_release. After an error no result is given.
+ * Arguments are only read, and may be freed after the call. An array has its elements row after row, and its
+ * sizes in `shape`.
+ *
+ * Deep recursion needs stack: a call that does not fit on the stack of its thread is the error `too-deep`. */
