@@ -31,7 +31,7 @@ pub struct Features {
     /// Accumulators and stacks.
     pub derivatives: bool,
     /// Operations on Reals whose last digits depend on who computes them: exponentials, roots of numbers that
-    /// are no squares, divisions, sums in another order. Without them all numbers are small and dyadic.
+    /// are no squares, divisions. Without them all numbers are dyadic, and small enough for sums in any order.
     pub inexact: bool,
     /// What stops the program on purpose.
     pub stops: bool,
@@ -142,7 +142,7 @@ impl Generator<'_> {
         for i in 0..constants {
             self.constant(i);
         }
-        let functions = self.below(4);
+        let functions = self.below(3);
         for _ in 0..functions {
             self.function(false);
         }
@@ -156,7 +156,7 @@ impl Generator<'_> {
     fn constant(&mut self, number: usize) {
         let types = self.types(1, 2);
         let init = self.declare(&format!("init_{number}"), Vec::new(), types.clone());
-        self.budget = 6;
+        self.budget = 3;
         self.body(init, &types);
         // Names of constants need not differ.
         let name = self.pick(&["table", "pi", "table"]).into();
@@ -170,18 +170,18 @@ impl Generator<'_> {
         if recursive {
             params.push((Ty::Int, Some("fuel".into())));
         }
-        for ty in self.types(if entry { 2 } else { 0 }, 4) {
+        for ty in if entry { self.types(2, 6) } else { self.types(0, 4) } {
             let name = self.variable_name();
             params.push((ty, name));
         }
         if !entry && self.features.derivatives && self.below(3) == 0 {
             params.push((Ty::Acc(0), Some("x_bar".into())));
         }
-        let results = self.types(usize::from(entry), 3);
+        let results = if entry { self.types(1, 5) } else { self.types(0, 3) };
         let name =
             if entry { "main".to_string() } else { format!("f[{}]", self.module.functions.len()) };
         let id = self.declare(&name, params, results.clone());
-        self.budget = if entry { 40 } else { 15 };
+        self.budget = if entry { 60 } else { 8 };
         if recursive {
             self.recursive_body(id, &results);
         } else {
@@ -240,7 +240,9 @@ impl Generator<'_> {
 
     fn body(&mut self, id: FunctionId, results: &[Ty]) {
         self.begin(id);
-        self.statements(12);
+        while self.budget > 0 && !self.done() {
+            self.statements(6);
+        }
         let results = results.iter().map(|ty| self.atom(ty)).collect();
         self.end(id, results);
     }
@@ -428,7 +430,7 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self) {
-        match self.below(24) {
+        match self.below(28) {
             0..=3 => self.scalar(),
             4 => self.text(),
             5..=9 => self.array(),
@@ -443,6 +445,8 @@ impl Generator<'_> {
             21 => self.constants(),
             22 if self.features.derivatives && !self.parallel => self.accumulate(),
             23 if self.features.derivatives && !self.parallel => self.stack(),
+            // Accumulators are used more than once.
+            24..=26 if !self.accs.is_empty() && !self.parallel => self.accumulate(),
             _ => self.effect(),
         }
     }

@@ -8,7 +8,7 @@
 mod lexer;
 mod ops;
 
-use crate::deep::deep;
+use crate::deep::{deep, on_large_stack};
 use crate::ir::{
     Atom, Block, BoxId, BoxType, Constant, Elem, Function, FunctionId, Inlined, Module, Op, Site,
     SiteId, Stmt, Ty, Var, VarInfo, Variant,
@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<Module, ParseError> {
         tokens: &tokens,
     };
     // What was read before an error may be nested deeply, too.
-    stacker::maybe_grow(64 << 20, 128 << 20, || parser.module())
+    on_large_stack(|| parser.module())
         .map_err(|Wrong { offset, message }| ParseError::at(text, offset, message))
 }
 

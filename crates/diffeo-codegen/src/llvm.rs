@@ -64,13 +64,16 @@ struct Input {
 }
 
 fn input(machine: &Machine, module: &Module) -> Input {
-    let mut module = module.clone();
-    if machine.has_fma {
-        math::expand(&mut module);
-    }
-    let emitted = emit::emit(&module, machine.vector_width);
-    let emit::Text { text, raises, imports, huge } = emitted;
-    Input { text, quick: huge, raises, imports }
+    // Copying and dropping nested statements takes a level of the stack for each.
+    stacker::grow(compile::STACK, || {
+        let mut module = module.clone();
+        if machine.has_fma {
+            math::expand(&mut module);
+        }
+        let emitted = emit::emit(&module, machine.vector_width);
+        let emit::Text { text, raises, imports, huge } = emitted;
+        Input { text, quick: huge, raises, imports }
+    })
 }
 
 /// Compiles a program.

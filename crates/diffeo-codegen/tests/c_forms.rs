@@ -754,7 +754,7 @@ fn texts_and_what_is_shown() {
 /// Numbers whose shortest text is not the nearest of its length, ties, all powers of two and ten, and many
 /// others.
 fn difficult() -> impl Iterator<Item = f64> {
-    let ties = (0..64).map(|k| 1125899906842624.25 + 0.5 * f64::from(k));
+    let ties = (0..64).map(|k| (1_125_899_906_842_624.0 + 0.25) + 0.5 * f64::from(k));
     let two = (-1074..1024).map(|e| 2f64.powi(e));
     let ten = (-323..309).map(|e| format!("1e{e}").parse::<f64>().unwrap_or(0.0));
     let near = [1e16, 9999999999999998.0, 1e-4, 9.999e-5, 123456.789, 0.1, 1.0 / 3.0, 5e-324, 1e23];

@@ -88,12 +88,12 @@ fn operations_on_ints() {
         let flat = module(&text);
         for a in ns {
             for b in ns {
-                check(&flat, &[Value::Int(a), Value::Int(b)]);
+                let _ = check(&flat, &[Value::Int(a), Value::Int(b)]);
                 let text = format!(
                     "entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a, {b}) return n }}"
                 );
                 if b.abs() < 65 {
-                    run(&text, &[Value::Int(a)]);
+                    let _ = run(&text, &[Value::Int(a)]);
                 }
             }
         }
@@ -102,7 +102,7 @@ fn operations_on_ints() {
         for a in ns {
             let text =
                 format!("entry main fn main(a: Int) -> (Int) {{ n: Int = int.{op}(a) return n }}");
-            run(&text, &[Value::Int(a)]);
+            let _ = run(&text, &[Value::Int(a)]);
         }
     }
 }
@@ -172,7 +172,7 @@ fn swapped_rows_and_views_of_what_is_changed() {
         return zs";
     let data = diffeo_array::value::Data::Reals((0..6).map(f64::from).collect::<Vec<_>>().into());
     let xs = diffeo_array::value::Array::new(&[2, 3], data).map(Value::array).unwrap();
-    results(head, body, &[xs.clone()]);
+    results(head, body, std::slice::from_ref(&xs));
     let body = "a: []Real = reshape(xs, 6)
         b: []Real = slice(a, 2, 5)
         ys: [][]Real = update(xs, 0, b)
@@ -331,7 +331,8 @@ fn nested_builds_allocate_once() {
         assert_eq!((found.allocations, found.copied), (2, 0), "{found:?}");
     }
     for (n, m) in [(2, -1), (0, -1), (-1, 2), (1, 1 << 40)] {
-        run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(m)]);
+        let _ =
+            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(m)]);
     }
 }
 
@@ -351,7 +352,8 @@ fn rows_of_sizes_that_only_a_step_knows() {
         }
         return xs, ys";
     for (n, k) in [(3, 9), (3, 1), (3, -1), (0, 0), (1, 0), (2, 0)] {
-        run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
+        let _ =
+            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
     }
 }
 
@@ -380,7 +382,8 @@ fn rows_without_rows_fit_everything() {
         g: Int = dim[1](f)
         return xs, ys, d, g";
     for (n, k) in [(3, 1), (3, 0), (0, 0), (3, 3)] {
-        run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
+        let _ =
+            run(&format!("entry main fn main{head} {{ {body} }}"), &[Value::Int(n), Value::Int(k)]);
     }
 }
 
@@ -404,13 +407,13 @@ fn errors() {
     let index = "entry main fn main(xs: []Real, i: Int) -> (Real) {
         n: Int = dim[0](xs) check_index(i, n) x: Real = get(xs, i) return x }";
     for i in [-1, 0, 2, 3] {
-        run(index, &[reals(3), Value::Int(i)]);
+        let _ = run(index, &[reals(3), Value::Int(i)]);
     }
     let slice = "entry main fn main(xs: []Real, i: Int, j: Int) -> ([]Real) {
         n: Int = dim[0](xs) check_slice(i, j, n) x: []Real = slice(xs, i, j) return x }";
     for i in -1..=4 {
         for j in -1..=4 {
-            run(slice, &[reals(3), Value::Int(i), Value::Int(j)]);
+            let _ = run(slice, &[reals(3), Value::Int(i), Value::Int(j)]);
         }
     }
     let fail = r#"entry main fn main(xs: []Real, c: Bool) -> ([]Real) {
@@ -418,7 +421,7 @@ fn errors() {
         check_size["n"](1, 1)
         return r }"#;
     for c in [true, false] {
-        run(fail, &[reals(3), Value::Bool(c)]);
+        let _ = run(fail, &[reals(3), Value::Bool(c)]);
     }
     let rest = r#"entry main fn main(c: Bool) -> (Int) {
         r: Int = if c { t: Text = text "a" z: Int = fail(t) yield z } else {
@@ -426,7 +429,7 @@ fn errors() {
         s: Int = int.add(r, 1)
         return s }"#;
     for c in [true, false] {
-        run(rest, &[Value::Bool(c)]);
+        let _ = run(rest, &[Value::Bool(c)]);
     }
 }
 
@@ -451,7 +454,7 @@ fn constants() {
         fn a() -> (Int) { x: Int = constant b return x }
         fn b() -> (Int) { x: Int = constant a return x }"#;
     for (c, n) in [(false, 3), (true, 3), (false, 1)] {
-        run(text, &[Value::Bool(c), Value::Int(n)]);
+        let _ = run(text, &[Value::Bool(c), Value::Int(n)]);
     }
 }
 
@@ -535,7 +538,7 @@ fn what_is_chosen_is_borrowed_or_kept() {
             }
             return depth
         }";
-    run(text, &[Value::Int(60)]);
+    let _ = run(text, &[Value::Int(60)]);
     let low = support::values::lowered(&module(text));
     let depth = low.functions.iter().find(|f| f.name.starts_with("depth")).unwrap();
     let text = diffeo_codegen::low::print::print_function(&low, depth);

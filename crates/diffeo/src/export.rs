@@ -29,7 +29,7 @@ pub fn export(
     for entry in entries {
         match one(entry) {
             Ok(export) => exports.push(export),
-            Err(diagnostic) => refused.push(diagnostic),
+            Err(diagnostic) => refused.push(*diagnostic),
         }
     }
     if !refused.is_empty() {
@@ -40,7 +40,7 @@ pub fn export(
         .map_err(|why| vec![Diagnostic::error("not-for-c", span, why.to_string())])
 }
 
-fn one(entry: &Entry) -> Result<Export, Diagnostic> {
+fn one(entry: &Entry) -> Result<Export, Box<Diagnostic>> {
     let refused = |what: String| {
         let message = format!("`{}` cannot be called from C: {what}", entry.name);
         Diagnostic::error("not-for-c", entry.span, message).help(

@@ -5,7 +5,6 @@
 //! If the process dies, `FUZZ_SHOW=1` and `-- --nocapture` show the programs as they come.
 
 mod fuzzing;
-#[allow(dead_code)] // Only the texts of the corpus are of use here.
 mod support;
 
 use cap::Cap;

@@ -9,6 +9,7 @@
 mod live;
 mod ops;
 
+use crate::deep::on_large_stack;
 use crate::ir::{
     Atom, Block, Carried, ConstantId, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
 };
@@ -99,6 +100,14 @@ impl Evaluator {
     /// How many operations were carried out so far: statements, and elements in work on whole arrays.
     pub fn operations(&self) -> u64 {
         self.operations
+    }
+}
+
+impl Drop for Evaluator {
+    /// What is known of blocks is nested as they are.
+    fn drop(&mut self) {
+        let live = std::mem::take(&mut self.live);
+        on_large_stack(|| drop(live));
     }
 }
 

@@ -38,7 +38,10 @@ impl Generator<'_> {
                 self.emit(Op::Select(cond, a, b));
             }
             8 => {
-                let n = self.atom(&Ty::Int);
+                let mut n = self.atom(&Ty::Int);
+                if !self.features.inexact {
+                    n = self.one(Op::Int(IntOp::BitAnd, vec![n, Atom::Int(255)]));
+                }
                 self.emit(Op::ToReal(n));
             }
             9 => {

@@ -36,6 +36,7 @@ pub fn unroll(mut module: Module) -> Module {
             vars: std::mem::take(&mut function.vars),
             elements: HashMap::new(),
             updates: HashMap::new(),
+            copies: HashMap::new(),
         };
         function.body = cx.block(std::mem::take(&mut function.body));
         function.vars = cx.vars;
@@ -72,6 +73,8 @@ struct Unroll {
     elements: HashMap<Var, (Elem, Vec<Atom>)>,
     /// What an array is but for an element at a constant index.
     updates: HashMap<Var, Var>,
+    /// What stands for the results of loops that were written out.
+    copies: HashMap<Var, Atom>,
 }
 
 impl Unroll {
@@ -83,6 +86,7 @@ impl Unroll {
     fn block(&mut self, block: Block) -> Block {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in block.stmts {
+            operands_mut(&mut stmt.op, |a| self.resolve(a));
             if has_regions(&stmt.op) {
                 deep(|| regions_mut(&mut stmt.op, |r| *r = self.block(std::mem::take(r))));
                 self.control(stmt, &mut out);
@@ -91,7 +95,15 @@ impl Unroll {
             self.note(&stmt);
             out.push(stmt);
         }
-        Block { stmts: out, results: block.results }
+        let mut results = block.results;
+        results.iter_mut().for_each(|a| self.resolve(a));
+        Block { stmts: out, results }
+    }
+
+    fn resolve(&self, atom: &mut Atom) {
+        while let Some(new) = var(atom).and_then(|v| self.copies.get(&v)) {
+            *atom = new.clone();
+        }
     }
 
     fn note(&mut self, stmt: &Stmt) {
@@ -197,13 +209,7 @@ impl Unroll {
         }
         match state {
             State::Carried(_, atoms) | State::Totals(atoms) => {
-                // Copies: a statement gives the old variables, so that nothing else has to change.
-                let then = Block { stmts: Vec::new(), results: atoms.clone() };
-                let otherwise = Block { stmts: Vec::new(), results: atoms };
-                let op = Op::If { cond: Atom::Bool(true), then, otherwise };
-                if !results.is_empty() {
-                    out.push(Stmt { results, op, site });
-                }
+                self.copies.extend(results.into_iter().zip(atoms));
             }
             State::Columns(columns) => {
                 for (v, column) in results.into_iter().zip(columns) {

@@ -179,7 +179,7 @@ mod tests {
         }
         let files = std::fs::read_dir(folder.path().join("c")).unwrap();
         let bytes: u64 = files.map(|f| f.unwrap().metadata().unwrap().len()).sum();
-        assert!(bytes <= 1000 && bytes >= 600, "{bytes}");
+        assert!((600..=1000).contains(&bytes), "{bytes}");
         assert!(cache.get("f").is_some());
         assert!(cache.get("a").is_none());
         // One that is too large for all.

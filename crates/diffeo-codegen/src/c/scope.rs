@@ -72,9 +72,9 @@ pub fn scopes(function: &Function) -> Scopes {
     for param in &function.params {
         declared_elsewhere[param.0 as usize] = true;
     }
-    for reg in 0..n {
+    for (reg, elsewhere) in declared_elsewhere.into_iter().enumerate() {
         let mut block = analysis.scope[reg];
-        if block == NONE || declared_elsewhere[reg] {
+        if block == NONE || elsewhere {
             continue;
         }
         loop {

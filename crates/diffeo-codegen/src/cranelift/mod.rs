@@ -82,12 +82,11 @@ fn unsupported(reason: impl Display) -> CompileError {
 
 impl Target {
     fn new(options: &Options) -> Result<Target, CompileError> {
-        let isa = |level: &str, allocator: &str| {
+        let isa = |level: &str| {
             let mut flags = settings::builder();
             // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
             let settings = [
                 ("opt_level", level),
-                ("regalloc_algorithm", allocator),
                 ("enable_verifier", if options.verify { "true" } else { "false" }),
                 ("enable_probestack", "false"),
                 ("unwind_info", "false"),
@@ -100,14 +99,14 @@ impl Target {
             let builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
             builder.finish(settings::Flags::new(flags)).map_err(unsupported)
         };
-        let target = isa("speed", "backtracking")?;
+        let target = isa("speed")?;
         let has = |flag: &str| {
             target.isa_flags().iter().any(|f| f.name == flag && f.as_bool() == Some(true))
         };
         // Other processors have these always.
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
-        Ok(Target { isa: target, quick: isa("none", "single_pass")?, has_fma, has_rounding })
+        Ok(Target { isa: target, quick: isa("none")?, has_fma, has_rounding })
     }
 }
 

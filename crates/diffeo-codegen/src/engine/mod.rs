@@ -350,8 +350,8 @@ impl Instance {
             None => Raise::Stopped,
         };
         let text = match raise {
-            // SAFETY: the operand of these is a live text.
             Raise::Fail | Raise::Shape(_) => {
+                // SAFETY: the operand of these is a live text.
                 Some(unsafe { text_of(failure.operands[0] as *const u8) })
             }
             Raise::Int(_)

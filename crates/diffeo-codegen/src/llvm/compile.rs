@@ -29,7 +29,7 @@ pub(super) struct Machine {
 const LEVELS: [(c_int, &CStr); 2] = [(3, c"default<O3>"), (0, c"function(mem2reg)")];
 
 /// LLVM recurs over nested blocks.
-const STACK: usize = 64 << 20;
+pub(super) const STACK: usize = 64 << 20;
 
 /// Code that does not depend on where it lies, within 2 GiB.
 const POSITION_INDEPENDENT: c_int = 2;

@@ -179,13 +179,20 @@ impl<'b> Real<'b> {
         horner(1).fma(self, horner(0))
     }
 
-    /// The value of `slow`, a function of the library, of `x` where `rare` holds; else this one. The only branch.
-    pub(super) fn unless(self, rare: Truth<'b>, slow: RealOp, x: Real<'b>) -> Real<'b> {
+    /// A function of the library.
+    pub(super) fn call(self, op: RealOp) -> Real<'b> {
+        Real::new(self.builder, Expr::Math(op, self.operand, Operand::Real(0.0)))
+    }
+
+    /// Another value where `rare` holds; what `slow` writes is executed only there. The only branch.
+    pub(super) fn unless(self, rare: Truth<'b>, slow: impl FnOnce() -> Real<'b>) -> Real<'b> {
         let builder = self.builder;
         let register = builder.register(Ty::Real);
         builder.set(register, self);
-        let call = Stmt::Set(register, Expr::Math(slow, x.operand, Operand::Real(0.0)));
-        builder.push(Stmt::If(rare.operand, vec![call], Vec::new()));
+        let before = std::mem::take(&mut *builder.stmts.borrow_mut());
+        builder.set(register, slow());
+        let then = std::mem::replace(&mut *builder.stmts.borrow_mut(), before);
+        builder.push(Stmt::If(rare.operand, then, Vec::new()));
         builder.real(Operand::Reg(register))
     }
 }

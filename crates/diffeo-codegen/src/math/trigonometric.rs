@@ -2,7 +2,7 @@
 //!
 //! `x = k·π/2 + r` with `|r| ≤ π/4`, π/2 being the sum of three numbers (Cody and Waite). With a fused
 //! multiply-add the first subtraction is exact, and the error of the second is known, so this is good up to
-//! |x| = 2^40. Beyond, a function of the library is called: the reduction for huge numbers (Payne and Hanek)
+//! |x| = 2^40. Beyond, functions of the library are called: the reduction for huge numbers (Payne and Hanek)
 //! would double the time of all others.
 
 use super::builder::{Int, Real};
@@ -62,18 +62,19 @@ pub(super) fn sin(x: Real) -> Real {
     let (sine, cosine, k) = both(x);
     let y = signed((k & 1).equals(0).select(sine, cosine), k);
     // -0 has been lost.
-    x.equals(0.0).select(x, y).unless(x.abs().above(HUGE), RealOp::Sin, x)
+    x.equals(0.0).select(x, y).unless(x.abs().above(HUGE), || x.call(RealOp::Sin))
 }
 
 pub(super) fn cos(x: Real) -> Real {
     let (sine, cosine, k) = both(x);
     let y = signed((k & 1).equals(0).select(cosine, sine), k + 1);
-    y.unless(x.abs().above(HUGE), RealOp::Cos, x)
+    y.unless(x.abs().above(HUGE), || x.call(RealOp::Cos))
 }
 
 pub(super) fn tan(x: Real) -> Real {
     let (sine, cosine, k) = both(x);
     let even = (k & 1).equals(0);
     let y = even.select(sine, -cosine) / even.select(cosine, sine);
-    x.equals(0.0).select(x, y).unless(x.abs().above(HUGE), RealOp::Tan, x)
+    let far = || x.call(RealOp::Sin) / x.call(RealOp::Cos);
+    x.equals(0.0).select(x, y).unless(x.abs().above(HUGE), far)
 }

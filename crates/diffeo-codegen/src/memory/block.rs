@@ -229,7 +229,7 @@ impl<'a> Lower<'_, 'a> {
             Op::And(a, b) => vec![self.both(crate::low::Binary::And, a, b)],
             Op::Or(a, b) => vec![self.both(crate::low::Binary::Or, a, b)],
             Op::Select(c, a, b) => vec![self.choose(c, a, b)],
-            Op::ToReal(a) => vec![self.to_real(a)],
+            Op::ToReal(a) => vec![self.real_of(a)],
             Op::Round(rounding, a) => vec![self.round(*rounding, a)],
             Op::IsNan(a) => vec![self.is_nan(a)],
             Op::Text(text) => vec![self.cx.text(text)],

@@ -116,7 +116,9 @@ impl<'a> Lower<'_, 'a> {
         let length = self.product(&factors);
         let placed = rank > 0 && self.is_made_for(row, body);
         if let Some(Place { data }) = self.placed.get(&v).copied() {
-            self.define(v, vec![Operand::Null, data, count]);
+            // Nothing looks at its sizes: it is made for this place alone.
+            let sizes = std::iter::once(count).chain(known.iter().map(|(size, _)| *size)).collect();
+            self.define(v, Array { block: Operand::Null, data, sizes }.words());
             return Target::Allocated { data, length, placed };
         }
         let mut all = vec![count];
@@ -176,7 +178,7 @@ impl<'a> Lower<'_, 'a> {
         } else if let Op::Get(array, indices) = &stmt.op {
             let outside =
                 var(array).is_some_and(|v| !within.contains(&self.scan.home[v.0 as usize]));
-            sure(&self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
+            sure(self.array(array).sizes.get(indices.len()..)?).filter(|_| outside)
         } else if let Op::Reshape(_, sizes) = &stmt.op {
             let sizes: Option<Vec<Operand>> =
                 sizes.iter().map(|size| self.known_size(size, within)).collect();

@@ -166,7 +166,7 @@ impl Lower<'_, '_> {
     }
 
     /// Int to Real.
-    pub fn to_real(&mut self, a: &Atom) -> Operand {
+    pub fn real_of(&mut self, a: &Atom) -> Operand {
         let a = self.word(a);
         self.set_real(Expr::Unary(Unary::ToReal, a))
     }

@@ -56,8 +56,8 @@ pub struct Context {
     /// The blocks of the texts, each in words of its own: they are not in [`Context::memory`], because an
     /// error does not free them.
     text_blocks: Vec<Box<[u64]>>,
-    /// A block of two words for each layout of boxes without fields.
-    static_blocks: Vec<Box<[u64; 2]>>,
+    /// A block of two words for each layout of boxes without fields; their places stay.
+    static_blocks: Vec<Box<[u64]>>,
     text_table: Vec<*mut u8>,
     static_table: Vec<*mut u8>,
     constant_words: Vec<u64>,
@@ -87,10 +87,10 @@ impl Owned {
         let mut text_blocks: Vec<_> = module.texts.iter().map(|text| text_block(text)).collect();
         let text_table: Vec<*mut u8> =
             text_blocks.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
-        let mut static_blocks = Vec::new();
+        let mut static_blocks: Vec<Box<[u64]>> = Vec::new();
         let statics = module.layouts.iter().enumerate().map(|(i, layout)| match layout {
             Layout::Fields(fields) if fields.is_empty() => {
-                static_blocks.push(Box::new([STATIC as u64, i as u64]));
+                static_blocks.push(vec![STATIC as u64, i as u64].into_boxed_slice());
                 static_blocks.last_mut().map_or(null_mut(), |block| block.as_mut_ptr().cast())
             }
             Layout::Fields(_)

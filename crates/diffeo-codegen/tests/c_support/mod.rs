@@ -153,6 +153,7 @@ impl Run {
         let kept = 0..depth;
         // SAFETY: any position may be asked for.
         let calls = kept.filter(|i| *i < 64 || *i >= depth - 64);
+        // SAFETY: the function of the library that made the context.
         let calls = calls.map(|i| unsafe { (face.note)(context, i) }).filter(|site| *site >= 0);
         Failed {
             raise: self.library.raises[raise as usize].clone(),

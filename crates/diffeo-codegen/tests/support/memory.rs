@@ -107,7 +107,13 @@ impl Memory {
         let room = 2 * length + 1;
         let new = self.piece(8 * fields.len() * room as usize, Kind::Raw, false);
         if old != 0 {
-            self.copy(new, old, 8 * fields.len() * length as usize)?;
+            // Components of one byte leave the rest of their words as it is.
+            let (from, bytes) = (self.range(old, 0)?.0, 8 * fields.len() * length as usize);
+            let (data, written) = (&self.pieces[from].bytes, &self.pieces[from].written);
+            let (data, written) = (data[..bytes].to_vec(), written[..bytes].to_vec());
+            let to = self.range(new, bytes)?.0;
+            self.pieces[to].bytes[..bytes].copy_from_slice(&data);
+            self.pieces[to].written[..bytes].copy_from_slice(&written);
             self.kill(old)?;
         }
         self.put(block, STACK_ROOM, room)?;

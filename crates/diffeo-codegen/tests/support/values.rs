@@ -111,9 +111,9 @@ impl Machine<'_> {
                 let variant = &flat.boxes[id.0 as usize].variants[tag as usize];
                 let (mut fields, mut at) = (Vec::new(), FIELDS);
                 for field in &variant.fields {
-                    let count = words_at(self, block, &mut at, super::values::words(field))?;
+                    let words = words_at(self, block, &mut at, field)?;
                     fields.push(stacker::maybe_grow(1 << 20, 8 << 20, || {
-                        self.take(flat, &count, field)
+                        self.take(flat, &words, field)
                     })?);
                 }
                 Value::object(tag as u32, fields)
@@ -145,13 +145,24 @@ impl Machine<'_> {
     }
 }
 
-fn words_at(machine: &Machine, block: u64, at: &mut i64, count: usize) -> Result<Vec<u64>, Bug> {
-    let mut words = Vec::new();
-    for _ in 0..count {
-        words.push(machine.memory.get(block, *at)? as u64);
+/// The words of a value that lies there.
+fn words_at(machine: &Machine, block: u64, at: &mut i64, ty: &Ty) -> Result<Vec<u64>, Bug> {
+    let mut found = Vec::new();
+    for _ in 0..words(ty) {
+        found.push(match ty {
+            // The rest of its word was perhaps never written.
+            Ty::Bool => u64::from(machine.memory.read(block + *at as u64, 1)?[0]),
+            Ty::Real
+            | Ty::Int
+            | Ty::Text
+            | Ty::Array(..)
+            | Ty::Box(_)
+            | Ty::Acc(_)
+            | Ty::Stack(_) => machine.memory.get(block, *at)? as u64,
+        });
         *at += 8;
     }
-    Ok(words)
+    Ok(found)
 }
 
 fn data(elem: Elem, elements: Vec<Value>) -> Data {
@@ -266,7 +277,7 @@ pub fn run_low(low: &Module, args: &[Value], counted: bool) -> Result<(Outcome, 
             let mut texts = Vec::new();
             let mut at = 0;
             for ty in &entry.results {
-                let words = words_at(&machine, results, &mut at, words(ty))?;
+                let words = words_at(&machine, results, &mut at, ty)?;
                 texts.push(text(&machine.take(flat, &words, ty)?));
                 machine.drop_value(&words, ty)?;
             }

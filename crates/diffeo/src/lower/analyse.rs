@@ -125,6 +125,18 @@ pub(super) fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsuppor
     None
 }
 
+/// What is known of a function where it stands.
+struct Found {
+    /// The name that messages call it by.
+    shown: Name,
+    /// The variable that it is itself called by within.
+    itself: Option<u32>,
+    /// Its type, where that is written.
+    ty: Option<Rc<(Ty, Ty)>>,
+    /// Whether it is the body of a definition.
+    definition: bool,
+}
+
 /// A function that a walk is in.
 struct Open {
     captured: Vec<u32>,
@@ -153,7 +165,9 @@ impl<'p> Lower<'p> {
         match (&definition.body.kind, &definition.ty) {
             (Kind::Lam(parameter, body), Ty::Fun(ty)) => {
                 let name = definition.name.clone();
-                walk.lambda(parameter, body, definition.span, name, None, Some(ty.clone()), true);
+                let found =
+                    Found { shown: name, itself: None, ty: Some(ty.clone()), definition: true };
+                walk.lambda(parameter, body, definition.span, found);
             }
             _ => walk.term(&definition.body),
         }
@@ -183,10 +197,7 @@ impl<'p> Walk<'_, 'p> {
         parameter: &'p Binder,
         body: &'p Term,
         span: Span,
-        shown: Name,
-        itself: Option<u32>,
-        ty: Option<Rc<(Ty, Ty)>>,
-        definition: bool,
+        Found { shown, itself, ty, definition }: Found,
     ) {
         self.open.push(Open { captured: Vec::new(), seen: HashSet::new() });
         self.bind(parameter);
@@ -217,14 +228,22 @@ impl<'p> Walk<'_, 'p> {
         match &term.kind {
             Kind::Var(var) => self.variable(var),
             Kind::Lam(parameter, body) => {
-                self.lambda(parameter, body, term.span, Name::new("fn"), None, None, false);
+                let shown = Name::new("fn");
+                let found = Found { shown, itself: None, ty: None, definition: false };
+                self.lambda(parameter, body, term.span, found);
             }
             Kind::Let(bindings, body) => {
                 for (binder, value) in bindings {
                     match (&value.kind, &binder.ty) {
                         (Kind::Lam(parameter, inner), Ty::Fun(ty)) => {
                             let (name, ty) = (binder.var.name.clone(), ty.clone());
-                            self.lambda(parameter, inner, value.span, name, None, Some(ty), false);
+                            let found = Found {
+                                shown: name,
+                                itself: None,
+                                ty: Some(ty),
+                                definition: false,
+                            };
+                            self.lambda(parameter, inner, value.span, found);
                         }
                         _ => self.term(value),
                     }
@@ -237,7 +256,8 @@ impl<'p> Walk<'_, 'p> {
                 if let (Kind::Lam(parameter, inner), Ty::Fun(ty)) = (&f.kind, &binder.ty) {
                     let name = binder.var.name.clone();
                     let (itself, ty) = (Some(binder.var.id), Some(ty.clone()));
-                    self.lambda(parameter, inner, f.span, name, itself, ty, false);
+                    let found = Found { shown: name, itself, ty, definition: false };
+                    self.lambda(parameter, inner, f.span, found);
                 }
                 self.term(body);
             }

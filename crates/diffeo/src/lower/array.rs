@@ -5,7 +5,7 @@
 
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Carried, Check, Elem, Op, Reduction, Scalar, SiteId, Ty as Flat};
+use diffeo_array::ir::{Atom, Carried, Check, Op, Reduction, Scalar, SiteId, Ty as Flat};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::Build;
@@ -72,7 +72,7 @@ impl<'p> Lower<'p> {
             .iter()
             .map(|array| self.one(at, Op::Get(array.clone(), vec![index.clone()])))
             .collect();
-        self.from_element(&shape, &mut atoms.into_iter())
+        self.element_of(&shape, &mut atoms.into_iter())
     }
 
     /// An array of elements of a type.
@@ -304,7 +304,7 @@ impl<'p> Lower<'p> {
         }
         let sums: Vec<Atom> = arrays.iter().map(|array| self.sum_rows(array, at)).collect();
         let shape = self.plain(ty);
-        self.from_element(&shape, &mut sums.into_iter())
+        self.element_of(&shape, &mut sums.into_iter())
     }
 
     /// The sum of the rows of an array of Flat of Reals.
@@ -346,11 +346,5 @@ impl<'p> Lower<'p> {
         let arrays = self.arrays(array);
         let sorted = arrays.into_iter().map(|array| self.one(at, Op::ArgSort(array)));
         Sym::Array(sorted.collect())
-    }
-
-    /// An array of one kind of elements.
-    pub(super) fn is_flat(&self, elem: Elem, arrays: &[Atom]) -> bool {
-        arrays.len() == 1
-            && matches!(self.f.builder.ty(&arrays[0]), Flat::Array(found, _) if found == elem)
     }
 }

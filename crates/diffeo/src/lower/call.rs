@@ -73,8 +73,8 @@ pub(super) struct FunctionType {
     ty: Rc<(Ty, Ty)>,
     /// The box.
     pub id: BoxId,
-    /// Calls what is in a box.
-    apply: FunctionId,
+    /// Calls what is in a box, if anything does.
+    apply: Option<FunctionId>,
     /// The functions, by tag.
     lambdas: Vec<u32>,
     tags: HashMap<u32, u32>,
@@ -204,11 +204,7 @@ impl<'p> Lower<'p> {
                 self.call(&lambda, captured, arg, at)
             }
             Sym::Dynamic(k, object) => {
-                let (ty, apply) = {
-                    let function = &self.functions[*k as usize];
-                    (function.ty.clone(), function.apply)
-                };
-                let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+                let (apply, from, to) = self.apply_of(*k as usize);
                 let mut args = vec![object.clone()];
                 args.extend(self.store(arg, &from, at));
                 let atoms = self.ops(at, Op::Call(apply, args));
@@ -407,23 +403,35 @@ impl<'p> Lower<'p> {
         if let Some(k) = self.by_type.get(ty) {
             return *k;
         }
-        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
         let id = self.function_box(ty);
-        let mut params = vec![ir::Ty::Box(id)];
-        params.extend(self.types(&from));
-        let apply = self.glue("apply", &params, self.types(&to));
         let k = self.functions.len() as u32;
         self.by_type.insert(ty.clone(), k);
         self.functions.push(FunctionType {
             ty: ty.clone(),
             id,
-            apply,
+            apply: None,
             lambdas: Vec::new(),
             tags: HashMap::new(),
             current: None,
             arms: Vec::new(),
         });
         k
+    }
+
+    /// The function that calls what is in a box of a type, and the shapes of argument and result.
+    fn apply_of(&mut self, k: usize) -> (FunctionId, Shape, Shape) {
+        let (ty, id) = (self.functions[k].ty.clone(), self.functions[k].id);
+        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+        let apply = match self.functions[k].apply {
+            Some(apply) => apply,
+            None => {
+                let params = [vec![ir::Ty::Box(id)], self.types(&from)].concat();
+                let apply = self.glue("apply", &params, self.types(&to));
+                self.functions[k].apply = Some(apply);
+                apply
+            }
+        };
+        (apply, from, to)
     }
 
     /// The type of a function with known code.
@@ -470,7 +478,9 @@ impl<'p> Lower<'p> {
         let mut any = false;
         let mut k = 0;
         while k < self.functions.len() {
-            while self.functions[k].arms.len() < self.functions[k].lambdas.len() {
+            while self.functions[k].apply.is_some()
+                && self.functions[k].arms.len() < self.functions[k].lambdas.len()
+            {
                 self.add_arm(k);
                 any = true;
             }
@@ -480,24 +490,21 @@ impl<'p> Lower<'p> {
     }
 
     /// The body of `apply`, as far as it is.
-    fn resume(&mut self, k: usize) -> Current {
-        let apply = &self.module.functions[self.functions[k].apply.0 as usize];
+    fn resume(&mut self, k: usize, apply: FunctionId) -> Current {
+        let apply = &self.module.functions[apply.0 as usize];
         let fresh = || Current::new(Builder::resume(apply, SiteId(0)));
         let current = self.functions[k].current.take().unwrap_or_else(fresh);
         std::mem::replace(&mut self.f, current)
     }
 
     fn add_arm(&mut self, k: usize) {
-        let saved = self.resume(k);
+        let (apply, from, to) = self.apply_of(k);
+        let saved = self.resume(k, apply);
         let at = SiteId(0);
         let tag = self.functions[k].arms.len();
-        let (ty, apply, id) = {
-            let f = &self.functions[k];
-            (f.ty.clone(), f.apply, f.lambdas[tag])
-        };
+        let id = self.functions[k].lambdas[tag];
         let mut params = self.params(apply).into_iter();
         let object = params.next().unwrap_or(Atom::Int(0));
-        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
         let arg = self.load(&from, &mut params);
         self.f.builder.open();
         if let Some(lambda) = self.lambdas.get(&id).cloned() {
@@ -522,9 +529,9 @@ impl<'p> Lower<'p> {
     }
 
     fn finish_apply(&mut self, k: usize) {
-        let saved = self.resume(k);
+        let Some(apply) = self.functions[k].apply else { return };
+        let saved = self.resume(k, apply);
         let at = SiteId(0);
-        let apply = self.functions[k].apply;
         let arms = std::mem::take(&mut self.functions[k].arms);
         let results = if arms.is_empty() {
             let message = self.one(at, Op::Text(Name::new("a function that nothing made")));

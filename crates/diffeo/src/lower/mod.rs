@@ -47,7 +47,7 @@ use diffeo_array::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
 };
 use diffeo_base::{Diagnostic, Name, Span};
-use diffeo_calculus::term::{GlobalId, Kind, Program};
+use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
 use shape::{Content, Fields, Shape};
@@ -367,11 +367,6 @@ impl<'p> Lower<'p> {
         if self.bug.is_none() {
             self.bug = Some(message.to_string());
         }
-    }
-
-    /// Whether a definition is a function.
-    fn is_function(&self, global: GlobalId) -> bool {
-        matches!(self.program.globals[global.0 as usize].body.kind, Kind::Lam(..))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::polytypic::{Map, Zip};
 use super::sym::Sym;
 use super::Lower;
-use diffeo_array::ir::{Atom, Op, Scalar, SiteId, Stop, Ty as Flat};
+use diffeo_array::ir::{Atom, Op, Scalar, SiteId, Stop};
 use diffeo_calculus::prim::{Comparison, Prim};
 use diffeo_calculus::term::{Kind, Term};
 use diffeo_calculus::typing::is_vector;
@@ -11,8 +11,19 @@ use diffeo_calculus::Ty;
 
 impl<'p> Lower<'p> {
     pub(super) fn prim(&mut self, prim: &'p Prim, args: &'p [Term], at: SiteId) -> Sym {
-        if let (Prim::Sum(Ty::Real), [Term { kind: Kind::Build(build), .. }]) = (prim, args) {
-            return self.sum_of(build, at);
+        if let (Prim::Sum(Ty::Real), [array]) = (prim, args) {
+            match &array.kind {
+                Kind::Build(build) => return self.sum_of(build, at),
+                Kind::Let(bindings, body) => {
+                    if let Kind::Build(build) = &body.kind {
+                        return match self.bindings(bindings) {
+                            true => self.sum_of(build, at),
+                            false => Sym::Never,
+                        };
+                    }
+                }
+                _ => {}
+            }
         }
         if let (Prim::Sizes(pattern, ty), Some((value, given))) = (prim, args.split_first()) {
             let value = self.term(value);
@@ -174,9 +185,4 @@ pub(super) fn scalar(ty: &Ty) -> Option<Scalar> {
         | Ty::Fun(_)
         | Ty::Param(_) => None,
     }
-}
-
-/// A value that nothing looks at.
-pub(super) fn unused(ty: Flat) -> Atom {
-    Atom::Unused(ty)
 }

@@ -47,8 +47,6 @@ pub(super) enum Shape {
 pub(super) struct Sum {
     /// Unique.
     id: usize,
-    /// The declaration.
-    pub data: DataId,
     /// The constructors.
     pub alternatives: Vec<Alternative>,
     /// The types of the slots.
@@ -178,9 +176,9 @@ impl Lower<'_> {
                 if types.len() <= MOST_LEAVES {
                     return tuple;
                 }
-                let id = self.new_box(Content::Tuple(ty.clone()), Name::new("tuple"));
+                let id = self.new_box(Content::Tuple(ty.clone()), Name::new("Tuple"));
                 self.module.boxes[id.0 as usize].variants =
-                    vec![Variant { name: Name::new("tuple"), fields: types }];
+                    vec![Variant { name: Name::new("Tuple"), fields: types }];
                 Shape::Boxed(id, Rc::new(tuple))
             }
             Ty::Array(element) => {
@@ -233,7 +231,7 @@ impl Lower<'_> {
         // alternative are nothing that could be stored.
         let boxed = (!slots.iter().all(scalar)).then(|| self.data_box(data, args));
         self.sums += 1;
-        Some(Rc::new(Sum { id: self.sums, data, alternatives, slots, boxed }))
+        Some(Rc::new(Sum { id: self.sums, alternatives, slots, boxed }))
     }
 
     /// Whether values of a declared type may hold values of it.
@@ -287,7 +285,7 @@ impl Lower<'_> {
 
     /// The box for functions of a type.
     pub(super) fn function_box(&mut self, ty: &Rc<(Ty, Ty)>) -> BoxId {
-        self.new_box(Content::Function(ty.clone()), Name::new("function"))
+        self.new_box(Content::Function(ty.clone()), Name::new("Function"))
     }
 
     /// The fields of data in a box. They are looked at when such a box is first made or read: a type that

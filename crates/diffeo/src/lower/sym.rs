@@ -31,6 +31,9 @@ pub(super) enum Sym {
     Dynamic(u32, Atom),
 }
 
+/// What is done for a constructor: given its tag and fields, the results.
+type Arm<'a, L> = dyn FnMut(&mut L, u32, Vec<Sym>) -> Vec<Atom> + 'a;
+
 impl Sym {
     pub fn int(n: i64) -> Sym {
         Sym::Leaf(Atom::Int(n))
@@ -282,11 +285,7 @@ impl Lower<'_> {
     }
 
     /// The element that is this in the arrays.
-    pub(super) fn from_element(
-        &self,
-        shape: &Shape,
-        atoms: &mut impl Iterator<Item = Atom>,
-    ) -> Sym {
+    pub(super) fn element_of(&self, shape: &Shape, atoms: &mut impl Iterator<Item = Atom>) -> Sym {
         match shape {
             Shape::Never | Shape::Unit => {
                 atoms.next();
@@ -297,9 +296,9 @@ impl Lower<'_> {
                 Sym::Tuple(Rc::new([]))
             }
             Shape::Tuple(shapes) => {
-                Sym::Tuple(shapes.iter().map(|s| self.from_element(s, atoms)).collect())
+                Sym::Tuple(shapes.iter().map(|s| self.element_of(s, atoms)).collect())
             }
-            Shape::Boxed(_, inner) => self.from_element(inner, atoms),
+            Shape::Boxed(_, inner) => self.element_of(inner, atoms),
             Shape::Sum(sum) => match sum.boxed {
                 Some(id) => {
                     let atom = atoms.next().unwrap_or(Atom::Unused(Flat::Box(id)));
@@ -464,7 +463,7 @@ impl Lower<'_> {
         variant: &Sym,
         at: SiteId,
         types: &[Flat],
-        arm: &mut dyn FnMut(&mut Self, u32, Vec<Sym>) -> Vec<Atom>,
+        arm: &mut Arm<'_, Self>,
     ) -> Vec<Atom> {
         if variant.is_never() {
             return types.iter().cloned().map(Atom::Unused).collect();

@@ -60,6 +60,18 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// Binds variables to the values of terms, in order; false if the program stops before.
+    pub(super) fn bindings(&mut self, bindings: &'p [(Binder, Term)]) -> bool {
+        for (binder, value) in bindings {
+            let value = self.term(value);
+            if value.is_never() {
+                return false;
+            }
+            self.bind(binder, value);
+        }
+        true
+    }
+
     fn variable(&mut self, var: &Var) -> Sym {
         match self.f.frames.last().and_then(|frame| frame.get(&var.id)) {
             Some(value) => value.clone(),
@@ -101,12 +113,8 @@ impl<'p> Lower<'p> {
             Kind::Lam(parameter, _) => self.lambda(parameter),
             Kind::App(function, arg) => self.application(function, arg, at),
             Kind::Let(bindings, body) => {
-                for (binder, value) in bindings {
-                    let value = self.term(value);
-                    if value.is_never() {
-                        return Sym::Never;
-                    }
-                    self.bind(binder, value);
+                if !self.bindings(bindings) {
+                    return Sym::Never;
                 }
                 self.term(body)
             }

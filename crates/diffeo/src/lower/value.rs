@@ -105,7 +105,7 @@ impl Interface {
 
     /// The value of a program for its results.
     pub fn result(&self, results: Vec<Flat>) -> Value {
-        self.from_flat(results, &self.to)
+        self.value_of(results, &self.to)
     }
 
     // To Flat
@@ -271,7 +271,7 @@ impl Interface {
 
     // Back
 
-    fn from_flat(&self, values: Vec<Flat>, ty: &Ty) -> Value {
+    fn value_of(&self, values: Vec<Flat>, ty: &Ty) -> Value {
         let mut tasks = vec![From::Visit(values, ty.clone())];
         let mut done: Vec<Value> = Vec::new();
         let arrays = |values: Vec<Value>| -> Vec<Array> {

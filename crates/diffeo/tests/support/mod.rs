@@ -14,6 +14,9 @@
 //! #d1 f at X                   the same, first derivatives only
 //! ```
 
+// Each test that uses this uses a part of it.
+#![allow(dead_code)]
+
 use diffeo::lower::Unsupported;
 use diffeo::{Diagnostic, Engine, Kinks, Limits, MemoryLimit, ModuleId, Options, Session};
 use std::cell::{Cell, RefCell};

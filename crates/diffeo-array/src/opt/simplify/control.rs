@@ -138,7 +138,8 @@ impl Simplifier {
                 b.push(y);
             }
         }
-        if !cheap && !(kept.is_empty() && then.stmts.is_empty() && otherwise.stmts.is_empty()) {
+        let nothing = kept.is_empty() && then.stmts.is_empty() && otherwise.stmts.is_empty();
+        if !cheap && !nothing {
             let then = Block { stmts: then.stmts, results: a };
             let otherwise = Block { stmts: otherwise.stmts, results: b };
             let op = Op::If { cond, then, otherwise };

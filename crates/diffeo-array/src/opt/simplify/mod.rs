@@ -16,7 +16,7 @@ pub(crate) use control::neutral;
 use super::shapes::Shapes;
 use super::walk::{binders, has_regions, operands_mut, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
-use std::collections::HashMap;
+use std::collections::hash_map::{Entry, HashMap};
 
 /// See the head of the file.
 pub fn simplify(mut module: Module) -> Module {
@@ -194,8 +194,8 @@ impl Simplifier {
             self.defs[v.0 as usize] = Some(stmt.op.clone());
             if let Op::Dim(Atom::Var(array), k) = stmt.op {
                 let key = self.size_key(array, k);
-                if !self.dims.contains_key(&key) {
-                    self.dims.insert(key, *v);
+                if let Entry::Vacant(entry) = self.dims.entry(key) {
+                    entry.insert(*v);
                     self.scope.push(key);
                 }
             }

@@ -211,12 +211,13 @@ impl Emitter<'_, '_> {
             RealOp::Min => self.choose("ole", a, b),
             RealOp::Max => self.choose("oge", a, b),
             RealOp::Polygamma(order) => self.call_math(op, format_args!("i64 {order}, double {a}")),
+            // LLVM knows these two, so that a loop with a rare call of one is vectorised nonetheless.
+            RealOp::Sin => self.real_intrinsic("sin", &[a]),
+            RealOp::Cos => self.real_intrinsic("cos", &[a]),
             RealOp::Rem
             | RealOp::Pow
             | RealOp::Exp
             | RealOp::Log
-            | RealOp::Sin
-            | RealOp::Cos
             | RealOp::Tan
             | RealOp::Asin
             | RealOp::Acos

@@ -5,6 +5,7 @@ use crate::deep::deep;
 use crate::low::{Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE};
 use crate::runtime;
 use diffeo_array::ir::SiteId;
+use diffeo_calculus::prim::RealOp;
 
 /// The block that notes an open call, and the one that leaves the function.
 const NOTE: &str = "note";
@@ -39,10 +40,10 @@ impl Emitter<'_, '_> {
             Stmt::Store(ty, address, value) => {
                 let mut value = self.operand(*value);
                 let (at, access) = (self.address(address, true), self.access());
-                let mut to = format!("{}", llvm_type(*ty));
+                let mut to = llvm_type(*ty);
                 if *ty == Ty::Bool {
                     value = self.compute(format_args!("zext i1 {value} to i8"));
-                    to = "i8".into();
+                    to = "i8";
                 }
                 let align = if *ty == Ty::Bool { 1 } else { 8 };
                 self.line(format_args!("store {to} {value}, ptr {at}, align {align}{access}"));
@@ -342,9 +343,9 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Whether statements are hardly ever executed: they end in an error, or are a function of the library that
-/// stands for operands which straight-line code does not handle (see [`crate::math`]).
+/// Whether statements are hardly ever executed: they end in an error, or begin with a function of the library
+/// that stands for operands which straight-line code does not handle (see [`crate::math`]).
 fn is_rare(stmts: &[Stmt]) -> bool {
     matches!(stmts.last(), Some(Stmt::Raise { .. }))
-        || matches!(stmts, [Stmt::Set(_, Expr::Math(..))])
+        || matches!(stmts.first(), Some(Stmt::Set(_, Expr::Math(RealOp::Sin | RealOp::Cos, _, _))))
 }

@@ -71,6 +71,9 @@ fn innermost(ty: &Ty) -> &Ty {
     }
 }
 
+/// What a loop does: given the index and what is carried, what is carried on.
+type Step<'s, L> = dyn FnMut(&mut L, Atom, Vec<Atom>) -> Vec<Atom> + 's;
+
 impl<'p> Lower<'p> {
     /// The function of a family at a type; `body` makes it from its parameters.
     fn family(
@@ -157,7 +160,7 @@ impl<'p> Lower<'p> {
         count: Atom,
         init: Vec<Atom>,
         at: SiteId,
-        step: &mut dyn FnMut(&mut Self, Atom, Vec<Atom>) -> Vec<Atom>,
+        step: &mut Step<'_, Self>,
     ) -> Vec<Atom> {
         let index = self.f.builder.var(Flat::Int, None);
         let carried: Vec<Carried> = init

@@ -24,8 +24,7 @@ fn is_inert(ty: &Ty) -> bool {
 
 impl<'p> Lower<'p> {
     pub(in crate::lower) fn ravel(&mut self, ty: &Ty, value: &Sym, at: SiteId) -> Sym {
-        if let (Ty::Array(element), Ty::Real) = (ty, innermost(ty)) {
-            let _ = element;
+        if let (Ty::Array(_), Ty::Real) = (ty, innermost(ty)) {
             let arrays = self.arrays(value);
             let flat = arrays.iter().map(|array| self.in_a_row(array, at).0);
             return Sym::Array(flat.collect());
