@@ -3,10 +3,8 @@
 use crate::args::BuildArgs;
 use crate::commands::{Setting, Shell};
 use crate::Stop;
-use diffeo::export::export;
+use diffeo::export::{export, Compiler, Cpu, Options};
 use diffeo_base::{Diagnostic, Span};
-use diffeo_codegen::c::compiler::{Compiler, Options};
-use diffeo_codegen::engine::Cpu;
 
 /// `diffeo build`
 pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
@@ -14,7 +12,9 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     let module = shell.checked(&args.file)?;
     let mut entries = Vec::new();
     for name in &args.entries {
-        entries.push(shell.entry(module, name)?);
+        let entry = shell.session.callable(module, name);
+        shell.flush()?;
+        entries.push(entry.ok_or(Stop::Refused)?);
     }
     let name = match (&args.name, args.file.file_stem()) {
         (Some(name), _) => name.clone(),

@@ -9,7 +9,11 @@ use diffeo_base::Diagnostic;
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::Kind;
 use diffeo_calculus::Ty;
-use diffeo_codegen::c::library::{library, Export, Library, Value};
+use diffeo_codegen::c::library::{library, Export, Value};
+
+pub use diffeo_codegen::c::compiler::{Compiler, Options};
+pub use diffeo_codegen::c::library::Library;
+pub use diffeo_codegen::engine::Cpu;
 
 /// The library with this name, of these functions.
 ///
