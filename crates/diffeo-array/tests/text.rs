@@ -18,7 +18,7 @@ fn main(x: Real, `if`: Bool, xs: []Real, i: Int) -> (Real, Real, &List.1) at 0:3
   } }
   l: &List.1 = new List.1:Nil.1(_[[][]Real], _[&List.0]) @4
   check_size["a \"quoted\" size"](n, 3) @4
-  p: Real, q: Int = for i < n with (x = s, k = 0) @5 {
+  p: Real, q: Int = for i < n with (best = s, k = 0) @5 {
     z: Real = get(xs, i) @1
     %1: Real = real.polygamma[2](z) @1
     yield %1, k
