@@ -59,7 +59,7 @@ pub fn program(choices: &[u32], features: Features) -> Program {
         choices,
         at: 0,
         features,
-        module: Module { library: vec![LIBRARY], boxes: boxes(), ..Module::default() },
+        module: Module::default(),
         b: Builder::new(SiteId(0)),
         scope: Vec::new(),
         accs: Vec::new(),
@@ -137,6 +137,8 @@ impl Generator<'_> {
     }
 
     fn program(&mut self) -> Program {
+        self.module.library.push(LIBRARY);
+        self.module.boxes = boxes();
         self.module.sites.push(Site { span: Span::NONE, inlined: None });
         let constants = self.below(3);
         for i in 0..constants {

@@ -18,6 +18,7 @@
 //! Effects are what can stop the program ([`Op::can_fail`]) and what prints; they happen in the order of the
 //! statements, and no pass drops, repeats or reorders them unless it has proved that they do not happen.
 
+use crate::deep::on_large_stack;
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
 
@@ -36,6 +37,16 @@ pub struct Module {
     pub entry: FunctionId,
     /// The files of the standard library: what happens in them is reported at the call that led there.
     pub library: Vec<FileId>,
+}
+
+impl Drop for Module {
+    /// Blocks are nested as the program is; deep ones are dropped on a stack that is large enough for them.
+    fn drop(&mut self) {
+        let functions = std::mem::take(&mut self.functions);
+        if !functions.is_empty() {
+            on_large_stack(|| drop(functions));
+        }
+    }
 }
 
 /// The index of a function in [`Module::functions`].

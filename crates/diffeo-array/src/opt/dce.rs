@@ -327,7 +327,7 @@ mod sweep {
     use crate::ir::{Atom, Block, ConstantId, FunctionId, VarInfo};
     use crate::opt::walk::deep;
 
-    pub(super) fn sweep(module: Module, needs: &Needs) -> Module {
+    pub(super) fn sweep(mut module: Module, needs: &Needs) -> Module {
         let numbers = |kept: &[bool]| -> Vec<u32> {
             let mut next = 0;
             let number = |kept: &bool| {
@@ -354,7 +354,7 @@ mod sweep {
             })
             .collect();
         let mut kept = Vec::with_capacity(module.functions.len());
-        for (f, function) in module.functions.into_iter().enumerate() {
+        for (f, function) in std::mem::take(&mut module.functions).into_iter().enumerate() {
             if !needs.functions[f] {
                 continue;
             }
@@ -387,12 +387,11 @@ mod sweep {
             let init = FunctionId(functions[c.init.0 as usize]);
             needs.constants[i].then_some(Constant { init, ..c })
         };
-        Module {
-            functions: kept,
-            constants: module.constants.into_iter().enumerate().filter_map(renumbered).collect(),
-            entry: FunctionId(functions.get(entry).copied().unwrap_or(0)),
-            ..module
-        }
+        module.functions = kept;
+        let old = std::mem::take(&mut module.constants);
+        module.constants = old.into_iter().enumerate().filter_map(renumbered).collect();
+        module.entry = FunctionId(functions.get(entry).copied().unwrap_or(0));
+        module
     }
 
     fn select<T>(all: Vec<T>, kept: &[bool]) -> Vec<T> {

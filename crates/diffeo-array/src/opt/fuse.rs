@@ -5,7 +5,8 @@
 //! - into one loop over as many steps that reads it at its index (at the start of a step, shared by all reads);
 //! - into the one place that reads it, if no element is read twice there: outside of loops, or at indices that
 //!   are different in each step of all the loops around;
-//! - into a few places, if an element is as cheap as reading it.
+//! - into a few places, if an element is as cheap as reading it, or if the places are certain to read different ones
+//!   (the first element, and in a loop the others).
 //!
 //! Why it is right: the body has no effects, and it sees only what does not change, so it gives the same wherever
 //! it is evaluated for an index below the count, and every read has one. Where the body can stop the
@@ -25,8 +26,14 @@ use std::collections::{HashMap, HashSet};
 /// What an element may cost, in additions, to be computed at several places.
 const CHEAP: u32 = 6;
 
+/// What it may cost, if an element is read more than once at one place.
+const FREE: u32 = 2;
+
 /// At so many places.
 const PLACES: usize = 4;
+
+/// Bodies of so many statements are written more than once, if each element is computed once all the same.
+const APART: usize = 60;
 
 /// Larger bodies stay where they are, so that none is moved on again and again.
 const LARGE: usize = 1000;
@@ -71,8 +78,26 @@ struct Uses {
     straight: bool,
     /// Whether there are reads of elements of rows.
     within_rows: bool,
+    /// The constants at which reads outside of loops are.
+    constants: Vec<i64>,
+    /// By how much the indices of reads in a loop lie above the loop's index.
+    shifts: Vec<i64>,
     /// Whether each read is at other indices in each step of the loops around it.
     distinct: bool,
+}
+
+impl Uses {
+    /// Whether the reads are at a few constants and, in one loop, above them, so that none meets another.
+    fn are_apart(&self) -> bool {
+        let mut constants = self.constants.clone();
+        constants.sort_unstable();
+        constants.dedup();
+        let above = |n: &i64| self.shifts.iter().all(|shift| n < shift);
+        !self.within_rows
+            && self.constants.len() == constants.len()
+            && self.constants.len() + self.shifts.len() == self.reads
+            && constants.iter().all(above)
+    }
 }
 
 /// What is known before anything is changed.
@@ -197,7 +222,18 @@ impl Survey {
             }
             left.is_empty()
         };
+        let shift = match inner {
+            [Some(i)] => self.shift(&indices[0], *i),
+            _ => None,
+        };
         let uses = &mut self.uses[array.0 as usize];
+        match (&indices[0], shift) {
+            (Atom::Int(n), _) if inner.is_empty() && uses.constants.len() < PLACES => {
+                uses.constants.push(*n);
+            }
+            (_, Some(n)) if uses.shifts.is_empty() => uses.shifts.push(n),
+            (_, _) => {}
+        }
         uses.loops = match uses.loops {
             None => Some(at),
             Some(before) => Some(before.filter(|b| Some(*b) == at)),
@@ -206,6 +242,14 @@ impl Survey {
         uses.within_rows |= indices.len() > 1;
         uses.straight &= inner.is_empty();
         uses.distinct &= covered;
+    }
+
+    /// By how much an Int lies above the index of a loop.
+    fn shift(&self, index: &Atom, i: Var) -> Option<i64> {
+        match self.sums[var(index)?.0 as usize].as_ref()? {
+            (IntOp::Add, x, Atom::Int(n)) if var(x) == Some(i) => Some(*n),
+            (_, _, _) => None,
+        }
     }
 
     /// The loop in each step of which an Int is another one, while nothing else changes it.
@@ -463,9 +507,12 @@ impl Fuse<'_> {
             if reads == 1 && read().all(|u| u.distinct) && (whole || has_cheap_start(body)) {
                 return Some(Place::Reads { once: true });
             }
-            let few = reads <= PLACES && cost(body) <= CHEAP;
+            // Read again and again in an inner loop, hardly anything is as cheap as reading it.
+            let limit = if read().all(|u| u.distinct) { CHEAP } else { FREE };
+            let few = reads <= PLACES && cost(body) <= limit;
             let straight = read().all(|u| u.straight) && reads <= PLACES && cost(body) <= 4 * CHEAP;
-            return (few || straight).then_some(Place::Reads { once: false });
+            let apart = size(body, APART) <= APART && read().all(Uses::are_apart);
+            return (few || straight || apart).then_some(Place::Reads { once: false });
         }
         // The body may stop the program, the rows fit.
         let stops_only = Effect { stops: true, ..Effect::NONE };

@@ -59,7 +59,8 @@ pub fn inline(mut module: Module) -> Module {
         }
     }
     module.functions = functions;
-    Module { sites: inliner.sites, ..module }
+    module.sites = inliner.sites;
+    module
 }
 
 /// By function, its size with what goes into it, if it goes into its callers.

@@ -87,6 +87,7 @@ pub const PASSES: &[Pass] = &[
     pass("hoist", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),
+    pass("ranges.3", ranges),
     pass("sink", sink),
     pass("dce.4", dce),
 ];

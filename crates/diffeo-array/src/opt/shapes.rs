@@ -183,12 +183,12 @@ impl Shapes {
                     self.builds.push((start, *result, element.clone()));
                     let mut extents = vec![Extent { size: Size::Is(count.clone()), always: true }];
                     for (k, extent) in self.extents_of(element).iter().enumerate() {
-                        let size = if self.known_before(&extent.size, start) {
-                            self.resolve(&extent.size)
+                        // Where there are no elements, rows have no sizes.
+                        extents.push(if self.known_before(&extent.size, start) {
+                            Extent { size: self.resolve(&extent.size), always: false }
                         } else {
-                            Size::Of(*result, k as u8 + 1)
-                        };
-                        extents.push(Extent { size, always: extent.always });
+                            Extent { size: Size::Of(*result, k as u8 + 1), always: true }
+                        });
                     }
                     self.set(*result, extents);
                 }

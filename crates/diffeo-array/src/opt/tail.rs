@@ -365,7 +365,7 @@ fn odd(n: Int, x: Real) -> (Bool) {
     0 {
       yield false
     }
-    default {
+    else {
       %2: Int = int.sub(n, 1)
       %3: Bool = call even(%2)
       yield %3

@@ -296,11 +296,14 @@ impl Unroll {
     }
 
     /// Whether a new value of a parameter is the old one with elements at constant indices replaced, or written out.
-    fn follows(&self, atom: &Atom, param: Var) -> bool {
+    fn follows(&self, atom: &Atom, param: Var, n: i64) -> bool {
         let mut next = var(atom);
         while let Some(v) = next {
-            if v == param || self.elements.contains_key(&v) {
+            if v == param {
                 return true;
+            }
+            if let Some((_, xs)) = self.elements.get(&v) {
+                return xs.len() as i64 == n;
             }
             next = self.updates.get(&v).copied();
         }
@@ -317,10 +320,8 @@ impl Unroll {
             .zip(&body.results)
             .map(|(c, next)| {
                 let (elem, n) = self.length(&c.init)?;
-                let same_length =
-                    next == &Atom::Var(c.param) || self.length(next).is_none_or(|(_, m)| m == n);
                 let whole = self.whole.get(c.param.0 as usize).copied().unwrap_or(true);
-                (same_length && !whole && self.follows(next, c.param)).then_some((elem, n))
+                (!whole && self.follows(next, c.param, n)).then_some((elem, n))
             })
             .collect();
         if split.iter().all(Option::is_none) {

@@ -11,6 +11,7 @@
 mod expr;
 mod scope;
 mod stmt;
+mod vector;
 
 use crate::engine::Raises;
 use crate::low::{Function, Module, Operand, Reg, Ty};
@@ -47,6 +48,8 @@ pub(super) struct Shared<'m> {
     imports: BTreeMap<&'static str, runtime::Function>,
     /// The declarations of the intrinsic functions that are called, by name.
     intrinsics: BTreeMap<String, String>,
+    /// Functions of the library that rare operands are left to.
+    rare: BTreeMap<&'static str, runtime::Function>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -71,6 +74,7 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         raises: Raises::default(),
         imports: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
+        rare: BTreeMap::new(),
         metadata: vec![
             "!{}".into(),
             "!{!\"branch_weights\", i32 1, i32 2000}".into(),
@@ -85,6 +89,7 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         Emitter::new(&mut shared, index, facts, &mut text).function();
     }
     entry(module, &mut text);
+    vector::define(&mut shared, &mut text);
     for declaration in shared.intrinsics.values() {
         let _ = writeln!(text, "{declaration}");
     }
@@ -96,7 +101,8 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         "attributes #0 = {{ nounwind \"prefer-vector-width\"=\"{width}\" \"warn-stack-size\"=\"{SMALL_FRAME}\" }}\n\
          attributes #1 = {{ nounwind willreturn memory(none) }}\n\
          attributes #2 = {{ nounwind cold }}\n\
-         attributes #3 = {{ nounwind }}"
+         attributes #3 = {{ nounwind }}\n\
+         attributes #4 = {{ nounwind alwaysinline }}"
     );
     for (i, metadata) in shared.metadata.iter().enumerate() {
         let _ = writeln!(text, "!{i} = {metadata}");

@@ -43,13 +43,11 @@ fn library_functions() -> Vec<(&'static str, *const u8)> {
         fn ceil();
         fn trunc();
         fn roundeven();
-        fn sin();
-        fn cos();
     }
     macro_rules! list {
         ($($name:ident),*) => { vec![$((stringify!($name), $name as *const u8)),*] };
     }
-    list![memcpy, memmove, memset, memcmp, bcmp, fma, floor, ceil, trunc, roundeven, sin, cos]
+    list![memcpy, memmove, memset, memcmp, bcmp, fma, floor, ceil, trunc, roundeven]
 }
 
 /// Loads an object; gives its entry.

@@ -179,7 +179,8 @@ struct Lower<'p> {
 
 impl<'p> Lower<'p> {
     fn new(program: &'p Program) -> Lower<'p> {
-        let module = Module { library: program.library.clone(), ..Module::default() };
+        let mut module = Module::default();
+        module.library.clone_from(&program.library);
         let mut cx = Lower {
             program,
             module,

@@ -209,7 +209,14 @@ impl Facts {
                         self.assume_at_most(&a, &b, 0);
                         self.assume_at_most(&b, &a, 0);
                     }
-                    (Comparison::Ne, true) | (Comparison::Eq, false) => {}
+                    // At one end of what it can be, it is not there.
+                    (Comparison::Ne, true) | (Comparison::Eq, false) => {
+                        if self.at_most(&b, &a, 0) {
+                            self.assume_at_most(&b, &a, -1);
+                        } else if self.at_most(&a, &b, 0) {
+                            self.assume_at_most(&a, &b, -1);
+                        }
+                    }
                 }
             }
         }

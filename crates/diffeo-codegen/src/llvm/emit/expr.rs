@@ -211,9 +211,15 @@ impl Emitter<'_, '_> {
             RealOp::Min => self.choose("ole", a, b),
             RealOp::Max => self.choose("oge", a, b),
             RealOp::Polygamma(order) => self.call_math(op, format_args!("i64 {order}, double {a}")),
-            // LLVM knows these two, so that a loop with a rare call of one is vectorised nonetheless.
-            RealOp::Sin => self.real_intrinsic("sin", &[a]),
-            RealOp::Cos => self.real_intrinsic("cos", &[a]),
+            RealOp::Sin | RealOp::Cos => {
+                let function = runtime::math(op);
+                let name = self.import(function);
+                self.shared.rare.insert(name, function);
+                let attribute = super::vector::attribute(name);
+                self.compute(format_args!(
+                    "call double @{name}(double {a}, double {b}) nounwind willreturn memory(none) {attribute}"
+                ))
+            }
             RealOp::Rem
             | RealOp::Pow
             | RealOp::Exp

@@ -1,0 +1,73 @@
+//! Functions of the library that straight-line code leaves rare operands to (see [`crate::math`]), for vectors.
+//!
+//! A loop with a call in a branch is vectorised only if there is a function for the vector and the lanes that want
+//! it. It looks whether any lane does, and calls the library for each lane if so. It is put into the place
+//! of its call after vectorisation, so it costs a test.
+
+use super::{Shared, FIRST_RARE};
+use crate::runtime;
+use std::fmt::Write;
+
+/// The numbers of Reals that vectors may have.
+const LANES: [u32; 3] = [2, 4, 8];
+
+/// How LLVM is told of the functions: by an attribute of calls.
+pub(super) fn attribute(name: &str) -> String {
+    let variants = LANES.map(|lanes| format!("_ZGV_LLVM_M{lanes}vv_{name}({name}_{lanes})"));
+    format!("\"vector-function-abi-variant\"=\"{}\"", variants.join(","))
+}
+
+/// Defines them for the functions that are called.
+pub(super) fn define(shared: &mut Shared<'_>, text: &mut String) {
+    let functions = std::mem::take(&mut shared.rare);
+    if functions.is_empty() {
+        return;
+    }
+    let rolled = shared.metadata("!{!\"llvm.loop.unroll.disable\"}".into());
+    let mut kept = Vec::new();
+    for function in functions.values() {
+        for lanes in LANES {
+            let own = shared.metadata.len();
+            shared.metadata(format!("distinct !{{!{own}, !{rolled}}}"));
+            define_one(function, lanes, own, text);
+            kept.push(format!("ptr @{}_{lanes}", function.name));
+        }
+    }
+    for lanes in LANES {
+        let _ = writeln!(text, "declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)");
+    }
+    // Nobody calls them before loops are vectorised.
+    let _ = writeln!(
+        text,
+        "@llvm.compiler.used = appending global [{} x ptr] [{}], section \"llvm.metadata\"",
+        kept.len(),
+        kept.join(", ")
+    );
+}
+
+fn define_one(function: &runtime::Function, lanes: u32, metadata: usize, text: &mut String) {
+    let name = function.name;
+    let vector = format!("<{lanes} x double>");
+    let _ = write!(
+        text,
+        "define internal {vector} @{name}_{lanes}({vector} %x, {vector} %y, <{lanes} x i1> %mask) #4 {{
+start:
+  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %mask)
+  br i1 %any, label %lane, label %end, !prof !{FIRST_RARE}
+lane:
+  %i = phi i64 [ 0, %start ], [ %next, %lane ]
+  %before = phi {vector} [ %x, %start ], [ %after, %lane ]
+  %a = extractelement {vector} %x, i64 %i
+  %b = extractelement {vector} %y, i64 %i
+  %value = call double @{name}(double %a, double %b)
+  %after = insertelement {vector} %before, double %value, i64 %i
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, {lanes}
+  br i1 %more, label %lane, label %end, !llvm.loop !{metadata}
+end:
+  %result = phi {vector} [ %x, %start ], [ %after, %lane ]
+  ret {vector} %result
+}}
+"
+    );
+}
