@@ -31,7 +31,7 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     };
     let compiler = (!args.no_compile).then(Compiler::find);
     let cpu = if args.native { Cpu::Host } else { Cpu::Baseline };
-    let options = Options { cpu, quick: false };
+    let options = Options { cpu, ..Options::default() };
     if let Err(error) = library.write(&name, &args.out, compiler.as_ref(), &options) {
         shell.report(&[Diagnostic::error("build", Span::NONE, error.to_string())]);
         return Err(Stop::Refused);

@@ -8,12 +8,10 @@
 //! | `compiler.rs` | the system's C compiler |
 //! | `engine.rs` | engine `c`: what it has compiled is loaded and run |
 //! | `library.rs` | libraries for C |
-//! | `cache.rs` | compiled code on disk |
 //!
 //! Each form of Low is translated by itself. All engines round alike: nothing is contracted or reordered but in
 //! reductions, which are marked.
 
-pub mod cache;
 pub mod compiler;
 pub mod engine;
 mod function;

@@ -9,6 +9,7 @@
 //! Everything clever happens before: what stands in [`low`] is translated statement by statement.
 
 pub mod c;
+pub mod cache;
 pub mod cranelift;
 mod deep;
 pub mod engine;

@@ -92,6 +92,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
             let object = machine.object(&input.text, input.quick).map_err(unsupported)?;
             if let Some(directory) = &options.cache {
                 cache::write(directory, &key, &object);
+                crate::cache::shrink(directory, crate::cache::MOST);
             }
             object
         }

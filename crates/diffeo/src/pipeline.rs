@@ -13,6 +13,7 @@ use diffeo_array::lint::lint;
 use diffeo_array::opt::PASSES;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
+use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{CompileError, Compiled, Cpu};
 use diffeo_codegen::{c, cranelift, llvm, low, memory};
 use std::sync::Arc;
@@ -93,8 +94,14 @@ pub fn compile(
             let options = cranelift::Options { cpu, verify: cfg!(debug_assertions) };
             cranelift::compile(module, &options)
         }
-        Backend::Llvm => llvm::compile(module, &llvm::Options { cpu, cache: None }),
-        Backend::C => c::engine::compile(module, cpu),
+        Backend::Llvm => {
+            let cache = Cache::open().map(|cache| cache.folder().to_path_buf());
+            llvm::compile(module, &llvm::Options { cpu, cache })
+        }
+        Backend::C => {
+            let options = c::compiler::Options { cpu, quick: false, cache: Cache::open() };
+            c::engine::compile(module, &options)
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use support::{corpus, judge, Case, Outcome};
 /// How many programs are a file.
 const FILE: usize = 48;
 
-/// At least so many cases take no derivatives and run.
+/// At least so many cases have a `main` that takes no derivatives.
 const LEAST: usize = 700;
 
 /// A case with its program.

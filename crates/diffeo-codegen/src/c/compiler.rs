@@ -2,8 +2,8 @@
 //!
 //! What comes in: the text of a file of C. What goes out: a shared library. The command is `CC`, else `cc`.
 
-use super::cache::Cache;
 use super::Text;
+use crate::cache::Cache;
 use crate::engine::Cpu;
 use std::ffi::OsString;
 use std::fmt;
@@ -55,12 +55,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// What may be said about the code.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The instructions that the code may have.
     pub cpu: Cpu,
     /// Without the optimisations that take time.
     pub quick: bool,
+    /// Where compiled code is kept.
+    pub cache: Option<Cache>,
 }
 
 /// A C compiler.
@@ -97,7 +99,12 @@ impl Compiler {
         let path = self.path().and_then(|path| path.canonicalize().ok());
         let metadata = path.as_ref().and_then(|path| path.metadata().ok());
         let version = metadata.map(|m| (m.len(), m.modified().ok()));
-        format!("{path:?} {version:?} {:?} {options:?} {}", self.arguments, processor())
+        let Options { cpu, quick, cache: _ } = options;
+        format!(
+            "{path:?} {version:?} {:?} {cpu:?} {quick} {FLAGS:?} {}",
+            self.arguments,
+            processor()
+        )
     }
 
     fn flags(&self, text: &Text, options: &Options) -> Vec<String> {
@@ -173,9 +180,8 @@ impl Compiler {
 /// There is no compiler, or it fails.
 pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error> {
     let compiler = Compiler::find();
-    let cache = Cache::open();
     let key = format!("{}\n{}", compiler.identity(options), text.text);
-    if let Some(path) = cache.as_ref().and_then(|cache| cache.get(&key)) {
+    if let Some(path) = options.cache.as_ref().and_then(|cache| cache.get(&key)) {
         if let Ok(code) = open(&path) {
             return Ok(code);
         }
@@ -183,7 +189,7 @@ pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error
     let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
     let to = folder.path().join("program.so");
     compiler.shared(text, &folder.path().join("program.c"), &to, options)?;
-    if let Some(cache) = cache {
+    if let Some(cache) = &options.cache {
         cache.put(&key, &to);
     }
     open(&to)

@@ -2,7 +2,7 @@
 
 use super::compiler::{load, Error, Options};
 use super::unit::{Host, Unit};
-use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Entry};
+use crate::engine::{stack_margin, CompileError, Compiled, Entry};
 use crate::low::{Module, Runtime, Ty};
 use crate::runtime::{self, CONSTANTS, STACK_END, STATICS, TEXTS};
 use std::fmt::Write;
@@ -116,9 +116,8 @@ pub fn compile_all(modules: &[Arc<Module>], options: &Options) -> Result<Vec<Com
 ///
 /// # Errors
 /// There is no compiler, or it fails.
-pub fn compile(module: &Arc<Module>, cpu: Cpu) -> Result<Compiled, CompileError> {
-    let options = Options { cpu, quick: false };
+pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
     let unsupported = |e: Error| CompileError::Unsupported(e.to_string());
-    let mut programs = compile_all(std::slice::from_ref(module), &options).map_err(unsupported)?;
+    let mut programs = compile_all(std::slice::from_ref(module), options).map_err(unsupported)?;
     programs.pop().ok_or_else(|| CompileError::Unsupported("there is no program".to_string()))
 }

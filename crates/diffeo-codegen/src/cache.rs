@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The most bytes that are kept.
-const MOST: u64 = 256 << 20;
+pub(crate) const MOST: u64 = 256 << 20;
 
 /// A folder of compiled code.
 #[derive(Clone, Debug)]
@@ -20,22 +20,28 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The folder of the environment: `DIFFEO_CACHE`, else `diffeo` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The folder of the environment: `DIFFEO_CACHE` (nothing is kept if that is empty), else `diffeo` in
+    /// `XDG_CACHE_HOME` or `~/.cache`.
     pub fn open() -> Option<Cache> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let folder = match variable("DIFFEO_CACHE") {
+        let folder = match std::env::var_os("DIFFEO_CACHE") {
             Some(folder) => PathBuf::from(folder),
             None => match variable("XDG_CACHE_HOME") {
                 Some(folder) => PathBuf::from(folder).join("diffeo"),
                 None => PathBuf::from(variable("HOME")?).join(".cache").join("diffeo"),
             },
         };
-        Cache::at(folder)
+        Cache::at(std::path::absolute(folder).ok()?)
     }
 
     /// A folder, made if it is not there; none if it cannot be made or trusted.
     pub fn at(folder: PathBuf) -> Option<Cache> {
         Cache::with_most(folder, MOST)
+    }
+
+    /// Where the files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn with_most(folder: PathBuf, most: u64) -> Option<Cache> {
@@ -85,7 +91,7 @@ impl Cache {
         // The key comes last: where it is, the code is.
         let kept = self.write(&format!("{name}.so"), &code);
         if kept.and_then(|()| self.write(&format!("{name}.key"), key.as_bytes())).is_ok() {
-            self.shrink();
+            shrink(&self.folder, self.most);
         }
     }
 
@@ -96,26 +102,26 @@ impl Cache {
         file.persist(self.folder.join(name))?;
         Ok(())
     }
+}
 
-    /// Drops the files that were not used for the longest time, until the rest is small enough.
-    fn shrink(&self) {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let metadata = entry.metadata().ok()?;
-                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-            })
-            .collect();
-        files.sort();
-        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
-        for (_, bytes, path) in files {
-            if total <= self.most {
-                break;
-            }
-            if std::fs::remove_file(&path).is_ok() {
-                total -= bytes;
-            }
+/// Drops the files of a folder that were not used for the longest time, until the rest is small enough.
+pub(crate) fn shrink(folder: &Path, most: u64) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let metadata = entry.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    for (_, bytes, path) in files {
+        if total <= most {
+            break;
+        }
+        if std::fs::remove_file(&path).is_ok() {
+            total -= bytes;
         }
     }
 }

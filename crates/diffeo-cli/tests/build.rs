@@ -1,0 +1,116 @@
+//! `diffeo build`: libraries that programs in C use.
+
+mod common;
+
+use common::Folder;
+use std::process::Command;
+
+const DEMO: &str = include_str!("build/demo.deo");
+const MAIN: &str = include_str!("build/main.c");
+
+/// Whether a command can be run; says so if not.
+fn has(command: &str) -> bool {
+    let found = Command::new(command).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: there is no `{command}`");
+    }
+    found
+}
+
+/// Runs a command in the folder: its output, if it ends well.
+fn run(folder: &Folder, command: &[&str]) -> String {
+    let done = Command::new(command[0]).args(&command[1..]).current_dir(&folder.0).output();
+    let done = done.unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{command:?}\n{out}{err}");
+    out.into_owned()
+}
+
+#[test]
+fn a_program_in_c_calls_it() {
+    if !has("cc") || !has("ar") {
+        return;
+    }
+    let folder = Folder::new().with("demo.deo", DEMO).with("main.c", MAIN);
+    let mut build = vec!["build", "demo.deo", "-o", "lib"];
+    for entry in ["scale", "stats", "pick", "deep", "pairs", "table", "cells", "tell"] {
+        build.extend(["--entry", entry]);
+    }
+    folder.run(&build).prints("");
+    let expected = "\
+demo.deo:7:32: index 4 is out of bounds: the array has length 4, its indices are 0 to 3
+the sizes 2 and 4 differ: ps_1
+said=3
+0 failures
+";
+    // Without a warning, against either library.
+    let strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"];
+    let compile = |libraries: &[&str], to: &str| {
+        let command = [&["cc", "main.c", "-Ilib", "-o", to][..], &strict, libraries];
+        run(&folder, &[&command.concat()[..], &["-lm", "-lpthread"]].concat());
+    };
+    compile(&["lib/libdemo.a"], "static");
+    assert_eq!(run(&folder, &["./static"]), expected);
+    compile(&["lib/libdemo.so", "-Wl,-rpath,lib"], "shared");
+    assert_eq!(run(&folder, &["./shared"]), expected);
+    if has("valgrind") {
+        let check = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", "./static"];
+        assert_eq!(run(&folder, &check), expected);
+    }
+    // Nothing else is visible.
+    if has("nm") {
+        for line in run(&folder, &["nm", "-D", "--defined-only", "lib/libdemo.so"]).lines() {
+            let name = line.split_whitespace().last().unwrap_or("");
+            assert!(name.starts_with("demo_"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_text_alone_takes_no_compiler() {
+    let folder = Folder::new().with("demo.deo", DEMO);
+    let build = ["build", "demo.deo", "--entry", "scale", "-o", "a", "--name", "other"];
+    let done = folder.command(&build).arg("--no-compile").env("PATH", "").output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let mut files: Vec<String> = std::fs::read_dir(folder.0.join("a"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["other.c", "other.h"]);
+    let header = std::fs::read_to_string(folder.0.join("a/other.h")).unwrap();
+    assert!(header.contains("int32_t other_scale("), "{header}");
+    // With one, it has to be there.
+    let done = folder.command(&build).env("PATH", "").env_remove("CC").output().unwrap();
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && err.contains("`cc` cannot be run"), "{err}");
+    // What it says if it fails is shown.
+    let done = folder.command(&build).env("CC", "false --flag").output().unwrap();
+    let err = String::from_utf8_lossy(&done.stderr);
+    let told = err.contains("`false --flag") && err.contains("has failed");
+    assert!(done.status.code() == Some(1) && told, "{err}");
+}
+
+#[test]
+fn what_c_does_not_have_is_refused() {
+    let text = "type Tree = Leaf | Node(Tree, Tree)
+def leaves(t: Tree) -> Int = case t of { Leaf -> 1 | Node(l, r) -> leaves(l) + leaves(r) }
+def twice(f: Real -> Real) = fn x -> f(f(x))
+def words(n: Int) = [show(i) for i < n]
+def same(x) = x
+";
+    let folder = Folder::new().with("a.deo", text);
+    for (entry, why) in [
+        ("leaves", "`t` is a variant"),
+        ("twice", "is a function"),
+        ("words", "is an array of texts"),
+        ("same", "nothing determines all of the type"),
+        ("none", "none"),
+    ] {
+        let done = folder.run(&["build", "a.deo", "--entry", entry, "-o", "lib", "--no-compile"]);
+        assert!(done.status == 1 && done.err.contains(why), "{entry}: {}", done.err);
+    }
+    let build = ["build", "a.deo", "--entry", "leaves", "-o", "lib", "--name", "a b"];
+    assert_eq!(folder.run(&build).status, 1);
+    assert!(!folder.0.join("lib").exists());
+}
