@@ -77,7 +77,7 @@ fn check_all(seeds: std::ops::Range<u64>) {
             .map(|(_, program)| Arc::new(memory::lower(Arc::new(program.module.clone()))))
             .collect();
         // Every other file with all optimisations.
-        let options = Options { quick: first / FILE % 2 == 0, ..Options::default() };
+        let options = Options { quick: (first / FILE).is_multiple_of(2), ..Options::default() };
         let compiled = compile_all(&modules, &options).unwrap_or_else(|e| panic!("{e}"));
         for ((seed, program), compiled) in programs.iter().zip(compiled) {
             check(*seed, program, compiled);
