@@ -35,6 +35,8 @@ use std::sync::Arc;
 pub struct Options {
     /// The instructions that may be used.
     pub cpu: Cpu,
+    /// Without the optimisations that take time.
+    pub quick: bool,
     /// The directory where objects are kept, if they are.
     pub cache: Option<PathBuf>,
 }
@@ -63,7 +65,7 @@ struct Input {
     imports: Vec<runtime::Function>,
 }
 
-fn input(machine: &Machine, module: &Module) -> Input {
+fn input(machine: &Machine, module: &Module, quick: bool) -> Input {
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
@@ -72,7 +74,7 @@ fn input(machine: &Machine, module: &Module) -> Input {
         }
         let emitted = emit::emit(&module, machine.vector_width);
         let emit::Text { text, raises, imports, huge } = emitted;
-        Input { text, quick: huge, raises, imports }
+        Input { text, quick: quick || huge, raises, imports }
     })
 }
 
@@ -83,7 +85,7 @@ fn input(machine: &Machine, module: &Module) -> Input {
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
     let library = library().map_err(unsupported)?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module);
+    let input = input(&machine, module, options.quick);
     let key = machine.key(input.quick, &input.text);
     let cached = options.cache.as_ref().and_then(|directory| cache::read(directory, &key));
     let object = match cached {
@@ -117,7 +119,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
     let library = library().map_err(unsupported)?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module);
+    let input = input(&machine, module, options.quick);
     match stage {
         Stage::Emitted => Ok(input.text),
         Stage::Optimised => machine.optimised(&input.text, input.quick).map_err(unsupported),
