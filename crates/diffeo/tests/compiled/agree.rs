@@ -24,14 +24,19 @@ pub struct Source {
 /// The bounds on each run of a program.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// On the evaluator: programs that reach them are left out.
+    /// On the evaluator.
     pub evaluator: fn() -> Limits,
-    /// On the engines, which have to be done in that time.
+    /// On the engines.
     pub engines: fn() -> Limits,
+    /// Programs that stop with an error of these codes on the evaluator are left out.
+    pub left_out: &'static [&'static str],
+    /// Engines need not agree on errors of these codes.
+    pub ignored: &'static [&'static str],
 }
 
 /// No bounds.
-pub const UNBOUNDED: Bounds = Bounds { evaluator: Limits::default, engines: Limits::default };
+pub const UNBOUNDED: Bounds =
+    Bounds { evaluator: Limits::default, engines: Limits::default, left_out: &[], ignored: &[] };
 
 /// What became of a text.
 enum Made {
@@ -40,11 +45,6 @@ enum Made {
     Not(&'static str),
     Wrong(String),
 }
-
-/// Errors that depend on how much a program takes.
-const BOUNDS: [&str; 3] = ["timeout", "out-of-memory", "too-deep"];
-/// Engines need not agree on these.
-const SPACE: [&str; 2] = ["out-of-memory", "too-deep"];
 
 /// The program of a text, with what it is on the evaluator. Flat is checked after each pass, and shown.
 fn program(
@@ -81,7 +81,7 @@ fn program(
         return Made::Wrong(wrong.join("\n"));
     }
     let expected = evaluate(&session, &entry, argument.clone(), (bounds.evaluator)());
-    if expected.stopped().is_some_and(|code| BOUNDS.contains(&code)) {
+    if expected.stopped().is_some_and(|code| bounds.left_out.contains(&code)) {
         return Made::Not("bounded");
     }
     Made::Program(Box::new(Program {
@@ -155,7 +155,7 @@ fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) ->
             }
         };
         for (program, ran) in programs.iter().zip(&ran) {
-            if ran.stopped().is_some_and(|code| SPACE.contains(&code)) {
+            if ran.stopped().is_some_and(|code| bounds.ignored.contains(&code)) {
                 report.count("bounded on an engine");
                 continue;
             }
