@@ -34,6 +34,8 @@ fn values_of_every_type_go_in_and_out() {
         ("Maybe[Maybe[Real]]", "Just(Just(1.0))"),
         ("Rose", "Rose(1.0, [Rose(2.0, []), Rose(3.0, [Rose(4.0, [])])])"),
         ("[]List[Int]", "[list[1], list[2, 3]]"),
+        ("List[Maybe[([]Real, String)]]", "list[Nothing, Just(([1.0], \"a\"))]"),
+        ("[]Maybe[[][]Int]", "[Just([[1]]), Nothing]"),
         ("[]{a: Int, b: Rose}", "[{a = 1, b = Rose(1.0, [])}]"),
     ];
     let mut programs = Vec::new();
