@@ -13,7 +13,9 @@ const FAST: [&str; 2] = ["flat", "jit"];
 /// A program of so many definitions of different kinds. Each uses the one before it and one in the middle of
 /// those before.
 fn definitions(count: usize) -> String {
-    let mut text = "type Shape = Dot | Disc(Real) | Box(Real, Real)\ndef d0(x: Real) -> Real = x + 1.0\n".to_string();
+    let mut text =
+        "type Shape = Dot | Disc(Real) | Box(Real, Real)\ndef d0(x: Real) -> Real = x + 1.0\n"
+            .to_string();
     for i in 1..count {
         let (last, middle) = (i - 1, i / 2);
         text += &match i % 6 {
@@ -55,8 +57,7 @@ fn compiled(text: &str) -> Vec<(&'static str, usize)> {
     let entry = session.entry(module, "main");
     let entry = entry.unwrap_or_else(|| panic!("{:.2000?}", session.diagnostics()));
     let mut sizes = Vec::new();
-    let mut see =
-        |step: &pipeline::Step<'_>| sizes.push((step.pass, statements(step.module)));
+    let mut see = |step: &pipeline::Step<'_>| sizes.push((step.pass, statements(step.module)));
     let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
     let low = pipeline::low(lowered.unwrap_or_else(|why| panic!("{why:?}")).module);
     pipeline::compile(&low, Backend::Jit, Cpu::Host).unwrap_or_else(|error| panic!("{error}"));

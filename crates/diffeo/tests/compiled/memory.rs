@@ -183,8 +183,7 @@ fn calls_without_end_stop_at_the_limit_with_their_place() {
     let bounds = Bounds { stack: 4 << 20, ..UNBOUNDED };
     let programs = [
         "def down(x: Real) -> Real = 1 + down(x - 1)\ndef main = down(0)\n",
-        "def f(xs: List[Int]) -> List[Int] = case g(1 :: xs) of { Nil -> Nil | x :: _ -> list[x] }\n\
-         def g(xs: List[Int]) -> List[Int] = 2 :: f(xs)\ndef main = f(Nil)\n",
+        "def from(n: Int) -> List[Int] = n :: from(n + 1)\ndef main = from(0)\n",
         "type T = T(T -> Int)\ndef loop_(t: T) -> Int = case t of { T(f) -> 1 + f(t) }\ndef main = loop_(T(loop_))\n",
     ];
     let programs = programs.map(|text| within(text, None, bounds));
@@ -198,6 +197,7 @@ fn calls_without_end_stop_at_the_limit_with_their_place() {
 fn memory_without_end_stops_at_the_limit() {
     let bounds = Bounds { evaluator: memory, engines: memory, ..UNBOUNDED };
     let programs = [
+        // With one program for each way to ask for memory.
         "def grow(xs: List[Int], n: Int) -> Int = if n < 0 then length_list(xs) else grow(n :: xs, n + 1)\n\
          def main = grow(Nil, 0)\n",
         "def main = sum(loop (xs: []Real) = [1.0] while length(xs) > 0 do xs ++ xs)\n",
