@@ -5,12 +5,16 @@ use super::emit::{Array, Mark};
 use super::function::Lower;
 use super::unique::{stays, Stays};
 use super::uses::Use;
+use super::Polls;
 use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
 use diffeo_array::ir::{Atom, Block, Carried, Reduction, Ty as Flat, Var};
 
 /// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
 /// binary number.
 const STEPS: i64 = 0xFFF;
+
+/// How many steps there are between two such questions in loops that are cut into parts.
+const PART: i64 = 1 << 16;
 
 impl<'a> Lower<'_, 'a> {
     /// New registers for the results of a choice.
@@ -140,7 +144,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
-    /// is to end, if it can be left anyway.
+    /// is to end, if [`Polls`] says so.
     pub fn repeat(
         &mut self,
         index: Reg,
@@ -151,7 +155,13 @@ impl<'a> Lower<'_, 'a> {
         reductions: Vec<(Reg, Reduction)>,
     ) {
         let independent = self.effects == mark.effects && carried.is_empty();
-        if self.exits != mark.exits {
+        let quiet = self.exits == mark.exits;
+        if quiet && self.cx.polls == Polls::All && (independent || !reductions.is_empty()) {
+            let (from, to) = (Operand::Int(0), count);
+            let body = For { index, from, to, body, independent, reductions };
+            return self.repeat_in_parts(body);
+        }
+        if !quiet || self.cx.polls == Polls::All {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
             let mut poll = self.end(outer);
@@ -167,6 +177,28 @@ impl<'a> Lower<'_, 'a> {
             independent,
             reductions,
         })));
+    }
+
+    /// A loop from 0 whose steps must not ask whether the run is to end, because they may become vector
+    /// instructions: it is cut into parts, and between them is asked.
+    fn repeat_in_parts(&mut self, whole: For) {
+        let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
+        self.assign(start, Operand::Int(0));
+        let outer = self.begin();
+        let goes_on = self.compare(Compare::IntLt, Operand::Reg(start), whole.to);
+        self.push(Stmt::If(goes_on, Vec::new(), vec![Stmt::Break]));
+        self.poll();
+        let left = Expr::Binary(Binary::IntSub, whole.to, Operand::Reg(start));
+        let left = self.set(Ty::Int, left);
+        let many = self.compare(Compare::IntLt, Operand::Int(PART), left);
+        let steps = self.set(Ty::Int, Expr::Select(many, Operand::Int(PART), left));
+        let next = Expr::Binary(Binary::IntAdd, Operand::Reg(start), steps);
+        self.push(Stmt::Set(end, next));
+        let (from, to) = (Operand::Reg(start), Operand::Reg(end));
+        self.push(Stmt::For(Box::new(For { from, to, ..whole })));
+        self.assign(start, Operand::Reg(end));
+        let body = self.end(outer);
+        self.push(Stmt::Loop(body));
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays

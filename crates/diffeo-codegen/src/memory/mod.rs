@@ -38,12 +38,26 @@ use scan::Scan;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// Which loops ask now and then whether the run is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Polls {
+    /// Those that can be left anyway; others might not become vector instructions if they did.
+    Some,
+    /// All.
+    All,
+}
+
 /// The module in Low.
 pub fn lower(flat: Arc<Flat>) -> low::Module {
+    lower_with(flat, Polls::Some)
+}
+
+/// The module in Low, in which these loops can be stopped.
+pub fn lower_with(flat: Arc<Flat>, polls: Polls) -> low::Module {
     let calls = calls::calls(&flat);
     let scans: Vec<Scan> = flat.functions.iter().map(Scan::new).collect();
     let signatures = Signatures::new(&flat, &scans);
-    let mut cx = Cx::new(&flat, signatures);
+    let mut cx = Cx::new(&flat, signatures, polls);
     let count = flat.functions.len();
     cx.functions.resize_with(count, || None);
     for id in calls.order {
@@ -70,6 +84,7 @@ pub fn lower(flat: Arc<Flat>) -> low::Module {
 /// What is known of the module while its functions are translated.
 struct Cx<'a> {
     flat: &'a Flat,
+    polls: Polls,
     signatures: Signatures,
     /// The functions so far; of recursive ones that are not translated yet, what is known is in `ahead`.
     functions: Vec<Option<Function>>,
@@ -90,7 +105,7 @@ struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
-    fn new(flat: &'a Flat, signatures: Signatures) -> Cx<'a> {
+    fn new(flat: &'a Flat, signatures: Signatures, polls: Polls) -> Cx<'a> {
         let mut layouts = vec![Layout::Plain, Layout::Text, Layout::References];
         let mut first_layout = Vec::new();
         for ty in &flat.boxes {
@@ -110,6 +125,7 @@ impl<'a> Cx<'a> {
         }
         Cx {
             flat,
+            polls,
             signatures,
             functions: Vec::new(),
             quiet: vec![false; flat.functions.len()],
