@@ -54,6 +54,10 @@ fn unsupported(reason: impl Display) -> CompileError {
     CompileError::Unsupported(format!("LLVM: {reason}"))
 }
 
+fn found() -> Result<&'static Library, CompileError> {
+    library().map_err(|missing| CompileError::Unsupported(missing.to_string()))
+}
+
 /// What LLVM gets.
 struct Input {
     text: String,
@@ -81,7 +85,7 @@ fn input(machine: &Machine, module: &Module) -> Input {
 /// # Errors
 /// There is no LLVM, or it does not know this processor.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
-    let library = library().map_err(unsupported)?;
+    let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module);
     let key = machine.key(input.quick, &input.text);
@@ -115,7 +119,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 /// # Errors
 /// There is no LLVM, or it does not know this processor.
 pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
-    let library = library().map_err(unsupported)?;
+    let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module);
     match stage {

@@ -227,7 +227,8 @@ pub(super) fn run(command: &mut Command) -> Result<(), Error> {
     words.extend(command.get_args().map(|a| a.to_string_lossy()));
     let printed = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = printed.lines().take(8).collect();
-    let output = format!("{}\n{}", output.status, lines.join("\n"));
+    let lines = lines.iter().map(|line| format!("\n{line}"));
+    let output = format!("{}{}", output.status, lines.collect::<String>());
     Err(Error::Failed { command: words.join(" "), output })
 }
 
