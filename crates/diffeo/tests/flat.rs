@@ -30,6 +30,7 @@ fn the_corpus_gives_what_it_says() {
         };
         match &outcome.unsupported {
             None => {}
+            Some(Unsupported::Kinks) => failures.push(format!("{place}: kinks are ignored")),
             Some(Unsupported::Derivative(_)) => derivatives += 1,
             Some(Unsupported::Entry) => failures.push(format!("{place}: an entry of functions")),
             Some(Unsupported::Engine(why)) => failures.push(format!("{place}: {why}")),
@@ -92,7 +93,7 @@ fn lowered(text: &str) -> String {
     let module = session.load_text("case.deo", text);
     session.check();
     let entry = session.entry(module, "main").expect("an entry");
-    session.show_flat(&entry, Some("lower")).expect("a program without derivatives")
+    session.show_flat(&entry, Some("lower"), &mut Vec::new()).expect("a program without derivatives")
 }
 
 #[test]
