@@ -65,7 +65,8 @@ fn libraries_that_are_no_llvm_are_refused() {
     if !c_compiler() {
         return;
     }
-    let old = "void LLVMGetVersion(unsigned *a, unsigned *b, unsigned *c) { *a = 15; *b = *c = 0; }";
+    let old =
+        "void LLVMGetVersion(unsigned *a, unsigned *b, unsigned *c) { *a = 15; *b = *c = 0; }";
     let folder = Folder::new()
         .with("a.deo", "def main = 1 + 1\n")
         .with("old.c", old)

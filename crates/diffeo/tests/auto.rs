@@ -59,9 +59,11 @@ fn seen(text: &str, engine: Engine, limits: Limits) -> Seen {
         ..Options::default()
     };
     let run = session.run_on(&entry, None, options, engine);
-    let value = run.result.as_ref().ok().map(|value| {
-        show(value, &entry.ty, &entry.program.datas).parse().expect("a number")
-    });
+    let value = run
+        .result
+        .as_ref()
+        .ok()
+        .map(|value| show(value, &entry.ty, &entry.program.datas).parse().expect("a number"));
     let lines = lines.borrow().clone();
     Seen { run, value, lines }
 }
