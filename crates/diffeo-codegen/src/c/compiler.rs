@@ -38,7 +38,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Missing { command, reason } if reason.kind() == std::io::ErrorKind::NotFound => {
-                write!(f, "there is no `{command}` on the PATH, which is needed to compile C")
+                write!(
+                    f,
+                    "there is no `{command}`, which is needed to compile C; CC names a compiler"
+                )
             }
             Error::Missing { command, reason } => {
                 write!(f, "`{command}` cannot be run: {reason}")
