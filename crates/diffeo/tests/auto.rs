@@ -156,11 +156,11 @@ fn the_reason_names_what_the_user_wrote() {
         ("def main = grad(fn x -> x * x)(3.0)\n", "`grad` (a.deo:1:12)"),
         (
             "def slope(f: Real -> Real) = snd(jvp(f, 1.0, 1.0))\ndef main = slope(sin)\n",
-            "`jvp` (a.deo:1:34)",
+            "`jvp(f, 1.0, 1.0)` (a.deo:1:34)",
         ),
         (
-            "import optim\ndef main =\n  optim.minimiser(fn (_, x) -> sq(x - 1.0), 0.5, 0.0)\n",
-            "`optim.minimiser` (a.deo:3:3)",
+            "import root\ndef main =\n  root.newton(fn (p, x) -> x * x - p, 4.0, 1.0)\n",
+            "`root.newton` (a.deo:3:3)",
         ),
     ];
     for (text, wanted) in cases {
