@@ -139,8 +139,8 @@ impl<'a> Lower<'_, 'a> {
         self.push(Stmt::If(due, ask, Vec::new()));
     }
 
-    /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
-    /// is to end, if it can be left anyway.
+    /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
+    /// whether the run is to end, if it can be left anyway.
     pub fn repeat(
         &mut self,
         index: Reg,
@@ -149,7 +149,7 @@ impl<'a> Lower<'_, 'a> {
         mark: Mark,
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
-    ) {
+    ) -> For {
         let independent = self.effects == mark.effects && carried.is_empty();
         if self.exits != mark.exits {
             let outer = self.begin();
@@ -158,15 +158,7 @@ impl<'a> Lower<'_, 'a> {
             poll.append(&mut body);
             body = poll;
         }
-        let from = Operand::Int(0);
-        self.push(Stmt::For(Box::new(For {
-            index,
-            from,
-            to: count,
-            body,
-            independent,
-            reductions,
-        })));
+        For { index, from: Operand::Int(0), to: count, body, independent, reductions }
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -225,7 +217,8 @@ impl<'a> Lower<'_, 'a> {
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        self.repeat(index, count, body, mark, &regs, Vec::new());
+        let steps = self.repeat(index, count, body, mark, &regs, Vec::new());
+        self.push(Stmt::For(Box::new(steps)));
     }
 
     /// The register of an index.
@@ -281,6 +274,7 @@ impl<'a> Lower<'_, 'a> {
             reductions.push((reg, *how));
         }
         let index = self.define_index(index);
+        let candidate = self.candidate(body);
         let mark = self.mark();
         let outer = self.begin();
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
@@ -292,13 +286,14 @@ impl<'a> Lower<'_, 'a> {
         }
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        self.repeat(index, count, body, mark, &[], reductions);
+        let steps = self.repeat(index, count, body, mark, &[], reductions);
+        self.spread(steps, candidate);
         results
     }
 }
 
 /// What a reduction of nothing is.
-fn neutral(how: Reduction) -> f64 {
+pub(super) fn neutral(how: Reduction) -> f64 {
     match how {
         Reduction::Add => 0.0,
         Reduction::Max => f64::NEG_INFINITY,
