@@ -154,10 +154,10 @@ fn many_random_modules() {
     (1000..50_000).for_each(|seed| _ = check(seed));
 }
 
+#[allow(dead_code)]
 fn reals(count: usize) -> Value {
     let xs: Vec<f64> = (0..count).map(|i| (i as f64 * 0.7).sin() / 3.0).collect();
     let array = Array::new(&[count as i64], Data::Reals(Rc::new(xs)));
     Value::array(array.unwrap())
 }
 
-fn dummy() { let _ = (AtomicBool::new(false), AtomicUsize::new(0), Ordering::Relaxed, Duration::ZERO, Instant::now(), MemoryLimit { bytes: 0, in_use: || 0 }); let _ = (reals(1), low as fn(&str) -> Arc<low::Module>, same::<fn() -> String> as usize, dummy as usize); }
