@@ -51,6 +51,10 @@ pub const DATA: i64 = 32;
 /// fails, nothing is noted.
 pub const NOWHERE: SiteId = SiteId(u32::MAX);
 
+/// Functions with more statements than this are compiled quickly rather than well: what compilers do takes time
+/// that grows faster than the function.
+pub const HUGE: usize = 5_000;
+
 /// A whole program.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -109,6 +113,18 @@ pub enum Layout {
     Stack(Box<[bool]>),
 }
 
+impl Module {
+    /// The most statements that a function has.
+    pub fn longest(&self) -> usize {
+        self.functions.iter().map(Function::statements).max().unwrap_or(0)
+    }
+
+    /// How many statements there are.
+    pub fn statements(&self) -> usize {
+        self.functions.iter().map(Function::statements).sum()
+    }
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -129,6 +145,21 @@ pub struct Function {
     pub blocks: Option<Blocks>,
     /// Its statements; the last one executed is a `Return` or `Raise`.
     pub body: Vec<Stmt>,
+}
+
+impl Function {
+    /// How many statements there are, nested ones included.
+    pub fn statements(&self) -> usize {
+        let mut count = 0;
+        let mut todo: Vec<&[Stmt]> = vec![&self.body];
+        while let Some(stmts) = todo.pop() {
+            count += stmts.len();
+            for stmt in stmts {
+                todo.extend(stmt.blocks());
+            }
+        }
+        count
+    }
 }
 
 /// How blocks of the steps of a loop are done at once.

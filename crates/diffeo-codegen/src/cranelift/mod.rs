@@ -14,7 +14,7 @@ mod function;
 mod scope;
 
 use crate::engine::{CompileError, Compiled, Cpu, Entry, Raises};
-use crate::low::{Module, Stmt};
+use crate::low::{Module, HUGE};
 use crate::runtime;
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -35,9 +35,6 @@ pub struct Options {
     /// Whether Cranelift checks what it is given and what it makes of it, for tests.
     pub verify: bool,
 }
-
-/// Functions with more statements than this are compiled quickly rather than well.
-const HUGE: usize = 5000;
 
 /// The functions of the runtime that the program calls, and its errors.
 pub(in crate::cranelift) struct Imports {
@@ -96,7 +93,10 @@ impl Target {
                 flags.set(name, value).map_err(unsupported)?;
             }
             let host = options.cpu == Cpu::Host;
-            let builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
+            let mut builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
+            for feature in features(options.cpu) {
+                builder.enable(feature).map_err(unsupported)?;
+            }
             builder.finish(settings::Flags::new(flags)).map_err(unsupported)
         };
         let target = isa("speed")?;
@@ -107,6 +107,16 @@ impl Target {
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
         Ok(Target { isa: target, quick: isa("none")?, has_fma, has_rounding })
+    }
+}
+
+/// What Cranelift calls the instructions of a processor, where it does not ask this one.
+fn features(cpu: Cpu) -> &'static [&'static str] {
+    match cpu {
+        Cpu::Host | Cpu::Baseline => &[],
+        Cpu::X86V2 => &["nehalem"],
+        Cpu::X86V3 => &["haswell"],
+        Cpu::X86V4 => &["skylake-avx512"],
     }
 }
 
@@ -190,7 +200,7 @@ fn each_function(
         context.func.name = function::name(i as u32);
         let b = FunctionBuilder::new(&mut context.func, &mut builder);
         function::translate(b, &mut env, function, convention);
-        each(i as u32, &mut context, is_huge(&function.body))?;
+        each(i as u32, &mut context, function.statements() > HUGE)?;
         context.clear();
     }
     for (i, (called, params)) in outside.iter().enumerate() {
@@ -212,22 +222,6 @@ fn each_function(
         context.clear();
     }
     Ok(imports)
-}
-
-/// Whether a function is too large to be compiled well.
-fn is_huge(body: &[Stmt]) -> bool {
-    let mut count = 0;
-    let mut todo = vec![body];
-    while let Some(stmts) = todo.pop() {
-        count += stmts.len();
-        if count > HUGE {
-            return true;
-        }
-        for stmt in stmts {
-            todo.extend(stmt.blocks());
-        }
-    }
-    false
 }
 
 fn code(index: u32, context: &mut Context, isa: &dyn TargetIsa) -> Result<Code, CompileError> {

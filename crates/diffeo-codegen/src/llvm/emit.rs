@@ -38,9 +38,6 @@ pub(super) const ENTRY: &str = "diffeo_entry";
 /// Above this number of bytes, LLVM reports the frame of a function.
 pub(super) const SMALL_FRAME: usize = 1024;
 
-/// Functions with more statements are long.
-const HUGE: usize = 5000;
-
 /// What all functions share.
 pub(super) struct Shared<'m> {
     module: &'m Module,
@@ -85,7 +82,7 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
     let mut huge = false;
     for index in 0..module.functions.len() {
         let facts = scope::facts(&module.functions[index]);
-        huge |= facts.statements > HUGE;
+        huge |= facts.statements > crate::low::HUGE;
         Emitter::new(&mut shared, index, facts, &mut text).function();
     }
     entry(module, &mut text);

@@ -3,6 +3,7 @@
 //! The number of steps of inner loops is a factor where it is known before the loop; else a guess.
 
 use super::emit::Code;
+use super::loops::whole;
 use crate::deep::deep;
 use crate::low::{Binary, Expr, Function, Operand, Runtime, Stmt, Ty, Unary};
 
@@ -94,6 +95,15 @@ impl Finder<'_> {
         costs.max_by(|a, b| a.guess().total_cmp(&b.guess())).unwrap_or_default()
     }
 
+    /// Of a loop from 0.
+    fn steps(&mut self, to: Operand, body: &[Stmt]) -> Cost {
+        let step = self.list(body);
+        let known = matches!(to, Operand::Reg(reg) if reg.0 < self.first);
+        let mut cost = Cost::default();
+        cost.add_loop(to, step, known, &mut self.left);
+        cost
+    }
+
     fn stmt(&mut self, stmt: &Stmt) -> Cost {
         let fixed = match stmt {
             Stmt::Set(_, Expr::Copy(_)) | Stmt::Break | Stmt::Raise { .. } | Stmt::Return(_) => 0.0,
@@ -110,15 +120,11 @@ impl Finder<'_> {
                 cost.fixed += 1.0;
                 return cost;
             }
-            Stmt::Loop(body) => STEPS * (1.0 + self.list(body).guess()),
-            Stmt::For(step) => {
-                let body = self.list(&step.body);
-                let known = matches!(step.to, Operand::Reg(reg) if reg.0 < self.first)
-                    && step.from == Operand::Int(0);
-                let mut cost = Cost::default();
-                cost.add_loop(step.to, body, known, &mut self.left);
-                return cost;
-            }
+            Stmt::Loop(body) => match whole(body) {
+                Some((to, part)) => return self.steps(to, &part.body),
+                None => STEPS * (1.0 + self.list(body).guess()),
+            },
+            Stmt::For(step) => return self.steps(step.to, &step.body),
         };
         Cost { fixed, loops: Vec::new() }
     }

@@ -23,6 +23,7 @@ mod entry;
 mod function;
 mod helpers;
 mod int;
+mod loops;
 mod owners;
 mod parallel;
 mod scalar;
@@ -65,17 +66,36 @@ impl Default for Splitting {
     }
 }
 
-/// The module in Low.
-pub fn lower(flat: Arc<Flat>) -> low::Module {
-    lower_with(flat, Splitting::default())
+/// Which loops ask now and then whether the run is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Polls {
+    /// Those that can be left anyway; others might not become vector instructions if they did.
+    #[default]
+    Some,
+    /// All.
+    All,
 }
 
-/// The module in Low, with loops done block by block as `splitting` says.
-pub fn lower_with(flat: Arc<Flat>, splitting: Splitting) -> low::Module {
+/// How loops are done.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Options {
+    /// Which ask whether the run is to end.
+    pub polls: Polls,
+    /// Which are done block by block.
+    pub splitting: Splitting,
+}
+
+/// The module in Low.
+pub fn lower(flat: Arc<Flat>) -> low::Module {
+    lower_with(flat, Options::default())
+}
+
+/// The module in Low.
+pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
     let calls = calls::calls(&flat);
     let scans: Vec<Scan> = flat.functions.iter().map(Scan::new).collect();
     let signatures = Signatures::new(&flat, &scans);
-    let mut cx = Cx::new(&flat, signatures, splitting);
+    let mut cx = Cx::new(&flat, signatures, options);
     let count = flat.functions.len();
     cx.functions.resize_with(count, || None);
     for id in calls.order {
@@ -103,6 +123,7 @@ pub fn lower_with(flat: Arc<Flat>, splitting: Splitting) -> low::Module {
 /// What is known of the module while its functions are translated.
 struct Cx<'a> {
     flat: &'a Flat,
+    options: Options,
     signatures: Signatures,
     /// The functions so far; of recursive ones that are not translated yet, what is known is in `ahead`.
     functions: Vec<Option<Function>>,
@@ -120,14 +141,13 @@ struct Cx<'a> {
     /// The word of the state, by constant.
     constants: Vec<u32>,
     helpers: BTreeMap<Helper, FunctionId>,
-    splitting: Splitting,
     effects: Effects,
     /// What the functions take.
     costs: Vec<f64>,
 }
 
 impl<'a> Cx<'a> {
-    fn new(flat: &'a Flat, signatures: Signatures, splitting: Splitting) -> Cx<'a> {
+    fn new(flat: &'a Flat, signatures: Signatures, options: Options) -> Cx<'a> {
         let mut layouts = vec![Layout::Plain, Layout::Text, Layout::References];
         let mut first_layout = Vec::new();
         for ty in &flat.boxes {
@@ -147,6 +167,7 @@ impl<'a> Cx<'a> {
         }
         Cx {
             flat,
+            options,
             signatures,
             functions: Vec::new(),
             quiet: vec![false; flat.functions.len()],
@@ -159,7 +180,6 @@ impl<'a> Cx<'a> {
             constant_references,
             constants,
             helpers: BTreeMap::new(),
-            splitting,
             effects: Effects::new(flat),
             costs: vec![cost::UNKNOWN; flat.functions.len()],
         }

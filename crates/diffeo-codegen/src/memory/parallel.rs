@@ -12,16 +12,18 @@
 //! - the places of their results are known before the loop;
 //! - they do not lie within steps for which it is done.
 
+use super::control::neutral;
 use super::cost::{cost, Cost};
 use super::emit::{at, Code};
 use super::function::Lower;
+use super::loops::Steps;
 use super::uses::{called, statements, uses, var};
 use super::{symbol, Splitting};
 use crate::deep::deep;
 use crate::low::{
     Binary, Blocks, Compare, Expr, For, Function, FunctionId, Operand, Reg, Stmt, Ty, Unary,
 };
-use diffeo_array::ir::{Atom, Block, Module, Op, Reduction, Ty as Flat};
+use diffeo_array::ir::{Atom, Block, Module, Op, Reduction, SiteId, Ty as Flat};
 use diffeo_calculus::prim::Rounding;
 use std::collections::{BTreeSet, HashMap};
 
@@ -89,7 +91,7 @@ pub(super) struct Candidate {
 impl Lower<'_, '_> {
     /// Whether the steps of a loop may be done at once, before they are translated; [`Lower::spread`] follows.
     pub fn candidate(&mut self, body: &Block) -> Option<Candidate> {
-        if self.within || self.cx.splitting.threshold == f64::INFINITY {
+        if self.within || self.cx.options.splitting.threshold == f64::INFINITY {
             return None;
         }
         let number = self.scan.number(body);
@@ -129,39 +131,34 @@ impl Lower<'_, '_> {
     }
 
     /// Adds a loop; that of a candidate block by block, where there is much to do.
-    pub fn spread(&mut self, mut step: For, candidate: Option<Candidate>) {
-        if let Some(candidate) = candidate {
-            self.within = false;
-            let count = step.to;
-            let work = cost(&self.cx.costs, &step.body, candidate.first);
-            let reductions = step.reductions.clone();
-            let seen = self.looked_at(&mut step, &candidate);
-            if !is_little(count, &work, self.cx.splitting.threshold) && seen.allows() {
-                let small = statements_of(&step.body) <= SMALL;
-                let serial = small.then(|| Stmt::For(Box::new(step.clone())));
-                let part = part(&self.registers, step, &seen);
-                let captured = seen.captured;
-                let (part, split) = self.functions(part, &captured, &reductions, &candidate);
-                let Splitting { threshold, block } = self.cx.splitting;
-                let large = self.is_large(count, &work, threshold);
-                let outer = self.begin();
-                let steps = self.steps(count, &work, block);
-                self.call_part(split, &captured, [count, steps], &reductions);
-                let blocks = self.end(outer);
-                let outer = self.begin();
-                match serial {
-                    Some(step) => self.push(step),
-                    None => {
-                        let all = [Operand::Int(0), count];
-                        self.call_part(part, &captured, all, &reductions);
-                    }
-                }
-                let serial = self.end(outer);
-                self.push(Stmt::If(large, blocks, serial));
-                return;
-            }
+    pub fn spread(&mut self, mut steps: Steps, candidate: Option<Candidate>) {
+        let Some(candidate) = candidate else { return self.add_loop(steps) };
+        self.within = false;
+        let count = steps.step.to;
+        let work = cost(&self.cx.costs, &steps.step.body, candidate.first);
+        let Splitting { threshold, block } = self.cx.options.splitting;
+        let seen = self.looked_at(&mut steps.step, &candidate);
+        if is_little(count, &work, threshold) || !seen.allows() {
+            return self.add_loop(steps);
         }
-        self.push(Stmt::For(Box::new(step)));
+        let reductions = steps.step.reductions.clone();
+        let small = statements_of(&steps.step.body) <= SMALL;
+        let serial = small.then(|| steps.clone());
+        let part = part(&self.registers, steps, &seen, self.site);
+        let captured = seen.captured;
+        let (part, split) = self.functions(part, &captured, &reductions, &candidate);
+        let large = self.is_large(count, &work, threshold);
+        let outer = self.begin();
+        let per_block = self.steps(count, &work, block);
+        self.call_part(split, &captured, [count, per_block], &reductions);
+        let blocks = self.end(outer);
+        let outer = self.begin();
+        match serial {
+            Some(steps) => self.add_loop(steps),
+            None => self.call_part(part, &captured, [Operand::Int(0), count], &reductions),
+        }
+        let serial = self.end(outer);
+        self.push(Stmt::If(large, blocks, serial));
     }
 
     /// What steps read and change.
@@ -204,6 +201,11 @@ impl Lower<'_, '_> {
     ) {
         let mut args: Vec<Operand> = captured.iter().map(|reg| Operand::Reg(*reg)).collect();
         args.extend(numbers);
+        if self.can_fail(function) {
+            self.fails = true;
+            self.effects += 1;
+            self.exits += 1;
+        }
         let results = self.call(function, args, vec![Ty::Real; reductions.len()]);
         for ((reg, _), result) in reductions.iter().zip(results) {
             self.assign(*reg, result);
@@ -283,7 +285,7 @@ fn blocks(name: String, part: FunctionId, captured: &[Ty], how: &[Reduction]) ->
     code.assign(from, Operand::Int(0));
     let results = code.regs(vec![Ty::Real; how.len()]);
     for (reg, how) in results.iter().zip(how) {
-        code.assign(*reg, Operand::Real(super::control::neutral(*how)));
+        code.assign(*reg, Operand::Real(neutral(*how)));
     }
     let from_now = Operand::Reg(from);
     let body = code.list(|code| {
@@ -385,40 +387,29 @@ fn fails(stmts: &[Stmt], can_fail: &dyn Fn(FunctionId) -> bool) -> bool {
     })
 }
 
-/// The function of steps: `(captured…, from, to)`.
-fn part(types: &[Ty], mut step: For, seen: &Seen) -> Function {
-    let mut own = Vec::new();
+/// The function of steps: `(captured…, from, to)`. The site is that of the loop.
+fn part(types: &[Ty], steps: Steps, seen: &Seen, site: SiteId) -> Function {
+    let Steps { mut step, in_parts } = steps;
+    let mut code = Code::new();
+    code.site = site;
+    code.fails = seen.fallible;
     let mut map: HashMap<Reg, Reg> = HashMap::new();
     let mut rename = |reg: &mut Reg, _: bool| {
-        *reg = *map.entry(*reg).or_insert_with_key(|reg| {
-            own.push(types[reg.0 as usize]);
-            Reg(own.len() as u32 - 1)
-        });
+        *reg = *map.entry(*reg).or_insert_with_key(|reg| code.reg(types[reg.0 as usize]));
     };
     let mut params = seen.captured.clone();
     params.iter_mut().for_each(|reg| rename(reg, true));
     rename(&mut step.index, true);
     step.reductions.iter_mut().for_each(|(reg, _)| rename(reg, true));
     registers(&mut step.body, &mut rename);
-    let [from, to] = [0, 1].map(|i| Reg((own.len() + i) as u32));
-    own.extend([Ty::Int; 2]);
-    params.extend([from, to]);
-    (step.from, step.to) = (Operand::Reg(from), Operand::Reg(to));
+    let numbers = code.regs([Ty::Int; 2]);
+    (step.from, step.to) = (Operand::Reg(numbers[0]), Operand::Reg(numbers[1]));
+    params.extend(numbers);
     let reductions = step.reductions.clone();
-    let mut body = Vec::new();
     for (reg, how) in &reductions {
-        body.push(Stmt::Set(*reg, Expr::Copy(Operand::Real(super::control::neutral(*how)))));
+        code.assign(*reg, Operand::Real(neutral(*how)));
     }
-    body.push(Stmt::For(Box::new(step)));
-    body.push(Stmt::Return(reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect()));
-    Function {
-        name: String::new(),
-        registers: own,
-        params,
-        results: vec![Ty::Real; reductions.len()],
-        fallible: seen.fallible,
-        recursive: None,
-        blocks: None,
-        body,
-    }
+    code.add_loop(Steps { step, in_parts });
+    code.push(Stmt::Return(reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect()));
+    code.finish(String::new(), params, vec![Ty::Real; reductions.len()])
 }
