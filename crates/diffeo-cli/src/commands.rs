@@ -107,7 +107,8 @@ impl Shell {
         match cpu.lacking() {
             None => Ok(cpu),
             Some(lacking) => {
-                let message = format!("code for {cpu} does not run here: this processor has no {lacking}");
+                let message =
+                    format!("code for {cpu} does not run here: this processor has no {lacking}");
                 let d = Diagnostic::error("argument", Span::NONE, message);
                 Err(self.usage(&[d.help("`--cpu native` is always right here")]))
             }

@@ -43,7 +43,9 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
                 args.entry,
                 args.file.display()
             );
-            return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)]));
+            return Err(
+                shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
+            );
         }
         diffeo::Engine::Auto
         | diffeo::Engine::Evaluator
@@ -74,9 +76,9 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     let found = found(args, &shell, &function, given, options, &mut seen);
     line.clear();
     shell.account.engine = Some(diffeo::Engine::Evaluator);
-    shell.account.reason = engine
-        .is_compiled()
-        .then(|| format!("`diffeo grad {}` takes derivatives, which are not compiled yet", args.entry));
+    shell.account.reason = engine.is_compiled().then(|| {
+        format!("`diffeo grad {}` takes derivatives, which are not compiled yet", args.entry)
+    });
     shell.took(Some(seen.0), seen.1, kinks);
     let found = found.map_err(|error| {
         shell.report(&[shell.session.explain(&function.entry, &error)]);

@@ -147,7 +147,8 @@ impl Account {
         let mut table = format!("{:width$}  {:>10}  operations\n", "step", "ms");
         for Timing { step, time, operations } in &self.steps {
             let operations = operations.map_or(String::new(), |n| n.to_string());
-            let line = format!("{step:width$}  {:10.3}  {operations:>10}", time.as_secs_f64() * 1e3);
+            let line =
+                format!("{step:width$}  {:10.3}  {operations:>10}", time.as_secs_f64() * 1e3);
             table.push_str(line.trim_end());
             table.push('\n');
         }

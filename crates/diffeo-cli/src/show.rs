@@ -49,16 +49,12 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             shell.flush()?;
             print::text(&text.ok_or(Stop::Refused)?)
         }
-        Form::Flat(pass) => {
-            code(args, &mut shell, module, |session, entry, steps| {
-                session.show_flat(entry, pass, steps)
-            })
-        }
-        Form::Code(form) => {
-            code(args, &mut shell, module, |session, entry, steps| {
-                session.show_code(entry, form, cpu, steps)
-            })
-        }
+        Form::Flat(pass) => code(args, &mut shell, module, |session, entry, steps| {
+            session.show_flat(entry, pass, steps)
+        }),
+        Form::Code(form) => code(args, &mut shell, module, |session, entry, steps| {
+            session.show_code(entry, form, cpu, steps)
+        }),
         Form::Trace | Form::Translated(_) => {
             shell.check();
             shell.flush()?;

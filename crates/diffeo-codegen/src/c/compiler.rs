@@ -37,9 +37,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Missing { command, reason }
-                if reason.kind() == std::io::ErrorKind::NotFound =>
-            {
+            Error::Missing { command, reason } if reason.kind() == std::io::ErrorKind::NotFound => {
                 write!(f, "there is no `{command}` on the PATH, which is needed to compile C")
             }
             Error::Missing { command, reason } => {

@@ -179,7 +179,8 @@ fn each_function(
     let conventions: Vec<Convention> = module.functions.iter().map(Convention::new).collect();
     // What is called from outside has a function with the convention of C, behind those of the module.
     let tasks = module.functions.iter().filter_map(|f| f.blocks.as_ref()).map(|b| b.task.0);
-    let outside: Vec<(u32, usize)> = tasks.map(|task| (task, 5)).chain([(module.entry.0, 3)]).collect();
+    let outside: Vec<(u32, usize)> =
+        tasks.map(|task| (task, 5)).chain([(module.entry.0, 3)]).collect();
     let first = module.functions.len() as u32;
     let index = |i: usize| first + i as u32;
     let tasks = outside.iter().enumerate().map(|(i, (task, _))| (*task, index(i))).collect();

@@ -9,8 +9,8 @@
 //!   its reductions.
 
 use super::{
-    Address, Binary, Blocks, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty,
-    Unary,
+    Address, Binary, Blocks, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime,
+    Stmt, Ty, Unary,
 };
 use crate::deep::deep;
 use diffeo_calculus::prim::real;
@@ -125,7 +125,9 @@ impl<'a> Lint<'a> {
 
     /// Checks that a function with blocks has the parameters and results for them, and its task, too.
     fn blocks(&mut self) {
-        let Some(Blocks { task, shared, constants: _, how }) = &self.function.blocks else { return };
+        let Some(Blocks { task, shared, constants: _, how }) = &self.function.blocks else {
+            return;
+        };
         let types = |f: &Function| -> Vec<Option<Ty>> {
             f.params.iter().map(|p| f.registers.get(p.0 as usize).copied()).collect()
         };

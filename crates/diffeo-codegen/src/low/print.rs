@@ -13,8 +13,8 @@
 //! ```
 
 use super::{
-    Address, Binary, Blocks, Checked, Compare, Expr, For, Function, Layout, Module, Operand, Reg, Runtime,
-    Stmt, Ty, Unary,
+    Address, Binary, Blocks, Checked, Compare, Expr, For, Function, Layout, Module, Operand, Reg,
+    Runtime, Stmt, Ty, Unary,
 };
 use crate::deep::deep;
 use diffeo_array::ir::Reduction;
