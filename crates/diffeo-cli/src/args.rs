@@ -32,8 +32,8 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<usize>,
 
-    /// Let at most so many threads work for a run; results do not depend on it [default: as many as there are
-    /// processors]
+    /// Let at most so many threads work for a run; results do not depend on it [default: as many as there
+    /// are processors]
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 

@@ -17,8 +17,8 @@ pub struct Limits {
     pub memory: Option<MemoryLimit>,
     /// Set by another thread to end the run.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// How many threads may work for it: as many as there are processors, if nothing is given. Only compiled code
-    /// uses more than one.
+    /// How many threads may work for it: if nothing is given, what the variable RAYON_NUM_THREADS of the environment
+    /// says, or as many as there are processors. Only compiled code uses more than one.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -58,9 +58,12 @@ impl Limits {
 
     /// How many threads may work for the run.
     pub fn threads(&self) -> usize {
-        static PROCESSORS: LazyLock<usize> =
-            LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
-        self.threads.map_or(*PROCESSORS, NonZeroUsize::get)
+        static DEFAULT: LazyLock<NonZeroUsize> = LazyLock::new(|| {
+            let told = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok());
+            let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+            told.unwrap_or_else(processors)
+        });
+        self.threads.unwrap_or(*DEFAULT).get()
     }
 
     /// Whether the run may go on.
