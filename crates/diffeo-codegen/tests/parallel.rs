@@ -245,11 +245,11 @@ fn arrays_and_loops_within() {
 /// Fails at the negative elements, with the index in the message.
 const PICKY: &str = r#"entry main fn main(xs: []Real) -> ([]Real) {
         n: Int = dim[0](xs)
-        ys: []Real = build i < n {
+        ys: []Real = build i < n @1 {
             x: Real = get(xs, i)
             y: Real = call root(x, i) @2
             yield y
-        } @1
+        }
         return ys
     }
     fn root(x: Real, i: Int) -> (Real) at 0:5-9 {
@@ -324,8 +324,8 @@ fn boxes_texts_and_constants_of_all_threads() {
         s: Real = switch g {
             0 { yield 0.0 }
             else {
-                x: Real = field[List:Cons, 0](l)
-                r: &List = field[List:Cons, 1](l)
+                x: Real = field[1, 0](l)
+                r: &List = field[1, 1](l)
                 y: Real = call sum(r)
                 z: Real = real.add(x, y)
                 yield z
@@ -436,8 +436,8 @@ fn memory_is_bounded_in_every_thread() {
         s: Real = reduce[add] i < n {
             xs: []Real = build j < m { x: Real = to_real(j) yield x }
             ys: []Real = append(xs, xs)
-            x: Real = reduce[add] j < m { x: Real = get(ys, j) yield x }
-            yield x
+            y: Real = reduce[add] j < m { z: Real = get(ys, j) yield z }
+            yield y
         }
         return s
     }";

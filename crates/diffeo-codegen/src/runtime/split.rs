@@ -28,6 +28,9 @@ pub const SERIAL: i64 = 2;
 /// Does the steps of a block, as [`Blocks::task`], and gives its status.
 type Task = unsafe extern "C" fn(*mut Context, *const u64, i64, i64, *mut f64) -> i64;
 
+/// More threads would find nothing to do in most loops.
+const MOST_THREADS: usize = 128;
+
 /// How often the first thread looks whether the run is to end, while it waits for the others.
 const TICK: Duration = Duration::from_millis(2);
 
@@ -245,7 +248,7 @@ pub(super) unsafe extern "C" fn split(
     step: i64,
 ) -> i64 {
     // SAFETY: the context is live, and nothing else uses these fields while the program waits for this function.
-    let threads = unsafe { (*context).threads };
+    let threads = unsafe { (*context).threads }.min(MOST_THREADS);
     let step = step.max(1);
     if threads <= 1 || count <= step {
         return SERIAL;
@@ -317,9 +320,9 @@ pub(super) unsafe extern "C" fn split(
             pool.spawn(move || region.help());
         }
         // Loops within this one are done block by block.
-        (*context).threads = 1;
+        let all = std::mem::replace(&mut (*context).threads, 1);
         let failed = work(&region, context);
-        (*context).threads = threads;
+        (*context).threads = all;
         if uses_constants && failed == blocks {
             // What was computed may refer to what was frozen, without having counted it.
             let computed = Context::forget_constants(context, &region.constants);
