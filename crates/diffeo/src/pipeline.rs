@@ -116,7 +116,8 @@ impl Backend {
 
 /// The program of Low for one of Flat.
 pub fn low(module: impl Into<Arc<Module>>, polls: Polls) -> Arc<low::Module> {
-    let module = memory::lower_with(module.into(), polls);
+    let options = memory::Options { polls, ..memory::Options::default() };
+    let module = memory::lower_with(module.into(), options);
     if cfg!(debug_assertions) {
         let violations = low::lint::lint(&module);
         assert!(

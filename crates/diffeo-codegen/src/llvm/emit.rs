@@ -14,7 +14,7 @@ mod stmt;
 mod vector;
 
 use crate::engine::Raises;
-use crate::low::{Function, Module, Operand, Reg, Ty};
+use crate::low::{Blocks, Function, Module, Operand, Reg, Ty};
 use crate::runtime;
 use scope::Facts;
 use std::collections::BTreeMap;
@@ -86,6 +86,9 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         Emitter::new(&mut shared, index, facts, &mut text).function();
     }
     entry(module, &mut text);
+    for blocks in module.functions.iter().filter_map(|f| f.blocks.as_ref()) {
+        task(module, blocks, &mut text);
+    }
     vector::define(&mut shared, &mut text);
     for declaration in shared.intrinsics.values() {
         let _ = writeln!(text, "{declaration}");
@@ -146,6 +149,21 @@ fn entry(module: &Module, text: &mut String) {
         let at = text.rfind("%status = call").unwrap_or(text.len());
         text.replace_range(at..at + "%status = ".len(), "");
     }
+}
+
+/// The function by which the runtime calls a task.
+fn task(module: &Module, blocks: &Blocks, text: &mut String) {
+    let index = blocks.task.0;
+    let args = "ptr %context, ptr %frame, i64 %from, i64 %to, ptr %results";
+    let _ = writeln!(text, "define internal i64 @task{index}({args}) #0 {{");
+    let _ = if module.functions[index as usize].fallible {
+        writeln!(
+            text,
+            "  %status = call fastcc i1 @f{index}({args})\n  %word = zext i1 %status to i64\n  ret i64 %word\n}}"
+        )
+    } else {
+        writeln!(text, "  call fastcc void @f{index}({args})\n  ret i64 0\n}}")
+    };
 }
 
 /// Declares a function of the runtime.
@@ -314,6 +332,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
         self.test_stack();
         let function = self.function;
+        if let Some(blocks) = &function.blocks {
+            self.split(blocks);
+        }
         self.list(&function.body);
         if self.block.is_some() {
             self.line(format_args!("unreachable"));

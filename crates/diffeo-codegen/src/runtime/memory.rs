@@ -91,6 +91,10 @@ impl Memory {
         self.live
     }
 
+    pub(super) fn limit(&self) -> Option<MemoryLimit> {
+        self.limit
+    }
+
     /// How many blocks have been allocated.
     pub fn allocated(&self) -> u64 {
         self.allocated
@@ -437,7 +441,7 @@ unsafe fn array_size(block: *mut u8) -> usize {
 ///
 /// # Safety
 /// It is a live stack.
-unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
+pub(super) unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
     // SAFETY: the third word of a stack is null or the address of the data of an array.
     unsafe {
         let data = word(stack, STACK_DATA).read() as *mut u8;
