@@ -12,6 +12,7 @@
 //! | `count.rs` | loops that count are counted loops |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
+//! | `split.rs` | checks out of loops |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
@@ -28,6 +29,7 @@ mod ranges;
 mod shapes;
 mod simplify;
 mod sink;
+mod split;
 mod tail;
 mod unroll;
 pub mod walk;
@@ -41,6 +43,7 @@ pub use inline::inline;
 pub use ranges::ranges;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use split::split;
 pub use tail::tail;
 pub use unroll::unroll;
 
@@ -84,6 +87,7 @@ pub const PASSES: &[Pass] = &[
     pass("ranges.2", ranges),
     pass("dce.3", dce),
     pass("fuse.2", fuse),
+    pass("split", split),
     pass("hoist", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),
