@@ -1,8 +1,10 @@
 //! The engines of Diffeo, as far as they take a program whole and can be called again and again.
 
+mod compiled;
 mod evaluator;
 mod flat;
 
+use crate::c::Compiler;
 use crate::case::{Case, Kernel};
 use crate::run::{Prepared, Runner};
 use diffeo::{Diagnostic, Entry, FromDiffeo, Session, ToDiffeo, Value};
@@ -41,9 +43,17 @@ pub trait Compiled {
     fn prepare(self: Box<Self>, argument: &Value) -> Result<Box<dyn Prepared>, String>;
 }
 
-/// All engines. A new one is added here.
+/// All engines that are there. A new one is added here.
 pub fn all() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(evaluator::Evaluator), Box::new(flat::Flat)]
+    let mut all: Vec<Box<dyn Engine>> =
+        vec![Box::new(evaluator::Evaluator), Box::new(flat::Flat), Box::new(compiled::JIT)];
+    if diffeo_codegen::llvm::library().is_ok() {
+        all.push(Box::new(compiled::LLVM));
+    }
+    if Compiler::find().is_ok() {
+        all.push(Box::new(compiled::C));
+    }
+    all
 }
 
 /// A program checked: what all engines start from.

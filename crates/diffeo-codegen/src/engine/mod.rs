@@ -18,7 +18,7 @@ pub use stack::stack_margin;
 
 use crate::low::{Module, Raise, BYTES, DATA};
 pub use crate::runtime::Callbacks;
-use crate::runtime::{Context, Open, Owned, STOP};
+use crate::runtime::{Context, Memory, Open, Owned, STOP};
 use diffeo_array::ir::{ConstantId, FunctionId, SiteId, Ty};
 use diffeo_array::report::{self, report, Operand, Why};
 use diffeo_array::value::Value;
@@ -205,6 +205,8 @@ pub struct Instance {
     max_stack: usize,
     /// The words of arguments and results, to be used again.
     words: Vec<u64>,
+    /// See [`Instance::allocations`].
+    allocations: u64,
 }
 
 impl Instance {
@@ -218,6 +220,7 @@ impl Instance {
             limits: options.limits,
             max_stack: options.max_stack,
             words: Vec::new(),
+            allocations: 0,
         }
     }
 
@@ -235,6 +238,11 @@ impl Instance {
     /// How many blocks there are: 0 if all results were released, and the constants.
     pub fn live_blocks(&mut self) -> usize {
         self.context.memory().live()
+    }
+
+    /// How many blocks the last call allocated besides its arguments, its results and constants.
+    pub fn allocations(&self) -> u64 {
+        self.allocations
     }
 
     /// Releases the constants; a later call computes them again.
@@ -277,8 +285,12 @@ impl Instance {
             at += values::words(ty);
         }
         let (given, taken) = words.split_at_mut(params);
+        let counts = |memory: &Memory| (memory.allocated(), memory.live() as u64);
+        let (allocated, live) = counts(self.context.memory());
         // SAFETY: these are the words of the parameters, and there is room for the results.
         unsafe { self.call_words(given, taken) }?;
+        let after = counts(self.context.memory());
+        self.allocations = (after.0 - allocated).saturating_sub(after.1.saturating_sub(live));
         let mut found = Vec::with_capacity(face.results.len());
         let mut at = 0;
         for ty in &face.results {

@@ -57,6 +57,8 @@ pub struct Memory {
     large: *mut Large,
     /// How many blocks there are.
     live: usize,
+    /// How many there have ever been.
+    allocated: u64,
     /// The bound, and how to know what is in use.
     limit: Option<MemoryLimit>,
 }
@@ -79,6 +81,7 @@ impl Memory {
             chunks: Vec::new(),
             large: null_mut(),
             live: 0,
+            allocated: 0,
             limit: None,
         }
     }
@@ -86,6 +89,11 @@ impl Memory {
     /// How many blocks there are.
     pub fn live(&self) -> usize {
         self.live
+    }
+
+    /// How many blocks have been allocated.
+    pub fn allocated(&self) -> u64 {
+        self.allocated
     }
 
     pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
@@ -106,6 +114,7 @@ impl Memory {
             block
         };
         self.live += usize::from(!block.is_null());
+        self.allocated += 1;
         block
     }
 

@@ -5,6 +5,7 @@
 //! | `context.rs` | the state of a run, and what compiled code reads of it |
 //! | `memory.rs` | the allocator |
 //! | `operations.rs` | the operations of [`low::Runtime`](crate::low::Runtime), and what records errors |
+//! | `sort.rs` | sorting |
 //! | `math.rs` | real operations |
 //! | `failure.rs` | an error on its way out |
 //!
@@ -16,6 +17,7 @@ mod failure;
 mod math;
 mod memory;
 mod operations;
+mod sort;
 
 pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS};
 pub use failure::{Failure, Open, KEPT};

@@ -11,6 +11,7 @@
 use super::context::Context;
 use super::failure::Open;
 use super::memory::word;
+use super::sort;
 use crate::low::{BYTES, DATA};
 use diffeo_array::ir::SiteId;
 use diffeo_calculus::eval::Progress;
@@ -161,35 +162,6 @@ pub(super) unsafe extern "C" fn progress(
     }
 }
 
-/// Writes the stable sorting permutation of keys. Without memory for the pairs, which are faster to sort, the
-/// indices are sorted by looking the keys up.
-fn sort<K: Ord + Copy>(length: usize, key: impl Fn(usize) -> K, to: &mut [i64]) {
-    let mut pairs: Vec<(K, usize)> = Vec::new();
-    if pairs.try_reserve_exact(length).is_ok() {
-        pairs.extend((0..length).map(|i| (key(i), i)));
-        pairs.sort_unstable();
-        for (to, (_, i)) in to.iter_mut().zip(pairs) {
-            *to = i as i64;
-        }
-    } else {
-        to.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
-        to.sort_unstable_by_key(|i| (key(*i as usize), *i));
-    }
-}
-
-/// A Real as a number without sign in the same order; both zeros are equal, and nan comes last.
-fn real_key(x: f64) -> u64 {
-    // -0.0 + 0.0 is 0.0.
-    let bits = (x + 0.0).to_bits();
-    if x.is_nan() {
-        u64::MAX
-    } else if bits >> 63 == 0 {
-        bits | 1 << 63
-    } else {
-        !bits
-    }
-}
-
 /// [`Runtime::SortReals`](crate::low::Runtime::SortReals)
 pub(super) unsafe extern "C" fn sort_reals(
     _: *mut Context,
@@ -197,15 +169,9 @@ pub(super) unsafe extern "C" fn sort_reals(
     length: i64,
     to: *mut i64,
 ) {
-    if length > 0 {
-        // SAFETY: see the top; the results are new memory, which is not read.
-        unsafe {
-            let keys = slice::from_raw_parts(data, length as usize);
-            to.write_bytes(0, length as usize);
-            let to = slice::from_raw_parts_mut(to, length as usize);
-            sort(keys.len(), |i| real_key(keys[i]), to);
-        }
-    }
+    // SAFETY: see the top.
+    let (keys, to) = unsafe { sort::parts(data, length, to) };
+    sort::sort_numbers(keys.len(), |i| sort::real_key(keys[i]), to);
 }
 
 /// [`Runtime::SortInts`](crate::low::Runtime::SortInts)
@@ -215,14 +181,9 @@ pub(super) unsafe extern "C" fn sort_ints(
     length: i64,
     to: *mut i64,
 ) {
-    if length > 0 {
-        // SAFETY: as in `sort_reals`.
-        unsafe {
-            let keys = slice::from_raw_parts(data, length as usize);
-            to.write_bytes(0, length as usize);
-            sort(keys.len(), |i| keys[i], slice::from_raw_parts_mut(to, length as usize));
-        }
-    }
+    // SAFETY: see the top.
+    let (keys, to) = unsafe { sort::parts(data, length, to) };
+    sort::sort_numbers(keys.len(), |i| sort::int_key(keys[i]), to);
 }
 
 /// [`Runtime::SortTexts`](crate::low::Runtime::SortTexts)
@@ -232,14 +193,10 @@ pub(super) unsafe extern "C" fn sort_texts(
     length: i64,
     to: *mut i64,
 ) {
-    if length > 0 {
-        // SAFETY: as in `sort_reals`; the elements are texts.
-        unsafe {
-            let keys = slice::from_raw_parts(data, length as usize);
-            to.write_bytes(0, length as usize);
-            let to = slice::from_raw_parts_mut(to, length as usize);
-            sort(keys.len(), |i| bytes(keys[i]), to);
-        }
+    // SAFETY: see the top; the elements are texts.
+    unsafe {
+        let (keys, to) = sort::parts(data, length, to);
+        sort::sort(keys.len(), |i| bytes(keys[i]), to);
     }
 }
 
@@ -296,31 +253,4 @@ pub(super) unsafe extern "C" fn raise(
 pub(super) unsafe extern "C" fn note(context: *mut Context, call: i64) {
     // SAFETY: see the top.
     unsafe { (*context).failure.note(Open::from_word(call)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{real_key, sort};
-    use std::cmp::Ordering;
-
-    #[test]
-    fn keys_order_reals_with_nan_last() {
-        let xs =
-            [f64::NEG_INFINITY, -1e300, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::INFINITY, f64::NAN];
-        for (i, x) in xs.iter().enumerate() {
-            for (j, y) in xs.iter().enumerate() {
-                assert_eq!(real_key(*x).cmp(&real_key(*y)), i.cmp(&j), "{x} {y}");
-            }
-        }
-        assert_eq!(real_key(-0.0).cmp(&real_key(0.0)), Ordering::Equal);
-        assert_eq!(real_key(-f64::NAN).cmp(&real_key(f64::NAN)), Ordering::Equal);
-    }
-
-    #[test]
-    fn the_permutation_is_stable() {
-        let keys = [2.0, 1.0, f64::NAN, 1.0, -0.0, 0.0, f64::NAN, -3.0];
-        let mut to = [0; 8];
-        sort(keys.len(), |i| real_key(keys[i]), &mut to);
-        assert_eq!(to, [7, 4, 5, 1, 3, 0, 2, 6]);
-    }
 }

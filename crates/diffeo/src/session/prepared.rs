@@ -66,6 +66,11 @@ impl Prepared {
         self.instance.live_blocks()
     }
 
+    /// How many blocks of memory the last call allocated besides its results and constants.
+    pub fn allocations(&self) -> u64 {
+        self.instance.allocations()
+    }
+
     pub(super) fn run(&mut self, arg: Option<Value>) -> Ran {
         let args = self.arguments(&arg.unwrap_or(Value::Unit));
         let result = self.call(&args).map(|results| self.result(results));

@@ -1,0 +1,172 @@
+//! Stable sorting permutations.
+
+use std::slice;
+
+/// The digits of keys, and how many values they have.
+const DIGIT: u32 = 8;
+const DIGITS: usize = 1 << DIGIT;
+const PASSES: usize = (u64::BITS / DIGIT) as usize;
+
+/// Shorter arrays are sorted by comparing: counting digits takes longer.
+const SHORT: usize = 512;
+
+/// A key and where it stands.
+type Pair<K> = (K, usize);
+
+/// Room for so many elements, if there is memory for it.
+fn room<T>(length: usize) -> Option<Vec<T>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(length).ok().map(|()| room)
+}
+
+/// Writes the stable sorting permutation of keys. Without memory for the pairs, which are faster to sort, the
+/// indices are sorted by looking the keys up.
+pub(super) fn sort<K: Ord + Copy>(length: usize, key: impl Fn(usize) -> K, to: &mut [i64]) {
+    match room::<Pair<K>>(length) {
+        Some(mut pairs) => {
+            pairs.extend((0..length).map(|i| (key(i), i)));
+            pairs.sort_unstable();
+            to.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
+        }
+        None => {
+            to.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+            to.sort_unstable_by_key(|i| (key(*i as usize), *i));
+        }
+    }
+}
+
+/// As [`sort`], of numbers: by their digits, the last first (Knuth, *The Art of Computer Programming*, 5.2.5).
+pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [i64]) {
+    if length < SHORT {
+        return sort(length, key, to);
+    }
+    let (Some(mut pairs), Some(mut others)) = (room::<Pair<u64>>(length), room(length)) else {
+        return sort(length, key, to);
+    };
+    let mut counts = [[0; DIGITS]; PASSES];
+    let mut sorted = true;
+    let mut last = 0;
+    pairs.extend((0..length).map(|i| {
+        let key = key(i);
+        sorted &= last <= key;
+        last = key;
+        for (pass, counts) in counts.iter_mut().enumerate() {
+            counts[digit(key, pass)] += 1;
+        }
+        (key, i)
+    }));
+    others.resize(length, (0, 0));
+    for (pass, counts) in counts.iter_mut().enumerate() {
+        // A digit that all keys have takes no pass.
+        if sorted || counts[digit(last, pass)] == length {
+            continue;
+        }
+        let mut place = 0;
+        for count in counts.iter_mut() {
+            place += std::mem::replace(count, place);
+        }
+        for pair in &pairs {
+            let place = &mut counts[digit(pair.0, pass)];
+            others[*place] = *pair;
+            *place += 1;
+        }
+        std::mem::swap(&mut pairs, &mut others);
+    }
+    to.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
+}
+
+fn digit(key: u64, pass: usize) -> usize {
+    (key >> (pass as u32 * DIGIT)) as usize % DIGITS
+}
+
+/// A Real as a number in the same order; both zeros are equal, and nan comes last.
+pub(super) fn real_key(x: f64) -> u64 {
+    // -0.0 + 0.0 is 0.0.
+    let bits = (x + 0.0).to_bits();
+    if x.is_nan() {
+        u64::MAX
+    } else if bits >> 63 == 0 {
+        bits | 1 << 63
+    } else {
+        !bits
+    }
+}
+
+/// An Int as a number in the same order.
+pub(super) fn int_key(n: i64) -> u64 {
+    n as u64 ^ 1 << 63
+}
+
+/// The keys of an array and the indices to write, which are new memory.
+///
+/// # Safety
+/// There are so many keys, and room for as many indices.
+pub(super) unsafe fn parts<'a, T>(
+    data: *const T,
+    length: i64,
+    to: *mut i64,
+) -> (&'a [T], &'a mut [i64]) {
+    let Ok(length @ 1..) = usize::try_from(length) else { return (&[], &mut []) };
+    // SAFETY: by the condition of the function; the new memory is written before it is read.
+    unsafe {
+        to.write_bytes(0, length);
+        (slice::from_raw_parts(data, length), slice::from_raw_parts_mut(to, length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{int_key, real_key, sort, sort_numbers, SHORT};
+    use std::cmp::Ordering;
+
+    #[test]
+    fn keys_order_reals_with_nan_last() {
+        let xs =
+            [f64::NEG_INFINITY, -1e300, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::INFINITY, f64::NAN];
+        for (i, x) in xs.iter().enumerate() {
+            for (j, y) in xs.iter().enumerate() {
+                assert_eq!(real_key(*x).cmp(&real_key(*y)), i.cmp(&j), "{x} {y}");
+            }
+        }
+        assert_eq!(real_key(-0.0).cmp(&real_key(0.0)), Ordering::Equal);
+        assert_eq!(real_key(-f64::NAN).cmp(&real_key(f64::NAN)), Ordering::Equal);
+    }
+
+    #[test]
+    fn keys_order_ints() {
+        let ns = [i64::MIN, -1, 0, 1, i64::MAX];
+        assert!(ns.windows(2).all(|pair| int_key(pair[0]) < int_key(pair[1])));
+    }
+
+    #[test]
+    fn the_permutation_is_stable() {
+        let keys = [2.0, 1.0, f64::NAN, 1.0, -0.0, 0.0, f64::NAN, -3.0];
+        let mut to = [0; 8];
+        sort(keys.len(), |i| real_key(keys[i]), &mut to);
+        assert_eq!(to, [7, 4, 5, 1, 3, 0, 2, 6]);
+    }
+
+    #[test]
+    fn digits_and_comparisons_agree() {
+        // Few different numbers, many, sorted ones, and none at all.
+        for spread in [1, 7, 1 << 20, u64::MAX] {
+            for length in [0, 1, SHORT - 1, SHORT, 3 * SHORT + 1] {
+                let mut state = 1u64;
+                let keys: Vec<u64> = (0..length)
+                    .map(|_| {
+                        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                        (state ^ state >> 29) % spread
+                    })
+                    .collect();
+                let (mut digits, mut compared) = (vec![0; length], vec![0; length]);
+                sort_numbers(length, |i| keys[i], &mut digits);
+                sort(length, |i| keys[i], &mut compared);
+                assert_eq!(digits, compared);
+                let ordered = |i: usize| keys[compared[i] as usize];
+                let mut again = vec![0; length];
+                sort_numbers(length, ordered, &mut again);
+                assert!(again.iter().zip(0..).all(|(a, b)| *a == b));
+            }
+        }
+    }
+}
