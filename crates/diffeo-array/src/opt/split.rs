@@ -90,18 +90,13 @@ impl Split<'_> {
             let is_needed = stmt.results.iter().any(|v| needed.contains(v));
             let effect = self.effects.stmt(stmt, &self.shapes, &self.vars);
             if effect.any() {
-                match &stmt.op {
-                    Op::Check(_) | Op::Int(..) => {
-                        operands(&stmt.op, |a| needed.extend(var(a)));
-                        kept.push(stmt.clone());
-                    }
-                    Op::If { .. } | Op::For { .. } | Op::Build { .. } | Op::Reduce { .. } => {
-                        if is_needed {
-                            return None;
-                        }
-                        kept.push(deep(|| self.sliced(stmt, needed))?);
-                    }
-                    Op::Switch { .. } | Op::While { .. } | leaf!() => return None,
+                if matches!(stmt.op, Op::Check(_) | Op::Int(..)) {
+                    operands(&stmt.op, |a| needed.extend(var(a)));
+                    kept.push(stmt.clone());
+                } else if is_needed {
+                    return None;
+                } else {
+                    kept.push(deep(|| self.sliced(stmt, needed))?);
                 }
             } else if is_needed {
                 let cheap = matches!(stmt.op, Op::Get(..) | Op::Tag(_) | Op::Field { .. })
