@@ -54,6 +54,7 @@ fn each(index: Reg, reductions: Vec<(Reg, Reduction)>, body: Vec<Stmt>) -> Stmt 
         to: r(N),
         body,
         independent: true,
+        separate: true,
         reductions,
     }))
 }

@@ -19,7 +19,7 @@ const SMALL: usize = 30;
 const ONCE: usize = 600;
 
 /// So are those that come to at most so many statements in all their places.
-const FEW: usize = 200;
+const FEW: usize = 100;
 
 /// A function grows at most to so many statements, or this often its size.
 const LARGE: usize = 6_000;

@@ -83,7 +83,7 @@ impl Split<'_> {
     }
 
     /// The statements of a block that can stop the program, and those that these depend on. `needed` gets
-    /// what is to be defined outside.
+    /// what is defined outside.
     fn slice(&self, block: &Block, needed: &mut HashSet<Var>) -> Option<Block> {
         let mut kept = Vec::new();
         for stmt in block.stmts.iter().rev() {
@@ -234,6 +234,9 @@ impl Split<'_> {
     /// those that do not, which several steps at once can do.
     fn counted(&mut self, checks: &Stmt, site: SiteId, out: &mut Vec<Stmt>) -> Option<Atom> {
         let Op::For { count, index, body, .. } = &checks.op else { return None };
+        if !reads(body, *index) {
+            return None;
+        }
         let mut inner = Vec::new();
         let mut map: HashMap<Var, Atom> = HashMap::new();
         let new = Var(self.vars.len() as u32);

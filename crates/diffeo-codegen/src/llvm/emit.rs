@@ -9,6 +9,7 @@
 //! products fused with them (`contract`), what is rare, and what is memory of its own.
 
 mod expr;
+mod lanes;
 mod scope;
 mod stmt;
 mod vector;
@@ -16,8 +17,10 @@ mod vector;
 use crate::engine::Raises;
 use crate::low::{Function, Module, Operand, Reg, Ty};
 use crate::runtime;
+use lanes::plan::Plans;
+use lanes::Lanes;
 use scope::Facts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// A module as text.
@@ -50,6 +53,8 @@ pub(super) struct Shared<'m> {
     intrinsics: BTreeMap<String, String>,
     /// Functions of the library that rare operands are left to.
     rare: BTreeMap<&'static str, runtime::Function>,
+    /// The numbers of lanes that they are called for by name.
+    widths: BTreeSet<u32>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -75,6 +80,7 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         imports: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
         rare: BTreeMap::new(),
+        widths: BTreeSet::new(),
         metadata: vec![
             "!{}".into(),
             "!{!\"branch_weights\", i32 1, i32 2000}".into(),
@@ -82,11 +88,14 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         ],
     };
     let mut text = String::new();
+    // Four vectors are enough to hide how long an addition takes.
+    let lanes = width / 64 * 4;
     let mut huge = false;
     for index in 0..module.functions.len() {
         let facts = scope::facts(&module.functions[index]);
         huge |= facts.statements > HUGE;
-        Emitter::new(&mut shared, index, facts, &mut text).function();
+        let plans = lanes::plan::plans(module, &module.functions[index], &facts.once, lanes);
+        Emitter::new(&mut shared, index, facts, plans, &mut text).function();
     }
     entry(module, &mut text);
     vector::define(&mut shared, &mut text);
@@ -192,6 +201,10 @@ struct Emitter<'e, 'm> {
     access: Option<usize>,
     /// The registers that the open loops reduce.
     reduced: Vec<Reg>,
+    /// The loops that are run in lanes.
+    plans: Plans,
+    /// The lanes of the open one.
+    lanes: Option<Lanes>,
     /// Where calls failed: the call, as a word, and the block.
     failures: Vec<(i64, String)>,
     /// Whether the function is left with an error somewhere.
@@ -203,6 +216,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         shared: &'e mut Shared<'m>,
         index: usize,
         facts: Facts,
+        plans: Plans,
         out: &'e mut String,
     ) -> Emitter<'e, 'm> {
         let function = &shared.module.functions[index];
@@ -219,6 +233,8 @@ impl<'e, 'm> Emitter<'e, 'm> {
             groups: Vec::new(),
             access: None,
             reduced: Vec::new(),
+            plans,
+            lanes: None,
             failures: Vec::new(),
             fails: false,
         }
@@ -312,6 +328,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
                 let _ = writeln!(self.out, "  %r{i} = alloca {}", llvm_type(*ty));
             }
         }
+        self.room_for_lanes();
         for param in self.function.params.clone() {
             self.set(param, format!("%p{}", param.0));
         }

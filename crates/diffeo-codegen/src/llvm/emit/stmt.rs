@@ -24,6 +24,9 @@ impl Emitter<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        if self.lane_stmt(stmt) {
+            return;
+        }
         match stmt {
             Stmt::Set(register, expr) => {
                 let value = self.expr(*register, expr);
@@ -68,7 +71,10 @@ impl Emitter<'_, '_> {
                     self.jump(&exit);
                 }
             }
-            Stmt::For(step) => self.count(step),
+            Stmt::For(step) => match self.plans.get(&(&raw const **step)).cloned() {
+                Some(plan) if self.lanes.is_none() => self.in_lanes(step, &plan),
+                Some(_) | None => self.count(step),
+            },
             Stmt::Call { results, function, args, site } => {
                 self.call(results, *function, args, *site);
             }
@@ -166,7 +172,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn count(&mut self, step: &For) {
+    pub(super) fn count(&mut self, step: &For) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let [body, latch, exit] = [(); 3].map(|()| self.label());
         let (index, next) = (self.name(), self.name());
