@@ -12,7 +12,7 @@
 //! | `count.rs` | loops that count are counted loops |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
-//! | `split.rs` | checks out of loops |
+//! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
@@ -25,6 +25,7 @@ mod fuse;
 mod graph;
 mod hoist;
 mod inline;
+mod join;
 mod ranges;
 mod shapes;
 mod simplify;
@@ -40,6 +41,7 @@ pub use dce::dce;
 pub use fuse::fuse;
 pub use hoist::hoist;
 pub use inline::inline;
+pub use join::join;
 pub use ranges::ranges;
 pub use simplify::simplify;
 pub use sink::sink;
@@ -89,6 +91,7 @@ pub const PASSES: &[Pass] = &[
     pass("fuse.2", fuse),
     pass("hoist", hoist),
     pass("split", split),
+    pass("join", join),
     pass("hoist.2", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),

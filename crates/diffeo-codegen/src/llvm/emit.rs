@@ -72,8 +72,9 @@ const NOTHING: usize = 0;
 const FIRST_RARE: usize = 1;
 const SECOND_RARE: usize = 2;
 
-/// The text of a module; code with vectors of `width` bits at most is preferred.
-pub(super) fn emit(module: &Module, width: u32) -> Text {
+/// The text of a module; code with vectors of `width` bits at most is preferred. `eager`: loops run in lanes wherever
+/// that is possible.
+pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
     let mut shared = Shared {
         module,
         raises: Raises::default(),
@@ -88,13 +89,13 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         ],
     };
     let mut text = String::new();
-    // Four vectors are enough to hide how long an addition takes.
-    let lanes = width / 64 * 4;
+    let lanes = width / 64 * lanes::plan::VECTORS;
     let mut huge = false;
     for index in 0..module.functions.len() {
         let facts = scope::facts(&module.functions[index]);
         huge |= facts.statements > HUGE;
-        let plans = lanes::plan::plans(module, &module.functions[index], &facts.once, lanes);
+        let function = &module.functions[index];
+        let plans = lanes::plan::plans(module, function, &facts.once, (lanes, eager));
         Emitter::new(&mut shared, index, facts, plans, &mut text).function();
     }
     entry(module, &mut text);

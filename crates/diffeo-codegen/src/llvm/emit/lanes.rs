@@ -28,6 +28,8 @@ pub(super) struct Lanes {
     mask: String,
     /// Whether these are not all that have a step.
     divergent: bool,
+    /// What the loop reduces.
+    reduced: Vec<Reg>,
     /// Of each row, whether it was copied.
     copied: Vec<String>,
 }
@@ -55,8 +57,16 @@ impl Emitter<'_, '_> {
     pub(super) fn in_lanes(&mut self, step: &For, plan: &Rc<Plan>) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let steps = self.compute(format_args!("sub i64 {to}, {from}"));
-        let many = self.compute(format_args!("icmp sge i64 {steps}, {}", plan.width / 2));
-        let [lanes, plain, end] = [(); 3].map(|()| self.label());
+        let many = self.compute(format_args!("icmp sge i64 {steps}, {}", plan.least));
+        let [lanes, end] = [(); 2].map(|()| self.label());
+        if plan.least == 1 {
+            self.line(format_args!("br i1 {many}, label %{lanes}, label %{end}"));
+            self.begin(lanes);
+            self.blocks_of_lanes(step, plan, &from, &to);
+            self.jump(&end);
+            return self.begin(end);
+        }
+        let plain = self.label();
         self.line(format_args!("br i1 {many}, label %{lanes}, label %{plain}"));
         self.begin(lanes);
         self.blocks_of_lanes(step, plan, &from, &to);
@@ -95,9 +105,17 @@ impl Emitter<'_, '_> {
         let left = self.splat(width, Ty::Int, &left);
         let ints = vector(width, Ty::Int);
         let mask = self.compute(format_args!("icmp slt {ints} {numbers}, {left}"));
-        let lanes =
-            Lanes { plan: plan.clone(), numbers, mask, divergent: false, copied: Vec::new() };
-        self.lanes = Some(lanes);
+        let reduced: Vec<Reg> = step.reductions.iter().map(|(register, _)| *register).collect();
+        let around = self.reduced.len();
+        self.reduced.extend(&reduced);
+        self.lanes = Some(Lanes {
+            plan: plan.clone(),
+            numbers,
+            mask,
+            divergent: false,
+            reduced,
+            copied: Vec::new(),
+        });
         if plan.poll > 0 {
             // The index of the last lane takes every value of the last bits, those of the lane aside.
             let last = self.compute(format_args!("or i64 {index}, {}", width - 1));
@@ -106,10 +124,8 @@ impl Emitter<'_, '_> {
             self.set(step.index, index.clone());
         }
         self.copy_rows(step.index);
-        let reduced = self.reduced.len();
-        self.reduced.extend(step.reductions.iter().map(|(register, _)| *register));
         self.list(&step.body[plan.poll..]);
-        self.reduced.truncate(reduced);
+        self.reduced.truncate(around);
         self.lanes = None;
         self.jump(&latch);
         self.begin(latch);
@@ -275,10 +291,11 @@ impl Emitter<'_, '_> {
             return;
         }
         let Some(lanes) = &self.lanes else { return };
-        let (mask, divergent) = (lanes.mask.clone(), lanes.divergent);
+        let mask = lanes.mask.clone();
+        let some = lanes.divergent || lanes.reduced.contains(&register);
         let ty = vector(plan.width, self.ty(register));
         let mut value = value;
-        if divergent || self.reduced.contains(&register) {
+        if some {
             let bools = vector(plan.width, Ty::Bool);
             let old = self.compute(format_args!("load {ty}, ptr %w{i}"));
             value = self.compute(format_args!("select {bools} {mask}, {ty} {value}, {ty} {old}"));

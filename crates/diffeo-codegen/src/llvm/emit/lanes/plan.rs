@@ -8,6 +8,13 @@ use diffeo_calculus::prim::RealOp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+/// The lanes of outer loops take so many vectors, to hide how long an addition takes.
+pub(in crate::llvm::emit) const VECTORS: u32 = 4;
+
+/// Innermost loops of so many statements run in lanes, too: LLVM leaves the last steps, which may be all of them,
+/// to a loop without vectors.
+const HEAVY: usize = 24;
+
 /// What a register is in the lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::llvm::emit) enum Class {
@@ -49,6 +56,8 @@ pub(in crate::llvm::emit) struct Row {
 pub(in crate::llvm::emit) struct Plan {
     /// How many lanes.
     pub width: u32,
+    /// How many steps there have to be.
+    pub least: u32,
     /// Of the registers that the body sets.
     pub classes: HashMap<Reg, Class>,
     /// What is copied first.
@@ -86,28 +95,19 @@ pub(in crate::llvm::emit) fn plans(
     module: &Module,
     function: &Function,
     once: &[bool],
-    width: u32,
+    (width, eager): (u32, bool),
 ) -> Plans {
     let mut plans = Plans::new();
-    let has_nested = function.body.iter().any(nested);
-    if has_nested {
+    if function.body.iter().any(loops) {
         let mut uses = vec![0; function.registers.len()];
         function.body.iter().for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
-        let cx = Cx { module, function, once, uses: &uses, width };
+        let cx = Cx { module, function, once, uses: &uses, width, eager };
         cx.list(&function.body, &mut plans);
     }
     plans
 }
 
-/// Whether there is a loop in a counted one.
-fn nested(stmt: &Stmt) -> bool {
-    let inner = |list: &[Stmt]| list.iter().any(nested);
-    match stmt {
-        Stmt::For(step) => step.body.iter().any(loops),
-        _ => deep(|| stmt.blocks().into_iter().any(inner)),
-    }
-}
-
+/// Whether a statement is or has a counted loop.
 fn loops(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For(_)) || deep(|| stmt.blocks().into_iter().any(|l| l.iter().any(loops)))
 }
@@ -175,6 +175,8 @@ struct Cx<'m> {
     /// How often registers occur in the function.
     uses: &'m [u32],
     width: u32,
+    /// Whether it need not pay.
+    eager: bool,
 }
 
 impl Cx<'_> {
@@ -192,13 +194,18 @@ impl Cx<'_> {
     }
 
     fn plan(&self, step: &For) -> Option<Plan> {
-        if !step.separate || !step.body.iter().any(loops) || !self.is_closed(step) {
+        let innermost = !step.body.iter().any(loops);
+        let light = innermost && step.body.len() < HEAVY && !self.eager;
+        if !step.separate || light || !self.is_closed(step) {
             return None;
         }
         let poll = polls(step);
+        // Without inner loops, the steps are independent enough to go on with the next before one is finished.
+        let width = if innermost { self.width / VECTORS } else { self.width };
+        let least = if innermost || self.eager { 1 } else { width / 2 };
         let mut walk = Walk {
             cx: self,
-            plan: Plan { width: self.width, poll, ..Plan::default() },
+            plan: Plan { width, least, poll, ..Plan::default() },
             set: HashSet::new(),
             exprs: HashMap::new(),
             changed: true,
@@ -229,7 +236,8 @@ impl Cx<'_> {
         }
         walk.judge = true;
         walk.stmts(body);
-        let worth = !walk.bad && walk.scattered < walk.deepest;
+        let pays = walk.scattered < walk.deepest.max(1) || self.eager;
+        let worth = !walk.bad && pays;
         worth.then_some(walk.plan)
     }
 
