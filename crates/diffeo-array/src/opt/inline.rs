@@ -7,6 +7,7 @@
 //! the arguments as they are. What an error says stays the same, because the places of the body remember the
 //! call that stood there ([`Site::inlined`]).
 
+use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
 use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
 use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Var, VarInfo};
@@ -18,8 +19,8 @@ const SMALL: usize = 30;
 /// So are those of at most so many statements that are called once.
 const ONCE: usize = 600;
 
-/// So are those that come to at most so many statements in all their places.
-const FEW: usize = 100;
+/// So are those that cost at most so much in all their places together, counted in additions.
+const FEW: u64 = 120;
 
 /// A function grows at most to so many statements, or this often its size.
 const LARGE: usize = 6_000;
@@ -70,15 +71,23 @@ pub fn inline(mut module: Module) -> Module {
 
 /// By function, its size with what goes into it, if it goes into its callers.
 fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
-    let mut calls = vec![0; functions.len()];
+    let mut calls = vec![0u64; functions.len()];
     for callee in graph.callees.iter().flatten() {
         calls[*callee] += 1;
     }
     let mut inlined: Vec<Option<usize>> = vec![None; functions.len()];
+    let mut costs: Vec<u64> = vec![0; functions.len()];
     for f in graph.components.iter().flatten() {
         let own = size(&functions[*f].body, ONCE);
         let within: usize = graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
-        let limit = if calls[*f] == 1 { ONCE } else { SMALL.max(FEW / calls[*f].max(1)) };
+        let callees = graph.callees[*f].iter().filter(|callee| inlined[**callee].is_some());
+        let mut cost = callees.fold(0u64, |sum, callee| sum.saturating_add(costs[*callee]));
+        statements(&functions[*f].body, &mut |stmt| {
+            cost = cost.saturating_add(speculative_cost(&stmt.op).unwrap_or(1).into());
+        });
+        costs[*f] = cost;
+        let few = cost.saturating_mul(calls[*f]) <= FEW;
+        let limit = if calls[*f] == 1 || few { ONCE } else { SMALL };
         inlined[*f] = Some(own + within).filter(|size| !graph.recursive[*f] && *size <= limit);
     }
     inlined

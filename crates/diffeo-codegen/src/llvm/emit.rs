@@ -206,6 +206,8 @@ struct Emitter<'e, 'm> {
     plans: Plans,
     /// The lanes of the open one.
     lanes: Option<Lanes>,
+    /// In what is done instead where there are few steps.
+    plain: bool,
     /// Where calls failed: the call, as a word, and the block.
     failures: Vec<(i64, String)>,
     /// Whether the function is left with an error somewhere.
@@ -236,6 +238,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             reduced: Vec::new(),
             plans,
             lanes: None,
+            plain: false,
             failures: Vec::new(),
             fails: false,
         }

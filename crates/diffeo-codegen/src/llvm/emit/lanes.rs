@@ -43,7 +43,7 @@ impl Emitter<'_, '_> {
             for r in registers {
                 if plan.classes[&r] == Class::Varying && !self.facts.once[r.0 as usize] {
                     let ty = vector(plan.width, self.ty(r));
-                    let _ = writeln!(self.out, "  %w{} = alloca {ty}, align 64", r.0);
+                    let _ = writeln!(self.out, "  %w{}.{} = alloca {ty}, align 64", plan.number, r.0);
                 }
             }
             for (i, row) in plan.rows.iter().enumerate() {
@@ -72,7 +72,9 @@ impl Emitter<'_, '_> {
         self.blocks_of_lanes(step, plan, &from, &to);
         self.jump(&end);
         self.begin(plain);
+        let around = std::mem::replace(&mut self.plain, true);
         self.count(step);
+        self.plain = around;
         self.jump(&end);
         self.begin(end);
     }
@@ -86,7 +88,7 @@ impl Emitter<'_, '_> {
                 Reduction::Min => f64::INFINITY,
             };
             let (ty, value) = (vector(width, Ty::Real), all(width, Ty::Real, &real(neutral)));
-            self.line(format_args!("store {ty} {value}, ptr %w{}", register.0));
+            self.line(format_args!("store {ty} {value}, ptr %w{}.{}", plan.number, register.0));
         }
         let mut numbers = String::from("<");
         for lane in 0..width {
@@ -134,14 +136,16 @@ impl Emitter<'_, '_> {
         self.line(format_args!("br i1 {again}, label %{body}, label %{exit}"));
         self.begin(exit);
         for (register, how) in &step.reductions {
-            self.reduce_lanes(*register, *how, width);
+            self.reduce_lanes(*register, *how, plan);
         }
     }
 
     /// Combines a reduced register with what the lanes have.
-    fn reduce_lanes(&mut self, register: Reg, how: Reduction, width: u32) {
+    fn reduce_lanes(&mut self, register: Reg, how: Reduction, plan: &Plan) {
+        let width = plan.width;
         let ty = vector(width, Ty::Real);
-        let lanes = self.compute(format_args!("load {ty}, ptr %w{}", register.0));
+        let lanes =
+            self.compute(format_args!("load {ty}, ptr %w{}.{}", plan.number, register.0));
         let before = self.operand(Operand::Reg(register));
         let value = match how {
             Reduction::Add => {
@@ -297,10 +301,10 @@ impl Emitter<'_, '_> {
         let mut value = value;
         if some {
             let bools = vector(plan.width, Ty::Bool);
-            let old = self.compute(format_args!("load {ty}, ptr %w{i}"));
+            let old = self.compute(format_args!("load {ty}, ptr %w{}.{i}", plan.number));
             value = self.compute(format_args!("select {bools} {mask}, {ty} {value}, {ty} {old}"));
         }
-        self.line(format_args!("store {ty} {value}, ptr %w{i}"));
+        self.line(format_args!("store {ty} {value}, ptr %w{}.{i}", plan.number));
     }
 
     /// A number for all lanes.
@@ -334,6 +338,7 @@ impl Emitter<'_, '_> {
     fn wide(&mut self, operand: Operand) -> String {
         let Some(lanes) = &self.lanes else { return String::new() };
         let (width, class) = (lanes.plan.width, lanes.plan.class(operand));
+        let number = lanes.plan.number;
         let ty = self.operand_ty(operand);
         match (operand, class) {
             (Operand::Reg(register), Class::Varying) => {
@@ -341,7 +346,7 @@ impl Emitter<'_, '_> {
                 if self.facts.once[i] {
                     return self.values[i].clone();
                 }
-                self.compute(format_args!("load {}, ptr %w{i}", vector(width, ty)))
+                self.compute(format_args!("load {}, ptr %w{number}.{i}", vector(width, ty)))
             }
             (_, Class::Linear(stride)) => {
                 let first = self.operand(operand);

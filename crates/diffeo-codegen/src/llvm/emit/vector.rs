@@ -25,7 +25,8 @@ pub(super) fn define(shared: &mut Shared<'_>, text: &mut String) {
     }
     let rolled = shared.metadata("!{!\"llvm.loop.unroll.disable\"}".into());
     let mut kept = Vec::new();
-    let widths: Vec<u32> = LANES.into_iter().chain(std::mem::take(&mut shared.widths)).collect();
+    let mut widths = std::mem::take(&mut shared.widths);
+    widths.extend(LANES);
     for function in functions.values() {
         for lanes in widths.iter().copied() {
             let own = shared.metadata.len();

@@ -185,8 +185,11 @@ impl Cx<'_> {
             if let Stmt::For(step) = stmt {
                 if let Some(mut plan) = self.plan(step) {
                     plan.number = plans.len();
+                    let least = plan.least;
                     plans.insert(&raw const **step, Rc::new(plan));
-                    continue;
+                    if least == 1 {
+                        continue;
+                    }
                 }
             }
             deep(|| stmt.blocks().into_iter().for_each(|list| self.list(list, plans)));
