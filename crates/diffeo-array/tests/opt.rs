@@ -340,6 +340,28 @@ case!(
 );
 
 case!(
+    loops_are_cut,
+    [split, simplify, dce],
+    "entry main fn main(xs: []Real, n: Int) -> (Real, Int) {
+        m: Int = dim[0](xs)
+        s: Real, t: Int = for i < n with (a = 1.0, b = 0) {
+            check_index(i, m)
+            x: Real = get(xs, i)
+            y: Real = real.mul(a, 0.5)
+            z: Real = real.add(x, y)
+            c: Int = int.shift_left(1, i)
+            d: Int = int.add(b, c)
+            yield z, d }
+        return s, t }",
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(3)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(4)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(-1)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(i64::MIN)],
+    [reals(&[1.5; 80]), Value::Int(64)],
+    [reals(&[1.5; 80]), Value::Int(65)]
+);
+
+case!(
     several_loops_become_one,
     [join, cse, dce],
     "entry main fn main(xs: []Real, k: Int) -> (Real, Real, []Real, []Real, Real) {
@@ -350,7 +372,7 @@ case!(
         b: Real = reduce[max] i < n {
             x: Real = get(xs, i) y: Real = real.mul(x, x) z: Real = real.sub(y, 1.0) yield z }
         c: []Real = build i < n { x: Real = get(xs, i) y: Real = real.mul(x, t) yield y }
-        d: []Real = build i < n { x: Real = get(xs, i) y: Real = real.exp(x) yield y }
+        d: []Real = build i < n { x: Real = get(c, i) y: Real = real.exp(x) yield y }
         check_index(k, n)
         e: Real = reduce[min] i < n {
             x: Real = get(xs, i) w: Real = get(xs, k) y: Real = real.mul(x, w) yield y }

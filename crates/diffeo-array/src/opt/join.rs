@@ -1,5 +1,6 @@
 //! Makes one sum of several over the same steps that read the same arrays, and one comprehension of several, so that
-//! what they read and compute alike is done once.
+//! what they read and compute alike is done once. A comprehension of the elements of another one, at the same
+//! indices, is joined with it, too.
 //!
 //! What it needs: `split` before, which leaves loops without effects; `cse` after, for what the bodies have in
 //! common. Why it is right: a loop without effects gives the same wherever what it refers to is defined. The later
@@ -10,7 +11,7 @@ use super::shapes::Shapes;
 use super::walk::{
     binders, deep, has_regions, operands, regions, regions_mut, same, size, statements, var, Copier,
 };
-use crate::ir::{Atom, Block, Module, Op, Stmt, Var, VarInfo};
+use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
 use std::collections::{HashMap, HashSet};
 
 /// Loops with bodies of more statements together stay apart.
@@ -53,7 +54,10 @@ impl Join<'_> {
                 open.clear();
                 later.clear();
             } else if matches!(stmt.op, Op::Reduce { .. } | Op::Build { .. }) {
-                let partner = open.iter().copied().find(|at| joins(&out[*at], &stmt, *at, &later));
+                let partner = open
+                    .iter()
+                    .copied()
+                    .find(|at| joins(&out[*at], &stmt, *at, &later, &self.vars));
                 if let Some(at) = partner {
                     let results = stmt.results.clone();
                     self.put(&mut out[at], stmt);
@@ -96,6 +100,7 @@ impl Join<'_> {
             }
             (Op::Build { body, .. }, Op::Build { body: other, .. }) => {
                 let mut copy = copier.block(other);
+                elements_for_reads(&mut copy, &into.results, &body.results);
                 body.stmts.append(&mut copy.stmts);
                 body.results.append(&mut copy.results);
             }
@@ -113,7 +118,13 @@ fn index_of(op: &Op) -> Option<Var> {
 }
 
 /// Whether a loop can be computed together with one that stands at a place before.
-fn joins(first: &Stmt, second: &Stmt, at: usize, later: &HashMap<Var, usize>) -> bool {
+fn joins(
+    first: &Stmt,
+    second: &Stmt,
+    at: usize,
+    later: &HashMap<Var, usize>,
+    vars: &[VarInfo],
+) -> bool {
     let (a, b, x, y) = match (&first.op, &second.op) {
         (Op::Reduce { count: a, body: x, .. }, Op::Reduce { count: b, body: y, .. })
         | (Op::Build { count: a, body: x, .. }, Op::Build { count: b, body: y, .. }) => (a, b, x, y),
@@ -122,11 +133,51 @@ fn joins(first: &Stmt, second: &Stmt, at: usize, later: &HashMap<Var, usize>) ->
     if !same(a, b) || size(x, LARGE) + size(y, LARGE) > LARGE {
         return false;
     }
+    let follows = index_of(&second.op).is_some_and(|index| follows(first, y, index, vars));
     let mut before = true;
     refers(second, &mut HashSet::new(), &mut |v| {
-        before &= later.get(&v).is_none_or(|place| *place < at);
+        let own = follows && first.results.contains(&v);
+        before &= own || later.get(&v).is_none_or(|place| *place < at);
     });
-    before && arrays(x).iter().any(|v| arrays(y).contains(v))
+    before && (follows || arrays(x).iter().any(|v| arrays(y).contains(v)))
+}
+
+/// Whether a body reads what a comprehension gives, and only the elements of its own step.
+fn follows(first: &Stmt, body: &Block, index: Var, vars: &[VarInfo]) -> bool {
+    if !matches!(first.op, Op::Build { .. }) {
+        return false;
+    }
+    let given = |a: &Atom| var(a).is_some_and(|v| first.results.contains(&v));
+    let (mut some, mut only) = (false, !body.results.iter().any(given));
+    statements(body, &mut |stmt| {
+        match &stmt.op {
+            Op::Get(array, indices) if given(array) => {
+                some = true;
+                only &= indices[..] == [Atom::Var(index)]
+                    && stmt.results.iter().all(|v| is_number(&vars[v.0 as usize].ty));
+            }
+            op => operands(op, |a| only &= !given(a)),
+        }
+        regions(&stmt.op, |r| only &= !r.results.iter().any(given));
+    });
+    some && only
+}
+
+fn is_number(ty: &Ty) -> bool {
+    matches!(ty, Ty::Real | Ty::Int | Ty::Bool)
+}
+
+/// Puts elements in the place of reading them from what a loop makes: `elements` are those of a step.
+fn elements_for_reads(block: &mut Block, results: &[Var], elements: &[Atom]) {
+    for stmt in &mut block.stmts {
+        if let Op::Get(Atom::Var(array), _) = &stmt.op {
+            if let Some(i) = results.iter().position(|v| v == array) {
+                let element = &elements[i];
+                stmt.op = Op::Select(Atom::Bool(true), element.clone(), element.clone());
+            }
+        }
+        deep(|| regions_mut(&mut stmt.op, |r| elements_for_reads(r, results, elements)));
+    }
 }
 
 /// The arrays of which a block reads elements.

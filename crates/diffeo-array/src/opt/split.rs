@@ -11,17 +11,22 @@
 //! where no step needs the index, it is a branch on the count. So the program stops where it did. What is left has
 //! no effects: it can be computed in any order, several steps at once.
 //!
-//! That pays where the checks depend on few of the loops around them (then they happen once, and not in every
+//! A loop whose steps cannot be told from their checks, because they depend on each other or call functions, is cut at
+//! the first step in which a comparison of its index could fail: before that, the steps do without these checks.
+//!
+//! The first pays where the checks depend on few of the loops around them (then they happen once, and not in every
 //! step), where they hold by a comparison of sizes, or where they cost little beside the rest. It does not pay, and
 //! is left alone, where what is checked depends on results that are expensive.
 
 use super::effects::{int_can_fail, speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
-use super::walk::{deep, leaf, operands, regions, regions_mut, same, var, Copier};
+use super::walk::{
+    binders, deep, leaf, operands, regions, regions_mut, same, size, statements, var, Copier,
+};
 use crate::ir::{
     Atom, Block, Check, Module, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var, VarInfo,
 };
-use diffeo_calculus::prim::Comparison;
+use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::{HashMap, HashSet};
 
 /// How many steps a loop is taken to have where nothing is known.
@@ -29,6 +34,9 @@ const STEPS: u64 = 16;
 
 /// The first loop has to cost less than the second by this factor, unless comparisons take its place.
 const CHEAPER: u64 = 3;
+
+/// Loops with bodies of more statements are not cut.
+const SHORT: usize = 60;
 
 /// See the head of the file.
 pub fn split(mut module: Module) -> Module {
@@ -66,6 +74,7 @@ impl Split<'_> {
                 deep(|| remove_checks(&mut stmt));
             } else {
                 deep(|| regions_mut(&mut stmt.op, |r| self.block(r)));
+                stmt = self.cut(stmt, &mut out);
             }
             out.push(stmt);
         }
@@ -80,6 +89,60 @@ impl Split<'_> {
         let checks = self.sliced(stmt, &mut HashSet::new())?;
         let cheap = cost(&checks).saturating_mul(CHEAPER) <= cost(stmt);
         (cheap || conditions_of(&checks).is_some()).then_some(checks)
+    }
+
+    /// Cuts a loop where its index could fail a comparison. Gives the second part, or what it got.
+    fn cut(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) -> Stmt {
+        let Op::For { count, index, carried, body } = &stmt.op else { return stmt };
+        if size(body, SHORT) > SHORT {
+            return stmt;
+        }
+        let mut bounds = Vec::new();
+        let mut own = HashSet::from([*index]);
+        own.extend(carried.iter().map(|c| c.param));
+        statements(body, &mut |stmt| {
+            own.extend(stmt.results.iter().copied());
+            binders(&stmt.op, |v| _ = own.insert(v));
+        });
+        bounds_of(body, *index, &own, &mut bounds);
+        if bounds.is_empty() {
+            return stmt;
+        }
+        let site = stmt.site;
+        let int = |cx: &mut Self, op, a: &Atom, b: &Atom, out: &mut Vec<Stmt>| {
+            cx.define(Ty::Int, Op::Int(op, vec![a.clone(), b.clone()]), site, out)
+        };
+        let mut end = int(self, IntOp::Max, count, &Atom::Int(0), out);
+        for bound in &bounds {
+            end = int(self, IntOp::Min, &end, bound, out);
+        }
+        let end = int(self, IntOp::Max, &end, &Atom::Int(0), out);
+        let left = Op::IntFits(IntOp::Sub, vec![count.clone(), end.clone()]);
+        let left = self.define(Ty::Int, left, site, out);
+        // The first part, with variables of its own.
+        let mut within = stmt.clone();
+        if let Op::For { count, body, .. } = &mut within.op {
+            *count = end.clone();
+            remove_bounded(body, *index, &own);
+        }
+        let copy = |site: SiteId| site;
+        let map = HashMap::new();
+        let first = Copier { source: None, vars: &mut self.vars, map, site: copy }.stmt(&within);
+        let results = first.results.clone();
+        out.push(first);
+        let mut rest = stmt;
+        if let Op::For { count, index, carried, body } = &mut rest.op {
+            *count = left;
+            let step = Var(self.vars.len() as u32);
+            self.vars.push(self.vars[index.0 as usize].clone());
+            let at = Op::IntFits(IntOp::Add, vec![Atom::Var(step), end]);
+            body.stmts.insert(0, Stmt { results: vec![*index], op: at, site });
+            *index = step;
+            for (c, v) in carried.iter_mut().zip(results) {
+                c.init = Atom::Var(v);
+            }
+        }
+        rest
     }
 
     /// The statements of a block that can stop the program, and those that these depend on. `needed` gets
@@ -369,11 +432,54 @@ fn cost(stmt: &Stmt) -> u64 {
 /// Whether a block reads a variable.
 fn reads(block: &Block, v: Var) -> bool {
     let mut found = block.results.iter().any(|a| var(a) == Some(v));
-    super::walk::statements(block, &mut |stmt| {
+    statements(block, &mut |stmt| {
         operands(&stmt.op, |a| found |= var(a) == Some(v));
         regions(&stmt.op, |r| found |= r.results.iter().any(|a| var(a) == Some(v)));
     });
     found
+}
+
+/// What the index of a loop has to be below for a statement not to fail, as far as that is known before the loop,
+/// which defines `own`.
+fn bound(stmt: &Stmt, loop_index: Var, own: &HashSet<Var>) -> Option<Atom> {
+    let is_index = |a: &Atom| var(a) == Some(loop_index);
+    match &stmt.op {
+        Op::Check(Check::Index { index, length }) if is_index(index) => {
+            Some(length.clone()).filter(|a| var(a).is_none_or(|v| !own.contains(&v)))
+        }
+        Op::Int(IntOp::ShiftLeft | IntOp::ShiftRight, args) if is_index(&args[1]) => {
+            Some(Atom::Int(64))
+        }
+        _ => None,
+    }
+}
+
+/// The bounds of the statements of a block, nested loops aside.
+fn bounds_of(block: &Block, index: Var, own: &HashSet<Var>, out: &mut Vec<Atom>) {
+    for stmt in &block.stmts {
+        let found = bound(stmt, index, own);
+        out.extend(found.into_iter().filter(|a| !out.iter().any(|b| same(a, b))));
+        if matches!(stmt.op, Op::If { .. } | Op::Switch { .. }) {
+            deep(|| regions(&stmt.op, |r| bounds_of(r, index, own, out)));
+        }
+    }
+}
+
+/// Leaves out what has such bounds.
+fn remove_bounded(block: &mut Block, index: Var, own: &HashSet<Var>) {
+    block.stmts.retain(|stmt| {
+        !matches!(stmt.op, Op::Check(_)) || bound(stmt, index, own).is_none()
+    });
+    for stmt in &mut block.stmts {
+        if bound(stmt, index, own).is_some() {
+            if let Op::Int(op, args) = &mut stmt.op {
+                stmt.op = Op::IntFits(*op, std::mem::take(args));
+            }
+        }
+        if matches!(stmt.op, Op::If { .. } | Op::Switch { .. }) {
+            deep(|| regions_mut(&mut stmt.op, |r| remove_bounded(r, index, own)));
+        }
+    }
 }
 
 /// Leaves out the checks of a statement, which certainly pass.
