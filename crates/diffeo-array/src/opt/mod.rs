@@ -10,6 +10,7 @@
 //! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
 //! | `count.rs` | loops that count are counted loops |
+//! | `extrema.rs` | loops for the largest or smallest number are reductions |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
@@ -21,6 +22,7 @@ mod count;
 mod cse;
 mod dce;
 mod effects;
+mod extrema;
 mod fuse;
 mod graph;
 mod hoist;
@@ -38,6 +40,7 @@ pub mod walk;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
+pub use extrema::extrema;
 pub use fuse::fuse;
 pub use hoist::hoist;
 pub use inline::inline;
@@ -81,6 +84,7 @@ pub const PASSES: &[Pass] = &[
     pass("simplify.4", simplify),
     pass("cse.3", cse),
     pass("dce.2", dce),
+    pass("extrema", extrema),
     pass("fuse", fuse),
     pass("simplify.5", simplify),
     pass("unroll.2", unroll),
@@ -96,6 +100,8 @@ pub const PASSES: &[Pass] = &[
     pass("simplify.7", simplify),
     pass("cse.5", cse),
     pass("ranges.3", ranges),
+    pass("fuse.3", fuse),
+    pass("simplify.8", simplify),
     pass("sink", sink),
     pass("dce.4", dce),
 ];

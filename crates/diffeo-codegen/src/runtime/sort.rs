@@ -2,16 +2,13 @@
 
 use std::slice;
 
-/// The digits of keys, and how many values they have.
-const DIGIT: u32 = 8;
+/// How many bits a digit of a key has.
+const DIGIT: u32 = 11;
 const DIGITS: usize = 1 << DIGIT;
-const PASSES: usize = (u64::BITS / DIGIT) as usize;
+const PASSES: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
 /// Shorter arrays are sorted by comparing: counting digits takes longer.
 const SHORT: usize = 512;
-
-/// A key and where it stands.
-type Pair<K> = (K, usize);
 
 /// Room for so many elements, if there is memory for it.
 fn room<T>(length: usize) -> Option<Vec<T>> {
@@ -22,7 +19,7 @@ fn room<T>(length: usize) -> Option<Vec<T>> {
 /// Writes the stable sorting permutation of keys. Without memory for the pairs, which are faster to sort, the
 /// indices are sorted by looking the keys up.
 pub(super) fn sort<K: Ord + Copy>(length: usize, key: impl Fn(usize) -> K, to: &mut [i64]) {
-    match room::<Pair<K>>(length) {
+    match room::<(K, usize)>(length) {
         Some(mut pairs) => {
             pairs.extend((0..length).map(|i| (key(i), i)));
             pairs.sort_unstable();
@@ -36,47 +33,69 @@ pub(super) fn sort<K: Ord + Copy>(length: usize, key: impl Fn(usize) -> K, to: &
 }
 
 /// As [`sort`], of numbers: by their digits, the last first (Knuth, *The Art of Computer Programming*, 5.2.5).
+/// A word is a key, less the smallest one, and the index in its last bits. Where that takes more than a word, the
+/// last bits of the key are left out, and what is equal without them is compared in the end.
 pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [i64]) {
-    if length < SHORT {
-        return sort(length, key, to);
-    }
-    let (Some(mut pairs), Some(mut others)) = (room::<Pair<u64>>(length), room(length)) else {
-        return sort(length, key, to);
-    };
-    let mut counts = [[0; DIGITS]; PASSES];
-    let mut sorted = true;
-    let mut last = 0;
-    pairs.extend((0..length).map(|i| {
-        let key = key(i);
+    let words = if length < SHORT { None } else { room::<i64>(length) };
+    let Some(mut words) = words else { return sort(length, key, to) };
+    let (mut least, mut most, mut sorted, mut last) = (u64::MAX, 0, true, 0);
+    for key in (0..length).map(&key) {
         sorted &= last <= key;
-        last = key;
-        for (pass, counts) in counts.iter_mut().enumerate() {
-            counts[digit(key, pass)] += 1;
+        (least, most, last) = (least.min(key), most.max(key), key);
+    }
+    if sorted {
+        return to.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+    }
+    let bits = |n: u64| u64::BITS - n.leading_zeros();
+    let (spread, index) = (bits(most - least), bits(length as u64 - 1));
+    let dropped = (spread + index).saturating_sub(u64::BITS);
+    let passes = (spread - dropped).div_ceil(DIGIT) as usize;
+    let digit =
+        |word: i64, pass: usize| (word as u64 >> (index + pass as u32 * DIGIT)) as usize % DIGITS;
+    let mut counts = [[0; DIGITS]; PASSES];
+    words.extend((0..length).map(|i| {
+        let word = ((key(i) - least) >> dropped << index) as i64 | i as i64;
+        for (pass, counts) in counts[..passes].iter_mut().enumerate() {
+            counts[digit(word, pass)] += 1;
         }
-        (key, i)
+        word
     }));
-    others.resize(length, (0, 0));
-    for (pass, counts) in counts.iter_mut().enumerate() {
-        // A digit that all keys have takes no pass.
-        if sorted || counts[digit(last, pass)] == length {
-            continue;
-        }
+    for (pass, counts) in counts[..passes].iter_mut().enumerate() {
         let mut place = 0;
         for count in counts.iter_mut() {
             place += std::mem::replace(count, place);
         }
-        for pair in &pairs {
-            let place = &mut counts[digit(pair.0, pass)];
-            others[*place] = *pair;
+        let (from, into) =
+            if pass % 2 == 0 { (&words[..], &mut *to) } else { (&*to, &mut words[..]) };
+        for word in from {
+            let place = &mut counts[digit(*word, pass)];
+            into[*place] = *word;
             *place += 1;
         }
-        std::mem::swap(&mut pairs, &mut others);
     }
-    to.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
+    if passes % 2 == 0 {
+        to.copy_from_slice(&words);
+    }
+    let mut start = 0;
+    let mut before = to[0] as u64 >> index;
+    for i in 0..length {
+        let found = to[i] as u64 >> index;
+        to[i] &= (1 << index) - 1;
+        if dropped > 0 && found != before {
+            order(&mut to[start..i], &key);
+            (start, before) = (i, found);
+        }
+    }
+    if dropped > 0 {
+        order(&mut to[start..], &key);
+    }
 }
 
-fn digit(key: u64, pass: usize) -> usize {
-    (key >> (pass as u32 * DIGIT)) as usize % DIGITS
+/// Sorts indices by their keys, stably.
+fn order(indices: &mut [i64], key: impl Fn(usize) -> u64) {
+    if indices.len() > 1 {
+        indices.sort_unstable_by_key(|i| (key(*i as usize), *i));
+    }
 }
 
 /// A Real as a number in the same order; both zeros are equal, and nan comes last.
@@ -149,13 +168,14 @@ mod tests {
     #[test]
     fn digits_and_comparisons_agree() {
         // Few different numbers, many, sorted ones, and none at all.
-        for spread in [1, 7, 1 << 20, u64::MAX] {
+        for spread in [1, 7, 1 << 20, 1 << 58, u64::MAX] {
             for length in [0, 1, SHORT - 1, SHORT, 3 * SHORT + 1] {
                 let mut state = 1u64;
                 let keys: Vec<u64> = (0..length)
                     .map(|_| {
                         state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-                        (state ^ state >> 29) % spread
+                        // Some differ in their last bits only.
+                        (state ^ state >> 29) % spread >> (state >> 60) << (state >> 60)
                     })
                     .collect();
                 let (mut digits, mut compared) = (vec![0; length], vec![0; length]);

@@ -30,6 +30,7 @@ pub fn ranges(mut module: Module) -> Module {
             facts: Facts::new(function.vars.len()),
             subst: vec![None; function.vars.len()],
             dims: HashMap::new(),
+            open: Vec::new(),
             variants: &variants,
             shapes,
             vars: &function.vars,
@@ -40,11 +41,25 @@ pub fn ranges(mut module: Module) -> Module {
     module
 }
 
+/// A size of which more is known where there are rows.
+#[derive(Clone, Copy)]
+enum Open {
+    /// The size of an array in a dimension but the first.
+    Rows { size: Var, array: Var, dim: u8 },
+    /// An Int that is one of two.
+    Choice(Var),
+}
+
+/// So many are kept.
+const MOST_OPEN: usize = 32;
+
 struct Ranges<'a> {
     facts: Facts,
     subst: Vec<Option<Atom>>,
     /// The variables that are sizes of arrays.
     dims: HashMap<(Var, u8), Var>,
+    /// The latest sizes of rows that may be those of no rows, and the latest choices between sizes.
+    open: Vec<Open>,
     variants: &'a [usize],
     shapes: Shapes,
     vars: &'a [VarInfo],
@@ -215,6 +230,42 @@ impl Ranges<'_> {
         self.facts.assume_at_most(&index, &count, -1);
         self.facts.assume_at_most(&Linear::constant(1), &count, 0);
         self.facts.decide_choices(&count);
+        self.rows_are_there();
+    }
+
+    /// In a loop over the rows of arrays, the sizes of rows are determined, and so is what is chosen by them.
+    fn rows_are_there(&mut self) {
+        let mut found = false;
+        for open in self.open.clone() {
+            match open {
+                Open::Rows { size, array, dim } => {
+                    let form = Linear::var(size);
+                    if !self.facts.prove(&form) && self.has_rows(array, dim) {
+                        self.facts.assume(&form);
+                        found = true;
+                    }
+                }
+                Open::Choice(v) if found => self.facts.decide_choice(v),
+                Open::Choice(_) => {}
+            }
+        }
+    }
+
+    fn note_open(&mut self, open: Open) {
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(open);
+    }
+
+    /// Whether no size of an array before a dimension is 0.
+    fn has_rows(&mut self, array: Var, dim: u8) -> bool {
+        (0..dim).all(|j| {
+            self.size(array, j).is_some_and(|size| {
+                let form = self.facts.form(&size);
+                self.facts.at_least(&form, 1)
+            })
+        })
     }
 
     /// What carried Ints are, or at least or at most, if each step adds a constant.
@@ -368,6 +419,7 @@ impl Ranges<'_> {
     fn chosen(&mut self, v: Var, cond: &Atom, a: &Atom, b: &Atom) {
         if self.is_int(v) {
             self.facts.set_choice(v, var(cond), a.clone(), b.clone());
+            self.note_open(Open::Choice(v));
             let (x, y) = (self.facts.form(a), self.facts.form(b));
             if self.facts.prove(&x) && self.facts.prove(&y) {
                 self.facts.assume(&Linear::var(v));
@@ -389,16 +441,14 @@ impl Ranges<'_> {
             return None;
         };
         // Where there are rows, their size is determined.
-        let rows = (0..k).all(|j| {
-            self.size(array, j).is_some_and(|size| {
-                let form = self.facts.form(&size);
-                self.facts.at_least(&form, 1)
-            })
-        });
+        let rows = self.has_rows(array, k);
         match size {
             Size::Is(atom) if always || rows => Some(self.resolve(&atom)),
             size => {
                 self.between(v, if rows { 0 } else { -1 }, MOST);
+                if !rows {
+                    self.note_open(Open::Rows { size: v, array, dim: k });
+                }
                 if let (Size::Of(w, j), true) = (size, always || rows) {
                     self.dims.entry((w, j)).or_insert(v);
                 }

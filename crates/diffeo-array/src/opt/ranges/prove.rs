@@ -337,6 +337,37 @@ impl Facts {
         false
     }
 
+    /// Whether a truth value is proved to be another one.
+    fn refuted(&mut self, truth: Var, value: bool, depth: u32, fuel: &mut u32) -> bool {
+        let Some(Says::Compare(comparison, a, b)) = &self.known[truth.0 as usize].says else {
+            return false;
+        };
+        let (less, more) = (self.form(a), self.form(b));
+        // What would have to be: `less ≤ more`, or `less < more`.
+        let (less, more, strictly) = match (comparison, value) {
+            (Comparison::Lt, true) | (Comparison::Ge, false) => (less, more, true),
+            (Comparison::Le, true) | (Comparison::Gt, false) => (less, more, false),
+            (Comparison::Gt, true) | (Comparison::Le, false) => (more, less, true),
+            (Comparison::Ge, true) | (Comparison::Lt, false) => (more, less, false),
+            (Comparison::Eq | Comparison::Ne, _) => return false,
+        };
+        let opposite = less.plus(-1, &more).map(|goal| goal.plus_constant(i64::from(strictly) - 1));
+        opposite.is_some_and(|goal| self.search(&goal, depth, fuel))
+    }
+
+    /// If the condition of a variable that is one of two is decided, it is that one.
+    pub fn decide_choice(&mut self, v: Var) {
+        let Some((Some(cond), a, b)) = self.known[v.0 as usize].choice.clone() else { return };
+        for (atom, value) in [(a, false), (b, true)] {
+            if self.refuted(cond, value, DEPTH, &mut FUEL.clone()) {
+                let (v, x) = (Linear::var(v), self.form(&atom));
+                self.assume_at_most(&v, &x, 0);
+                self.assume_at_most(&x, &v, 0);
+                return;
+            }
+        }
+    }
+
     fn order(&self, term: Term) -> u32 {
         match term {
             Term::Var(v) => self.known[v.0 as usize].order,
@@ -385,10 +416,11 @@ impl Facts {
         [(a, true), (b, false)].into_iter().all(|(atom, value)| {
             let Some(goal) = rest.plus(factor, &self.form(&atom)) else { return false };
             let mark = self.mark();
+            let impossible = cond.is_some_and(|cond| self.refuted(cond, value, depth - 1, fuel));
             if let Some(cond) = cond {
                 self.assume_truth(&Atom::Var(cond), value);
             }
-            let proved = self.search(&goal, depth - 1, fuel);
+            let proved = impossible || self.search(&goal, depth - 1, fuel);
             self.reset(&mark);
             proved
         })
