@@ -35,4 +35,5 @@ pub use diffeo_calculus::eval::{
 };
 pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
 pub use message::{Message, Note, Place};
-pub use session::{Differentiable, Engine, Entry, LoadError, Prepared, Run, Session};
+pub use diffeo_codegen::engine::Cpu;
+pub use session::{Differentiable, Engine, Entry, How, LoadError, Prepared, Run, Session};

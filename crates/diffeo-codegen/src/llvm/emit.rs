@@ -15,7 +15,7 @@ mod stmt;
 mod vector;
 
 use crate::engine::Raises;
-use crate::low::{Function, Module, Operand, Reg, Ty};
+use crate::low::{Blocks, Function, Module, Operand, Reg, Ty};
 use crate::runtime;
 use lanes::plan::Plans;
 use lanes::Lanes;
@@ -40,9 +40,6 @@ pub(super) const ENTRY: &str = "diffeo_entry";
 
 /// Above this number of bytes, LLVM reports the frame of a function.
 pub(super) const SMALL_FRAME: usize = 1024;
-
-/// Functions with more statements are long.
-const HUGE: usize = 5000;
 
 /// What all functions share.
 pub(super) struct Shared<'m> {
@@ -93,12 +90,15 @@ pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
     let mut huge = false;
     for index in 0..module.functions.len() {
         let facts = scope::facts(&module.functions[index]);
-        huge |= facts.statements > HUGE;
+        huge |= facts.statements > crate::low::HUGE;
         let function = &module.functions[index];
         let plans = lanes::plan::plans(module, function, &facts.once, (lanes, eager));
         Emitter::new(&mut shared, index, facts, plans, &mut text).function();
     }
     entry(module, &mut text);
+    for blocks in module.functions.iter().filter_map(|f| f.blocks.as_ref()) {
+        task(module, blocks, &mut text);
+    }
     vector::define(&mut shared, &mut text);
     for declaration in shared.intrinsics.values() {
         let _ = writeln!(text, "{declaration}");
@@ -159,6 +159,21 @@ fn entry(module: &Module, text: &mut String) {
         let at = text.rfind("%status = call").unwrap_or(text.len());
         text.replace_range(at..at + "%status = ".len(), "");
     }
+}
+
+/// The function by which the runtime calls a task.
+fn task(module: &Module, blocks: &Blocks, text: &mut String) {
+    let index = blocks.task.0;
+    let args = "ptr %context, ptr %frame, i64 %from, i64 %to, ptr %results";
+    let _ = writeln!(text, "define internal i64 @task{index}({args}) #0 {{");
+    let _ = if module.functions[index as usize].fallible {
+        writeln!(
+            text,
+            "  %status = call fastcc i1 @f{index}({args})\n  %word = zext i1 %status to i64\n  ret i64 %word\n}}"
+        )
+    } else {
+        writeln!(text, "  call fastcc void @f{index}({args})\n  ret i64 0\n}}")
+    };
 }
 
 /// Declares a function of the runtime.
@@ -338,6 +353,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
         self.test_stack();
         let function = self.function;
+        if let Some(blocks) = &function.blocks {
+            self.split(blocks);
+        }
         self.list(&function.body);
         if self.block.is_some() {
             self.line(format_args!("unreachable"));

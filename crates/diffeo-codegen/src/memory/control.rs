@@ -3,14 +3,12 @@
 use super::block::Given;
 use super::emit::{Array, Mark};
 use super::function::Lower;
+use super::loops::Steps;
 use super::unique::{stays, Stays};
 use super::uses::Use;
-use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
+use super::Polls;
+use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty};
 use diffeo_array::ir::{Atom, Block, Carried, Reduction, Ty as Flat, Var};
-
-/// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
-/// binary number.
-const STEPS: i64 = 0xFFF;
 
 impl<'a> Lower<'_, 'a> {
     /// New registers for the results of a choice.
@@ -123,24 +121,8 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// Asks whether the run is to end.
-    fn poll(&mut self) {
-        let stop = self.runtime_one(Runtime::Poll, Vec::new());
-        self.refuse(stop, Raise::Stopped, Vec::new());
-    }
-
-    /// Asks now and then: if the last bits of a number are ones.
-    pub fn poll_at(&mut self, step: Operand) {
-        let bits = self.set(Ty::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
-        let due = self.compare(Compare::IntEq, bits, Operand::Int(STEPS));
-        let outer = self.begin();
-        self.poll();
-        let ask = self.end(outer);
-        self.push(Stmt::If(due, ask, Vec::new()));
-    }
-
-    /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
-    /// is to end, if it can be left anyway. `separate` is of comprehensions and sums.
+    /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
+    /// whether the run is to end, if [`Polls`] says so. `separate` is of comprehensions and sums.
     #[allow(clippy::too_many_arguments)]
     pub fn repeat(
         &mut self,
@@ -151,19 +133,22 @@ impl<'a> Lower<'_, 'a> {
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
         separate: bool,
-    ) {
+    ) -> Steps {
         let independent = self.effects == mark.effects && carried.is_empty();
         let separate = separate || independent;
-        if self.exits != mark.exits {
+        let quiet = self.exits == mark.exits;
+        let all = self.cx.options.polls == Polls::All;
+        let in_parts = quiet && all && (independent || !reductions.is_empty());
+        if !in_parts && (!quiet || all) {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
             let mut poll = self.end(outer);
             poll.append(&mut body);
             body = poll;
         }
-        let (from, to) = (Operand::Int(0), count);
-        let step = For { index, from, to, body, independent, separate, reductions };
-        self.push(Stmt::For(Box::new(step)));
+        let from = Operand::Int(0);
+        let step = For { index, from, to: count, body, independent, separate, reductions };
+        Steps { step, in_parts }
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -222,7 +207,8 @@ impl<'a> Lower<'_, 'a> {
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        self.repeat(index, count, body, mark, &regs, Vec::new(), false);
+        let steps = self.repeat(index, count, body, mark, &regs, Vec::new(), false);
+        self.add_loop(steps);
     }
 
     /// The register of an index.
@@ -278,6 +264,7 @@ impl<'a> Lower<'_, 'a> {
             reductions.push((reg, *how));
         }
         let index = self.define_index(index);
+        let candidate = self.candidate(body);
         let mark = self.mark();
         let outer = self.begin();
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
@@ -289,13 +276,14 @@ impl<'a> Lower<'_, 'a> {
         }
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        self.repeat(index, count, body, mark, &[], reductions, true);
+        let steps = self.repeat(index, count, body, mark, &[], reductions, true);
+        self.spread(steps, candidate);
         results
     }
 }
 
 /// What a reduction of nothing is.
-fn neutral(how: Reduction) -> f64 {
+pub(super) fn neutral(how: Reduction) -> f64 {
     match how {
         Reduction::Add => 0.0,
         Reduction::Max => f64::NEG_INFINITY,

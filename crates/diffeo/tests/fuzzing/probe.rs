@@ -140,7 +140,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome
     if !entry.fields.is_empty() {
         return Outcome::NoEntry;
     }
-    let run = session.run_with(&entry, None, options);
+    let run = session.run_on(&entry, None, options, Engine::Evaluator);
     messages(session, &run.warnings);
     let value = match run.result {
         Ok(value) => value,
@@ -184,7 +184,7 @@ pub fn flat(text: &str, options: &dyn Fn() -> Options) -> Option<&'static str> {
         Some(Unsupported::Derivative(_)) => return Some("derivative"),
         Some(other) => panic!("{other:?}"),
     }
-    let expected = session.run_with(&entry, None, options());
+    let expected = session.run_on(&entry, None, options(), Engine::Evaluator);
     let ty = match &entry.ty {
         Ty::Fun(f) => &f.1,
         ty => ty,
