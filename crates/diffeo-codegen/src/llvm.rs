@@ -25,6 +25,7 @@ use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Raises};
 use crate::low::Module;
 use crate::math;
 use crate::runtime;
+use crate::scratch;
 use compile::Machine;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ fn input(machine: &Machine, module: &Module, eager: bool) -> Input {
         if machine.has_fma {
             math::expand(&mut module);
         }
+        let planned = emit::planned(&module, machine.vector_width, eager);
+        scratch::reuse(&mut module, &|f, step| planned.contains(&(f, step.index)));
         let emitted = emit::emit(&module, machine.vector_width, eager);
         let emit::Text { text, raises, imports, huge } = emitted;
         Input { text, quick: huge, raises, imports }

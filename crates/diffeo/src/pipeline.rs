@@ -116,7 +116,7 @@ impl Backend {
 
 /// The program of Low for one of Flat.
 pub fn low(module: impl Into<Arc<Module>>, polls: Polls) -> Arc<low::Module> {
-    let options = memory::Options { polls, ..memory::Options::default() };
+    let options = memory::Options { polls, reuse: polls == Polls::All, ..Default::default() };
     let module = memory::lower_with(module.into(), options);
     if cfg!(debug_assertions) {
         let violations = low::lint::lint(&module);

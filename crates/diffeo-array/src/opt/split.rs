@@ -457,8 +457,9 @@ fn bound(stmt: &Stmt, loop_index: Var, own: &HashSet<Var>) -> Option<Atom> {
 /// The bounds of the statements of a block, nested loops aside.
 fn bounds_of(block: &Block, index: Var, own: &HashSet<Var>, out: &mut Vec<Atom>) {
     for stmt in &block.stmts {
-        let found = bound(stmt, index, own);
-        out.extend(found.into_iter().filter(|a| !out.iter().any(|b| same(a, b))));
+        if let Some(found) = bound(stmt, index, own).filter(|a| !out.iter().any(|b| same(a, b))) {
+            out.push(found);
+        }
         if matches!(stmt.op, Op::If { .. } | Op::Switch { .. }) {
             deep(|| regions(&stmt.op, |r| bounds_of(r, index, own, out)));
         }

@@ -20,7 +20,7 @@ use crate::runtime;
 use lanes::plan::Plans;
 use lanes::Lanes;
 use scope::Facts;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 
 /// A module as text.
@@ -68,6 +68,19 @@ impl Shared<'_> {
 const NOTHING: usize = 0;
 const FIRST_RARE: usize = 1;
 const SECOND_RARE: usize = 2;
+
+/// The loops that are run in lanes, by function and index.
+pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usize, Reg)> {
+    let lanes = width / 64 * lanes::plan::VECTORS;
+    let mut found = HashSet::new();
+    for (i, function) in module.functions.iter().enumerate() {
+        let once = scope::facts(function).once;
+        for (step, _) in lanes::plan::plans(module, function, &once, (lanes, eager)).values() {
+            found.insert((i, *step));
+        }
+    }
+    found
+}
 
 /// The text of a module; code with vectors of `width` bits at most is preferred. `eager`: loops run in lanes wherever
 /// that is possible.

@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
                 }
             }
             Stmt::For(step) => match self.plans.get(&(&raw const **step)).cloned() {
-                Some(plan) if self.lanes.is_none() => self.in_lanes(step, &plan),
+                Some((_, plan)) if self.lanes.is_none() => self.in_lanes(step, &plan),
                 Some(_) | None => self.count(step),
             },
             Stmt::Call { results, function, args, site } => {
