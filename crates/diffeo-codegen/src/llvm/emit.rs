@@ -15,7 +15,7 @@ mod stmt;
 mod vector;
 
 use crate::engine::Raises;
-use crate::low::{Blocks, Function, Module, Operand, Reg, Ty};
+use crate::low::{Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
 use lanes::plan::Plans;
 use lanes::Lanes;
@@ -52,6 +52,9 @@ pub(super) struct Shared<'m> {
     rare: BTreeMap<&'static str, runtime::Function>,
     /// The numbers of lanes that they are called for by name.
     widths: BTreeSet<u32>,
+    /// The functions for the steps of loops that are done block by block: they are called at several places, and
+    /// inlined at none.
+    apart: HashSet<FunctionId>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -92,6 +95,7 @@ pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
         intrinsics: BTreeMap::new(),
         rare: BTreeMap::new(),
         widths: BTreeSet::new(),
+        apart: apart(module),
         metadata: vec![
             "!{}".into(),
             "!{!\"branch_weights\", i32 1, i32 2000}".into(),
@@ -131,6 +135,17 @@ pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
         let _ = writeln!(text, "!{i} = {metadata}");
     }
     Text { text, raises: shared.raises, imports: shared.imports.into_values().collect(), huge }
+}
+
+/// The functions that tasks call.
+fn apart(module: &Module) -> HashSet<FunctionId> {
+    let tasks = module.functions.iter().filter_map(|f| f.blocks.as_ref()).map(|b| b.task);
+    let bodies = tasks.flat_map(|task| &module.functions[task.0 as usize].body);
+    let called = |stmt: &Stmt| match stmt {
+        Stmt::Call { function, .. } => Some(*function),
+        _ => None,
+    };
+    bodies.filter_map(called).collect()
 }
 
 /// A type as LLVM writes it.
@@ -353,7 +368,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
         for param in &self.function.params {
             let _ = write!(self.out, ", {} %p{}", llvm_type(self.ty(*param)), param.0);
         }
-        let _ = writeln!(self.out, ") #0 {{ ; {}", self.function.name);
+        let apart = self.shared.apart.contains(&FunctionId(self.index as u32));
+        let apart = if apart { "noinline " } else { "" };
+        let _ = writeln!(self.out, ") {apart}#0 {{ ; {}", self.function.name);
         self.begin("start".into());
         for (i, ty) in self.function.registers.iter().enumerate() {
             if !self.facts.once[i] && self.facts.used[i] {
