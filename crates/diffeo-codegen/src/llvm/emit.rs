@@ -52,8 +52,8 @@ pub(super) struct Shared<'m> {
     rare: BTreeMap<&'static str, runtime::Function>,
     /// The numbers of lanes that they are called for by name.
     widths: BTreeSet<u32>,
-    /// The functions for the steps of loops that are done block by block: they are called at several places, and
-    /// inlined at none.
+    /// The functions for loops that are done block by block: those of their steps are called at several places, and
+    /// inlined at none; the others are executed where that makes no difference.
     apart: HashSet<FunctionId>,
     /// The metadata, by number.
     metadata: Vec<String>,
@@ -137,15 +137,19 @@ pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
     Text { text, raises: shared.raises, imports: shared.imports.into_values().collect(), huge }
 }
 
-/// The functions that tasks call.
+/// The functions that do loops block by block, and those that they call for that.
 fn apart(module: &Module) -> HashSet<FunctionId> {
-    let tasks = module.functions.iter().filter_map(|f| f.blocks.as_ref()).map(|b| b.task);
-    let bodies = tasks.flat_map(|task| &module.functions[task.0 as usize].body);
-    let called = |stmt: &Stmt| match stmt {
-        Stmt::Call { function, .. } => Some(*function),
-        _ => None,
-    };
-    bodies.filter_map(called).collect()
+    let mut found = HashSet::new();
+    for (i, function) in module.functions.iter().enumerate() {
+        let Some(blocks) = &function.blocks else { continue };
+        found.extend([FunctionId(i as u32), blocks.task]);
+        for stmt in &module.functions[blocks.task.0 as usize].body {
+            if let Stmt::Call { function, .. } = stmt {
+                found.insert(*function);
+            }
+        }
+    }
+    found
 }
 
 /// A type as LLVM writes it.
