@@ -197,7 +197,9 @@ impl Reuse<'_> {
         while at < list.len() {
             let found = match &list[at] {
                 Stmt::Runtime { results, op: Runtime::Array, args } => match results[..] {
-                    [r] if self.arrays.contains(&r) && is_same(&self.defs, args[1], set, DEPTH) => Some((r, args.clone())),
+                    [r] if self.arrays.contains(&r) && is_same(&self.defs, args[1], set, DEPTH) => {
+                        Some((r, args.clone()))
+                    }
                     _ => None,
                 },
                 _ => None,
@@ -233,7 +235,12 @@ impl Reuse<'_> {
 }
 
 /// Whether an operand is the same in all steps of a loop that sets these registers.
-pub(crate) fn is_same(defs: &Definitions, operand: Operand, set: &HashSet<Reg>, depth: u32) -> bool {
+pub(crate) fn is_same(
+    defs: &Definitions,
+    operand: Operand,
+    set: &HashSet<Reg>,
+    depth: u32,
+) -> bool {
     let Operand::Reg(r) = operand else { return true };
     if !set.contains(&r) {
         return true;

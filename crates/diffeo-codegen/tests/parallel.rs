@@ -421,7 +421,8 @@ fn all_threads_can_be_stopped() {
             assert_eq!(error.kind.code(), "interrupted");
             other.join().unwrap();
             // It can be used again.
-            instance.set_limits(Limits { threads: NonZeroUsize::new(threads), ..Limits::default() });
+            instance
+                .set_limits(Limits { threads: NonZeroUsize::new(threads), ..Limits::default() });
             let found = instance.call(&[Value::Int(100), Value::Int(3)]).unwrap();
             assert_eq!(found, [Value::Real(300.0)]);
         }

@@ -3,8 +3,8 @@
 //! What comes in: entry points. What goes out: the library, with the parameters and results named by the source:
 //! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered.
 
-use crate::session::Entry;
 use crate::pipeline::{self, Backend, Step, Timing};
+use crate::session::Entry;
 use crate::SourceMap;
 use diffeo_base::Diagnostic;
 use diffeo_calculus::print::print_type;

@@ -12,7 +12,10 @@ fn operations(text: &str) -> (u64, String) {
     let run = session.run_on(&entry, None, Options::default(), Engine::Evaluator);
     let value = run.result.unwrap_or_else(|e| panic!("{}", e.message));
     let datas = &entry.program.datas;
-    (run.operations.expect("the evaluator counts"), diffeo_calculus::show::show(&value, &entry.ty, datas))
+    (
+        run.operations.expect("the evaluator counts"),
+        diffeo_calculus::show::show(&value, &entry.ty, datas),
+    )
 }
 
 /// The program at size n and 10 n: the operations must grow no faster than tenfold, and a little.

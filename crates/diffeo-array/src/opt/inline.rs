@@ -30,7 +30,8 @@ pub fn inline(mut module: Module) -> Module {
     let graph = call_graph(&module);
     let mut functions = std::mem::take(&mut module.functions);
     let inlined = choose(&functions, &graph);
-    let constants = module.constants.iter().map(|c| number(&functions[c.init.0 as usize])).collect();
+    let constants =
+        module.constants.iter().map(|c| number(&functions[c.init.0 as usize])).collect();
     let sites = std::mem::take(&mut module.sites);
     let mut inliner = Inliner { inlined: &inlined, constants, sites };
     // Each function is expanded from what was written, so that nothing is copied from caller to caller; those that

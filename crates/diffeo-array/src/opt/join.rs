@@ -127,7 +127,9 @@ fn joins(
 ) -> bool {
     let (a, b, x, y) = match (&first.op, &second.op) {
         (Op::Reduce { count: a, body: x, .. }, Op::Reduce { count: b, body: y, .. })
-        | (Op::Build { count: a, body: x, .. }, Op::Build { count: b, body: y, .. }) => (a, b, x, y),
+        | (Op::Build { count: a, body: x, .. }, Op::Build { count: b, body: y, .. }) => {
+            (a, b, x, y)
+        }
         _ => return false,
     };
     if !same(a, b) || size(x, LARGE) + size(y, LARGE) > LARGE {

@@ -258,7 +258,9 @@ impl Split<'_> {
     /// The same of the statement itself.
     fn flat(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
         match stmt.op {
-            Op::For { count, index, carried, body } if carried.is_empty() && !reads(&body, index) => {
+            Op::For { count, index, carried, body }
+                if carried.is_empty() && !reads(&body, index) =>
+            {
                 let positive = Op::Compare(Comparison::Gt, Scalar::Int, count, Atom::Int(0));
                 let cond = self.bool(positive, stmt.site, out);
                 let op = Op::If { cond, then: body, otherwise: Block::default() };
@@ -365,11 +367,7 @@ fn conditions_of(stmt: &Stmt) -> Option<Vec<Condition>> {
 }
 
 /// Goes over a statement: `inner` has the variables that it defines, and of the indices of loops the count.
-fn enough(
-    stmt: &Stmt,
-    inner: &mut HashMap<Var, Option<Atom>>,
-    out: &mut Vec<Condition>,
-) -> bool {
+fn enough(stmt: &Stmt, inner: &mut HashMap<Var, Option<Atom>>, out: &mut Vec<Condition>) -> bool {
     let mut known = match &stmt.op {
         Op::Check(check) => {
             let outer = |a: &Atom| var(a).is_none_or(|v| !inner.contains_key(&v));
@@ -468,9 +466,9 @@ fn bounds_of(block: &Block, index: Var, own: &HashSet<Var>, out: &mut Vec<Atom>)
 
 /// Leaves out what has such bounds.
 fn remove_bounded(block: &mut Block, index: Var, own: &HashSet<Var>) {
-    block.stmts.retain(|stmt| {
-        !matches!(stmt.op, Op::Check(_)) || bound(stmt, index, own).is_none()
-    });
+    block
+        .stmts
+        .retain(|stmt| !matches!(stmt.op, Op::Check(_)) || bound(stmt, index, own).is_none());
     for stmt in &mut block.stmts {
         if bound(stmt, index, own).is_some() {
             if let Op::Int(op, args) = &mut stmt.op {

@@ -118,8 +118,7 @@ pub(crate) fn operands_of(expr: &Expr, each: &mut dyn FnMut(Operand)) {
             each(*b);
         }
         Expr::Fma(a, b, c) | Expr::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(each),
-        Expr::Load(_, Address { base, index, .. })
-        | Expr::Offset(Address { base, index, .. }) => {
+        Expr::Load(_, Address { base, index, .. }) | Expr::Offset(Address { base, index, .. }) => {
             each(*base);
             each(*index);
         }

@@ -125,8 +125,8 @@ impl Lower<'_, '_> {
             let callee = called(self.cx.flat, &stmt.op).map(|id| id.0 as usize);
             allowed &= !matches!(stmt.op, Op::Trace(..) | Op::Progress(..))
                 && !callee.is_some_and(|i| effects.prints[i]);
-            constants |= matches!(stmt.op, Op::Constant(_))
-                || callee.is_some_and(|i| effects.constants[i]);
+            constants |=
+                matches!(stmt.op, Op::Constant(_)) || callee.is_some_and(|i| effects.constants[i]);
         });
         let first = self.registers.len() as u32;
         self.within = allowed;

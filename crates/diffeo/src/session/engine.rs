@@ -123,11 +123,9 @@ impl Engine {
     pub fn is_compiled(self) -> bool {
         match self {
             Engine::Auto | Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C => true,
-            Engine::Evaluator
-            | Engine::Trace
-            | Engine::Dual
-            | Engine::Delta
-            | Engine::Taylor => false,
+            Engine::Evaluator | Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => {
+                false
+            }
         }
     }
 }
@@ -164,8 +162,7 @@ impl How {
                             return Ok(auto::run(interface, compiled, arg, options, self, times));
                         }
                         Ok((compiled, engine)) => {
-                            let mut prepared =
-                                Prepared::new(interface, compiled, options, engine);
+                            let mut prepared = Prepared::new(interface, compiled, options, engine);
                             return Ok(prepared.run(arg, times));
                         }
                         Err(why) if auto => unsupported = Some(why),
@@ -182,9 +179,7 @@ impl How {
                 let operations = Some(operations);
                 return Ok(Ran { operations, times, ..Ran::on(Engine::Trace, result) });
             }
-            Engine::Dual => {
-                (Engine::Dual, engine::machine(program, engine::Engine::Dual, options))
-            }
+            Engine::Dual => (Engine::Dual, engine::machine(program, engine::Engine::Dual, options)),
             Engine::Delta => {
                 let choices = Delta { arrays: true, split: false };
                 let system = engine::Engine::Delta(choices);
@@ -212,12 +207,7 @@ impl How {
     }
 }
 
-fn flat(
-    lowered: Lowered,
-    arg: Option<Value>,
-    options: Options,
-    mut times: Vec<Timing>,
-) -> Ran {
+fn flat(lowered: Lowered, arg: Option<Value>, options: Options, mut times: Vec<Timing>) -> Ran {
     let Lowered { module, interface } = lowered;
     let args = arg.map(|arg| interface.arguments(&arg)).unwrap_or_default();
     let mut evaluator = diffeo_array::eval::Evaluator::new(module.into(), options);

@@ -189,9 +189,7 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
                 | Engine::Flat
                 | Engine::Jit
                 | Engine::Llvm
-                | Engine::C => {
-                    Limits::default()
-                }
+                | Engine::C => Limits::default(),
                 Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => bounded(),
             };
             let options = Options {

@@ -46,7 +46,8 @@ impl Emitter<'_, '_> {
             for r in registers {
                 if plan.classes[&r] == Class::Varying && !self.facts.once[r.0 as usize] {
                     let ty = vector(plan.width, self.ty(r));
-                    let _ = writeln!(self.out, "  %w{}.{} = alloca {ty}, align 64", plan.number, r.0);
+                    let _ =
+                        writeln!(self.out, "  %w{}.{} = alloca {ty}, align 64", plan.number, r.0);
                 }
             }
             for r in &plan.kept {
@@ -160,8 +161,7 @@ impl Emitter<'_, '_> {
     fn reduce_lanes(&mut self, register: Reg, how: Reduction, plan: &Plan) {
         let width = plan.width;
         let ty = vector(width, Ty::Real);
-        let lanes =
-            self.compute(format_args!("load {ty}, ptr %w{}.{}", plan.number, register.0));
+        let lanes = self.compute(format_args!("load {ty}, ptr %w{}.{}", plan.number, register.0));
         let before = self.operand(Operand::Reg(register));
         let value = match how {
             Reduction::Add => {
@@ -286,9 +286,8 @@ impl Emitter<'_, '_> {
         let bytes = self.compute(format_args!("mul i64 {bytes}, {}", plan.width));
         let layout = self.operand(args[0]);
         let name = self.import(runtime::function(Runtime::Array));
-        let mut block = self.compute(format_args!(
-            "call ptr @{name}(ptr %context, i64 {layout}, i64 {bytes})"
-        ));
+        let mut block =
+            self.compute(format_args!("call ptr @{name}(ptr %context, i64 {layout}, i64 {bytes})"));
         if kept {
             self.line(format_args!("store ptr {block}, ptr {slot}"));
             self.jump(&end);
@@ -439,9 +438,8 @@ impl Emitter<'_, '_> {
         let Some(lanes) = &self.lanes else { return String::new() };
         let width = lanes.plan.width;
         let unit = if scale == 8 { "double" } else { "i8" };
-        let at = self.compute(format_args!(
-            "getelementptr {unit}, ptr {base}, <{width} x i64> {indices}"
-        ));
+        let at = self
+            .compute(format_args!("getelementptr {unit}, ptr {base}, <{width} x i64> {indices}"));
         if offset == 0 {
             return at;
         }
@@ -508,7 +506,10 @@ impl Emitter<'_, '_> {
             Place::Own(at) => {
                 let (unit, _) = memory(ty);
                 let align = if ty == Ty::Bool { 1 } else { 8 };
-                self.compute(format_args!("load <{} x {unit}>, ptr {at}, align {align}", plan.width))
+                self.compute(format_args!(
+                    "load <{} x {unit}>, ptr {at}, align {align}",
+                    plan.width
+                ))
             }
             Place::Together(at) => self.load_together(ty, &at),
             Place::Each(at) => self.gather(ty, &at),
@@ -527,7 +528,8 @@ impl Emitter<'_, '_> {
         let result = format!("<{width} x {unit}>");
         let params = format!("ptr, i32, <{width} x i1>, {result}");
         let align = if ty == Ty::Bool { 1 } else { 8 };
-        let args = format!("ptr {at}, i32 {align}, <{width} x i1> {mask}, {result} zeroinitializer");
+        let args =
+            format!("ptr {at}, i32 {align}, <{width} x i1> {mask}, {result} zeroinitializer");
         let name = format!("llvm.masked.load.v{width}{suffix}.p0");
         self.intrinsic("", &result, &name, &params, &args)
     }
@@ -576,7 +578,11 @@ impl Emitter<'_, '_> {
             }
             Place::Own(at) | Place::Together(at) => {
                 let name = format!("llvm.masked.store.v{width}{suffix}.p0");
-                self.declare_intrinsic(&name, "void", &format!("{lanes}, ptr, i32, <{width} x i1>"));
+                self.declare_intrinsic(
+                    &name,
+                    "void",
+                    &format!("{lanes}, ptr, i32, <{width} x i1>"),
+                );
                 self.line(format_args!(
                     "call void @{name}({lanes} {value}, ptr {at}, i32 {align}, <{width} x i1> {mask})"
                 ));

@@ -2,7 +2,9 @@
 
 use super::{llvm_type, returned, Emitter, FIRST_RARE, SECOND_RARE};
 use crate::deep::deep;
-use crate::low::{Blocks, Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE};
+use crate::low::{
+    Blocks, Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE,
+};
 use crate::runtime;
 use diffeo_array::ir::SiteId;
 use diffeo_calculus::prim::RealOp;
@@ -369,7 +371,8 @@ impl Emitter<'_, '_> {
             runtime::DONE
         ));
         self.begin(done);
-        let mut results: Vec<String> = function.fallible.then(|| "false".into()).into_iter().collect();
+        let mut results: Vec<String> =
+            function.fallible.then(|| "false".into()).into_iter().collect();
         for i in 0..blocks.how.len() {
             let at = self.at("%frame", 8 * (captured.len() + i) as i64);
             results.push(self.compute(format_args!("load double, ptr {at}, align 8")));

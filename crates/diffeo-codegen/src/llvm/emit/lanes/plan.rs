@@ -1,11 +1,11 @@
 //! Which loops are run in lanes, and what that makes of their registers.
 
 use crate::deep::deep;
-use crate::scratch;
 use crate::low::visit::{occurrences, operands_of as operands};
 use crate::low::{
     Address, Binary, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty, DATA,
 };
+use crate::scratch;
 use diffeo_calculus::prim::RealOp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -104,7 +104,10 @@ pub(in crate::llvm::emit) fn plans(
     let mut plans = Plans::new();
     if function.body.iter().any(loops) {
         let mut uses = vec![0; function.registers.len()];
-        function.body.iter().for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
+        function
+            .body
+            .iter()
+            .for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
         let cx = Cx { module, function, once, uses: &uses, width, eager };
         cx.list(&function.body, &mut plans);
     }
@@ -152,8 +155,8 @@ impl Cx<'_> {
             return None;
         }
         let poll = polls(step);
-        // Without inner loops, the steps are independent enough to go on with the next before one is finished.
-        let width = if innermost { self.width / VECTORS } else { self.width };
+        // Without inner loops, the next steps can begin before these are finished.
+        let width = if innermost { self.width / 2 } else { self.width };
         let least = if innermost || self.eager { 1 } else { width / 2 };
         let mut walk = Walk {
             cx: self,
@@ -205,7 +208,8 @@ impl Cx<'_> {
             });
         }
         let reduced = |r: Reg| step.reductions.iter().any(|(reduced, _)| *reduced == r);
-        let own: HashSet<Reg> = counts.iter().filter(|(_, (_, set))| *set).map(|(r, _)| *r).collect();
+        let own: HashSet<Reg> =
+            counts.iter().filter(|(_, (_, set))| *set).map(|(r, _)| *r).collect();
         let inner = own.iter().all(|r| reduced(*r) || self.uses[r.0 as usize] == counts[r].0);
         let mut seen: HashSet<Reg> = step.reductions.iter().map(|(r, _)| *r).collect();
         inner && self.once[step.index.0 as usize] && defined_first(&step.body, &own, &mut seen)
@@ -423,7 +427,8 @@ impl Walk<'_, '_> {
             Stmt::Break => self.bad |= self.divergent,
             Stmt::For(step) => {
                 self.bad |= self.divergent;
-                self.bad |= !self.is(step.from, Class::Uniform) || !self.is(step.to, Class::Uniform);
+                self.bad |=
+                    !self.is(step.from, Class::Uniform) || !self.is(step.to, Class::Uniform);
                 self.update(step.index, Class::Uniform);
                 let around = self.conditional;
                 self.conditional |= step.from != Operand::Int(0);
@@ -572,7 +577,12 @@ impl Walk<'_, '_> {
 
     /// Whether a load is of elements that are copied first.
     fn copied(&mut self, r: Reg, ty: Ty, address: &Address) -> bool {
-        if !self.judge || self.stops || self.conditional || self.loops.len() < 2 || address.scale != 8 {
+        if !self.judge
+            || self.stops
+            || self.conditional
+            || self.loops.len() < 2
+            || address.scale != 8
+        {
             return false;
         }
         let outer = |o: Operand| !matches!(o, Operand::Reg(r) if self.set.contains(&r));
