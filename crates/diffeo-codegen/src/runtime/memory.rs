@@ -91,13 +91,13 @@ impl Memory {
         self.live
     }
 
-    pub(super) fn limit(&self) -> Option<MemoryLimit> {
-        self.limit
-    }
-
     /// How many blocks have been allocated.
     pub fn allocated(&self) -> u64 {
         self.allocated
+    }
+
+    pub(super) fn limit(&self) -> Option<MemoryLimit> {
+        self.limit
     }
 
     pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
