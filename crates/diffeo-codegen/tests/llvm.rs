@@ -34,7 +34,7 @@ pub fn compile_for(module: &Arc<Module>, cpu: Cpu) -> Compiled {
     if !found() {
         return forms::compile_for(module, cpu);
     }
-    llvm::compile(module, &Options { cpu, quick: false, cache: None }).unwrap()
+    llvm::compile(module, &Options { cpu, ..Options::default() }).unwrap()
 }
 
 const XS: Reg = Reg(0);
@@ -54,6 +54,7 @@ fn each(index: Reg, reductions: Vec<(Reg, Reduction)>, body: Vec<Stmt>) -> Stmt 
         to: r(N),
         body,
         independent: true,
+        separate: true,
         reductions,
     }))
 }

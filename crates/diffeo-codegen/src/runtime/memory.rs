@@ -120,6 +120,10 @@ impl Memory {
         self.allocated
     }
 
+    pub(super) fn limit(&self) -> Option<MemoryLimit> {
+        self.limit
+    }
+
     pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
         self.limit = limit;
     }
@@ -461,7 +465,7 @@ unsafe fn array_size(block: *mut u8) -> usize {
 ///
 /// # Safety
 /// It is a live stack.
-unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
+pub(super) unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
     // SAFETY: the third word of a stack is null or the address of the data of an array.
     unsafe {
         let data = word(stack, STACK_DATA).read() as *mut u8;

@@ -139,7 +139,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome
     if !entry.fields.is_empty() {
         return Outcome::NoEntry;
     }
-    let run = session.run_with(&entry, None, options);
+    let run = session.run_on(&entry, None, options, Engine::Evaluator);
     messages(session, &run.warnings);
     let value = match run.result {
         Ok(value) => value,

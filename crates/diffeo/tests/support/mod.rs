@@ -184,9 +184,12 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
             let lines = Rc::new(RefCell::new(Vec::new()));
             let sink = lines.clone();
             let limits = match engine {
-                Engine::Evaluator | Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C => {
-                    Limits::default()
-                }
+                Engine::Auto
+                | Engine::Evaluator
+                | Engine::Flat
+                | Engine::Jit
+                | Engine::Llvm
+                | Engine::C => Limits::default(),
                 Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => bounded(),
             };
             let options = Options {
