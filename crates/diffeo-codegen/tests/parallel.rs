@@ -23,7 +23,7 @@ fn flat(text: &str) -> Flat {
 }
 
 fn lowered(module: Flat, splitting: Splitting) -> Arc<low::Module> {
-    let low = lower_with(Arc::new(module), Options { polls: Polls::All, splitting });
+    let low = lower_with(Arc::new(module), Options { polls: Polls::All, splitting, reuse: true });
     let violations = low::lint::lint(&low);
     assert!(violations.is_empty(), "{violations:?}\n{}", low::print::print(&low));
     Arc::new(low)
