@@ -74,12 +74,8 @@ fn zeros(w: &mut Workspace, a: &Ty, sizes: &mut dyn Iterator<Item = Term>) -> Te
             term(Kind::Tuple(a.clone(), zeros))
         }
         Ty::Int => int(0),
-        Ty::Real
-        | Ty::Bool
-        | Ty::String
-        | Ty::Unit
-        | Ty::Data(..)
-        | Ty::Fun(_)
-        | Ty::Param(_) => real(0.0),
+        Ty::Real | Ty::Bool | Ty::String | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
+            real(0.0)
+        }
     }
 }
