@@ -138,13 +138,13 @@ impl Account {
     pub fn write_steps(&self, messages: Messages, json: bool) {
         if json {
             let steps = self.steps.iter().map(|Timing { step, time, operations }| {
-                json!({"step": step, "ms": time.as_secs_f64() * 1e3, "operations": operations})
+                json!({"pass": step, "ms": time.as_micros() as f64 / 1e3, "operations": operations})
             });
-            messages.text(&json!({ "steps": steps.collect::<Vec<_>>() }).to_string());
+            messages.text(&json!({ "passes": steps.collect::<Vec<_>>() }).to_string());
             return;
         }
         let width = self.steps.iter().map(|s| s.step.len()).max().unwrap_or(0).max(4);
-        let mut table = format!("{:width$}  {:>10}  operations\n", "step", "ms");
+        let mut table = format!("{:width$}  {:>10}  operations\n", "pass", "ms");
         for Timing { step, time, operations } in &self.steps {
             let operations = operations.map_or(String::new(), |n| n.to_string());
             let line =

@@ -38,7 +38,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Missing { command, reason } if reason.kind() == std::io::ErrorKind::NotFound => {
-                write!(f, "there is no `{command}` on the PATH, which is needed to compile C")
+                write!(
+                    f,
+                    "there is no `{command}`, which is needed to compile C; CC names a compiler"
+                )
             }
             Error::Missing { command, reason } => {
                 write!(f, "`{command}` cannot be run: {reason}")
@@ -225,7 +228,8 @@ pub(super) fn run(command: &mut Command) -> Result<(), Error> {
     words.extend(command.get_args().map(|a| a.to_string_lossy()));
     let printed = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = printed.lines().take(8).collect();
-    let output = format!("{}\n{}", output.status, lines.join("\n"));
+    let lines = lines.iter().map(|line| format!("\n{line}"));
+    let output = format!("{}{}", output.status, lines.collect::<String>());
     Err(Error::Failed { command: words.join(" "), output })
 }
 

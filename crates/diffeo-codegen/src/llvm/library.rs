@@ -73,7 +73,7 @@ impl fmt::Display for Missing {
                     path.display()
                 )
             }
-            Missing::Declined => write!(f, "{VARIABLE}={NONE} says that none is to be used"),
+            Missing::Declined => write!(f, "no LLVM is used, because {VARIABLE} is `{NONE}`"),
             Missing::Processor => write!(f, "LLVM is used on x86-64 and AArch64 processors only"),
         }
     }

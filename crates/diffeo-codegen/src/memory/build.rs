@@ -87,7 +87,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let steps = self.end(outer);
         self.site = site;
-        let steps = self.repeat(register, count, steps, mark, &[], Vec::new());
+        let steps = self.repeat(register, count, steps, mark, &[], Vec::new(), true, false);
         self.spread(steps, candidate);
     }
 

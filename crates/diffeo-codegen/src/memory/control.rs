@@ -5,10 +5,16 @@ use super::emit::{Array, Mark};
 use super::function::Lower;
 use super::loops::Steps;
 use super::unique::{stays, Stays};
-use super::uses::Use;
+use super::uses::{var, Use};
 use super::Polls;
 use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty};
-use diffeo_array::ir::{Atom, Block, Carried, Reduction, Ty as Flat, Var};
+use diffeo_array::ir::{
+    Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var,
+};
+use diffeo_calculus::prim::IntOp;
+
+/// Loops of at most so many steps need not ask whether the run is to end.
+const MOST: i64 = 1 << 12;
 
 impl<'a> Lower<'_, 'a> {
     /// New registers for the results of a choice.
@@ -122,7 +128,9 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
-    /// whether the run is to end, if [`Polls`] says so.
+    /// whether the run is to end, if [`Polls`] says so. `separate` is of comprehensions and sums;
+    /// `short` of loops that need not ask.
+    #[allow(clippy::too_many_arguments)]
     pub fn repeat(
         &mut self,
         index: Reg,
@@ -131,12 +139,15 @@ impl<'a> Lower<'_, 'a> {
         mark: Mark,
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
+        separate: bool,
+        short: bool,
     ) -> Steps {
         let independent = self.effects == mark.effects && carried.is_empty();
+        let separate = separate || independent;
         let quiet = self.exits == mark.exits;
         let all = self.cx.options.polls == Polls::All;
         let in_parts = quiet && all && (independent || !reductions.is_empty());
-        if !in_parts && (!quiet || all) {
+        if !in_parts && !short && (!quiet || all) {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
             let mut poll = self.end(outer);
@@ -144,7 +155,7 @@ impl<'a> Lower<'_, 'a> {
             body = poll;
         }
         let from = Operand::Int(0);
-        let step = For { index, from, to: count, body, independent, reductions };
+        let step = For { index, from, to: count, body, independent, separate, reductions };
         Steps { step, in_parts }
     }
 
@@ -196,6 +207,7 @@ impl<'a> Lower<'_, 'a> {
         body: &'a Block,
         given: &[Given],
     ) {
+        let short = self.is_short(count, 8);
         let count = self.word(count);
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, Some(count));
@@ -204,8 +216,23 @@ impl<'a> Lower<'_, 'a> {
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        let steps = self.repeat(index, count, body, mark, &regs, Vec::new());
+        let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), false, short);
+        steps.in_parts &= !short;
         self.add_loop(steps);
+    }
+
+    /// Whether a loop with this count has so few steps that it need not ask whether the run is to end.
+    fn is_short(&self, count: &Atom, depth: u32) -> bool {
+        let Some(v) = var(count) else { return matches!(count, Atom::Int(..=MOST)) };
+        match self.scan.def[v.0 as usize] {
+            Some((Statement { op: Op::Int(IntOp::Min, args), .. }, _)) if depth > 0 => {
+                args.iter().any(|a| self.is_short(a, depth - 1))
+            }
+            Some((Statement { op: Op::Int(IntOp::Max, args), .. }, _)) if depth > 0 => {
+                args.iter().all(|a| self.is_short(a, depth - 1))
+            }
+            Some(_) | None => false,
+        }
     }
 
     /// The register of an index.
@@ -273,7 +300,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        let steps = self.repeat(index, count, body, mark, &[], reductions);
+        let steps = self.repeat(index, count, body, mark, &[], reductions, true, false);
         self.spread(steps, candidate);
         results
     }

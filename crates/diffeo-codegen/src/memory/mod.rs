@@ -83,6 +83,8 @@ pub struct Options {
     pub polls: Polls,
     /// Which are done block by block.
     pub splitting: Splitting,
+    /// Whether arrays that each step makes for itself are made once.
+    pub reuse: bool,
 }
 
 /// The module in Low.
@@ -109,7 +111,7 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
     }
     let entry = entry::entry(&mut cx);
     let Cx { functions, layouts, texts, constant_references, .. } = cx;
-    low::Module {
+    let mut module = low::Module {
         functions: functions.into_iter().flatten().collect(),
         layouts,
         texts,
@@ -117,7 +119,11 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
         constant_references,
         entry,
         flat: Arc::clone(&flat),
+    };
+    if options.reuse {
+        crate::scratch::reuse(&mut module, &|_, _| false);
     }
+    module
 }
 
 /// What is known of the module while its functions are translated.

@@ -29,6 +29,9 @@ use std::collections::{BTreeSet, HashMap};
 
 /// A loop has so many blocks at most.
 const MOST_BLOCKS: f64 = 128.0;
+/// The blocks of loops of so many steps have a multiple of this number of steps.
+const WHOLE: i64 = 32;
+const MANY: i64 = 512;
 /// The steps of loops with little to do stand in their place as well, if they have no more statements than this.
 const SMALL: usize = 48;
 /// More is not given to a function for steps.
@@ -239,10 +242,16 @@ impl Lower<'_, '_> {
             let beyond = self.compare(Compare::Lt, a, b);
             blocks = self.select(Ty::Real, beyond, bound, blocks);
         }
+        let all = count;
         let count = real(self, Expr::Unary(Unary::ToReal, count));
         let steps = real(self, Expr::Binary(Binary::Div, count, blocks));
         let steps = real(self, Expr::Unary(Unary::Integral(Rounding::Ceil), steps));
-        self.set(Ty::Int, Expr::Unary(Unary::ToInt, steps))
+        let steps = self.set(Ty::Int, Expr::Unary(Unary::ToInt, steps));
+        // Several steps may be done at once in lanes: blocks are to have enough of them.
+        let more = self.set(Ty::Int, Expr::Binary(Binary::IntAdd, steps, Operand::Int(WHOLE - 1)));
+        let whole = self.set(Ty::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
+        let many = self.compare(Compare::IntLe, Operand::Int(MANY), all);
+        self.select(Ty::Int, many, whole, steps)
     }
 
     /// Adds the function of the steps to the module, and those that do it for blocks: gives it and the last one.

@@ -41,8 +41,24 @@ struct Large {
 
 const _: () = assert!(std::mem::size_of::<Large>() == GRAIN);
 
+/// Whether every block is allocated by itself, so that valgrind and AddressSanitizer see what compiled code does
+/// with it.
+const SEPARATE: bool = cfg!(feature = "separate-blocks");
+
 /// The alignment that the allocator of the program is asked for: more would cost it its fast paths.
-const ALIGN: usize = 16;
+const ALIGN: usize = if SEPARATE { GRAIN } else { 16 };
+
+/// What a large block takes besides: room for the list, and for aligning the block.
+const BESIDES: usize = if SEPARATE { GRAIN } else { 2 * GRAIN };
+
+/// The size class of a block; of a large one, more than [`CLASSES`].
+fn class(size: usize) -> usize {
+    if SEPARATE {
+        CLASSES + 1
+    } else {
+        size.div_ceil(GRAIN)
+    }
+}
 
 /// The memory of a run.
 #[repr(C)]
@@ -91,13 +107,13 @@ impl Memory {
         self.live
     }
 
-    pub(super) fn limit(&self) -> Option<MemoryLimit> {
-        self.limit
-    }
-
     /// How many blocks have been allocated.
     pub fn allocated(&self) -> u64 {
         self.allocated
+    }
+
+    pub(super) fn limit(&self) -> Option<MemoryLimit> {
+        self.limit
     }
 
     pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
@@ -106,7 +122,7 @@ impl Memory {
 
     /// A block of this size, header and all; null if memory is used up.
     pub(super) fn allocate(&mut self, size: usize, zeros: bool) -> *mut u8 {
-        let class = size.div_ceil(GRAIN);
+        let class = class(size);
         let block = if class > CLASSES {
             self.allocate_large(size, zeros)
         } else {
@@ -166,8 +182,7 @@ impl Memory {
 
     #[cold]
     fn allocate_large(&mut self, size: usize, zeros: bool) -> *mut u8 {
-        // Room for the list, and for aligning the block.
-        let Some(whole) = size.checked_add(2 * GRAIN) else { return null_mut() };
+        let Some(whole) = size.checked_add(BESIDES) else { return null_mut() };
         let Ok(layout) = alloc::Layout::from_size_align(whole, ALIGN) else { return null_mut() };
         if !self.fits(whole) {
             return null_mut();
@@ -183,7 +198,7 @@ impl Memory {
         if start.is_null() {
             return null_mut();
         }
-        // SAFETY: the block begins at most 2 * GRAIN bytes behind the start, with room for `Large` before it,
+        // SAFETY: the block begins at most `BESIDES` bytes behind the start, which is a multiple of `ALIGN`, with room for `Large` before it,
         // aligned as `Large` needs it. The next of the list is a live large block.
         unsafe {
             let block = start.add(GRAIN + (start.add(GRAIN)).align_offset(GRAIN));
@@ -203,7 +218,7 @@ impl Memory {
     /// [`Memory::allocate`] gave it with this size, and it is not used any more.
     unsafe fn deallocate(&mut self, block: *mut u8, size: usize) {
         self.live -= 1;
-        let class = size.div_ceil(GRAIN);
+        let class = class(size);
         if class <= CLASSES {
             // SAFETY: the block has at least a word, and it is free.
             unsafe { block.cast::<*mut u8>().write(self.free[class]) };

@@ -70,15 +70,20 @@ pub enum Unsupported {
     Bug(String),
 }
 
+/// How many characters of a program are quoted.
+const LONG: usize = 40;
+
 impl Unsupported {
     /// Why, in the words of a program with these sources.
     pub fn reason(&self, sources: &SourceMap) -> String {
         match self {
             Unsupported::Derivative(span) => {
                 let at = sources.line_column(*span);
-                let written = sources.slice(*span).lines().next().unwrap_or_default();
+                let text = sources.slice(*span);
+                let written: String = text.chars().take_while(|c| *c != '\n').take(LONG).collect();
+                let more = if written.len() < text.len() { "…" } else { "" };
                 format!(
-                    "`{written}` ({}:{}:{}) takes a derivative, which is not compiled yet",
+                    "`{written}{more}` ({}:{}:{}) takes a derivative, which is not compiled yet",
                     sources.name(span.file),
                     at.line,
                     at.column

@@ -9,11 +9,13 @@ use super::prepared::Prepared;
 use super::Engine;
 use crate::lower::value::Interface;
 use crate::pipeline::{self, timed, Backend, Timing};
+use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Limits, Options, Progress, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
-use diffeo_codegen::low::{Module, HUGE};
+use diffeo_codegen::llvm;
+use diffeo_codegen::low::HUGE;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,11 +54,11 @@ pub(super) fn run(
             limits: limits.clone(),
         }
     };
-    let module = compiled.module().clone();
+    let module = compiled.module().flat.clone();
     let mut prepared = Prepared::new(interface, compiled, options(&limits), Engine::Jit);
     let args = prepared.arguments(&arg.unwrap_or(Value::Unit));
     let start = Instant::now();
-    let later = Later::start(&module, how.cpu);
+    let later = Later::start(module, how.cpu);
     if let Some(later) = &later {
         prepared.end_when(later.ready.clone());
     }
@@ -75,8 +77,7 @@ pub(super) fn run(
         Some(Outcome::Late) if start.elapsed() > PATIENCE => {
             Some("LLVM was not ready before the run ended".to_string())
         }
-        Some(Outcome::Late) => None,
-        None => Some(too_long(&module)),
+        Some(Outcome::Late) | None => None,
     };
     let result = result.map(|results| prepared.result(results));
     Ran { note, times, ..Ran::on(engine, result) }
@@ -87,23 +88,24 @@ pub(super) fn run(
 ///
 /// # Errors
 /// Cranelift does not know this processor, or the program is too large.
-pub(super) fn compile(
-    module: diffeo_array::ir::Module,
-    cpu: Cpu,
-) -> Result<(Compiled, Engine), String> {
-    let module = pipeline::low(module, Backend::Llvm.polls());
-    if module.longest() <= HUGE {
-        if let Ok(compiled) = pipeline::compile(&module, Backend::Llvm, cpu) {
-            return Ok((compiled, Engine::Llvm));
-        }
+pub(super) fn compile(module: Flat, cpu: Cpu) -> Result<(Compiled, Engine), String> {
+    let module = Arc::new(module);
+    if let Ok(compiled) = by_llvm(module.clone(), cpu) {
+        return Ok((compiled, Engine::Llvm));
     }
-    let module = pipeline::low(module.flat.clone(), Backend::Jit.polls());
+    let module = pipeline::low(module, Backend::Jit.polls());
     let compiled = pipeline::compile(&module, Backend::Jit, cpu).map_err(|e| e.to_string())?;
     Ok((compiled, Engine::Jit))
 }
 
-fn too_long(module: &Module) -> String {
-    format!("a function of {} operations is too long for LLVM", module.longest())
+/// LLVM's code, or why there is none.
+fn by_llvm(module: Arc<Flat>, cpu: Cpu) -> Result<Compiled, String> {
+    llvm::library().map_err(ToString::to_string)?;
+    let module = pipeline::low(module, Backend::Llvm.polls());
+    if module.longest() > HUGE {
+        return Err(format!("a function of {} operations is too long for LLVM", module.longest()));
+    }
+    pipeline::compile(&module, Backend::Llvm, cpu).map_err(|error| error.to_string())
 }
 
 /// Where the messages of a program go, each once.
@@ -174,24 +176,19 @@ enum Outcome {
 }
 
 impl Later {
-    /// None if LLVM would take too long.
-    fn start(module: &Arc<Module>, cpu: Cpu) -> Option<Later> {
-        if module.longest() > HUGE {
-            return None;
-        }
+    /// None where there are no threads.
+    fn start(module: Arc<Flat>, cpu: Cpu) -> Option<Later> {
         let ready = Arc::new(AtomicBool::new(false));
         let (over, is_over) = channel::<()>();
         let (sender, found) = sync_channel(1);
-        let (flag, flat) = (ready.clone(), module.flat.clone());
+        let flag = ready.clone();
         let work = move || {
             if is_over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let start = Instant::now();
-            let module = pipeline::low(flat, Backend::Llvm.polls());
-            let compiled = pipeline::compile(&module, Backend::Llvm, cpu);
-            let done = compiled.is_ok();
-            let found = compiled.map(|code| (code, start.elapsed())).map_err(|e| e.to_string());
+            let found = by_llvm(module, cpu).map(|code| (code, start.elapsed()));
+            let done = found.is_ok();
             // Nobody may be there to take it any more.
             if sender.send(found).is_ok() && done {
                 flag.store(true, Ordering::Relaxed);

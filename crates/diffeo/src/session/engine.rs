@@ -2,7 +2,7 @@
 
 use super::auto;
 use super::prepared::{self, Prepared};
-use crate::lower::{Lowered, Unsupported};
+use crate::lower::{self, Lowered, Unsupported};
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
 use diffeo_calculus::ad::{engine, Delta};
@@ -148,7 +148,9 @@ impl How {
             let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
             let lowered = match options.kinks {
                 Kinks::Ignore => pipeline::flat(program, global, &mut see),
-                Kinks::Warn | Kinks::Error => Err(Unsupported::Kinks),
+                Kinks::Warn | Kinks::Error => {
+                    Err(lower::unsupported(program, global).unwrap_or(Unsupported::Kinks))
+                }
             };
             match lowered {
                 Ok(lowered) if self.engine == Engine::Flat => {

@@ -6,7 +6,8 @@ use crate::lower::value::Interface;
 use crate::lower::{Lowered, Unsupported};
 use crate::pipeline::{self, timed, Timing};
 use diffeo_array::value::Value as FlatValue;
-use diffeo_calculus::eval::{Limits, Options, RuntimeError};
+use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,9 @@ pub struct Prepared {
     interface: Interface,
     instance: Instance,
     engine: Engine,
+    max_stack: usize,
+    /// How much memory calls may take.
+    memory: Option<usize>,
 }
 
 /// The machine code of a program, by an engine that makes some.
@@ -60,8 +64,10 @@ impl Prepared {
         engine: Engine,
     ) -> Prepared {
         let Options { max_stack, trace, progress, limits, kinks: _ } = options;
+        let memory = limits.memory.map(|memory| memory.bytes);
         let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
-        Prepared { interface, instance: Instance::new(Arc::new(compiled), options), engine }
+        let instance = Instance::new(Arc::new(compiled), options);
+        Prepared { interface, instance, engine, max_stack, memory }
     }
 
     /// The machine code of a program.
@@ -85,7 +91,7 @@ impl Prepared {
         options: impl FnOnce() -> Options,
         engine: Engine,
     ) -> Prepared {
-        let Prepared { interface, instance, engine: _ } = self;
+        let Prepared { interface, instance, engine: _, max_stack: _, memory: _ } = self;
         drop(instance);
         Prepared::new(interface, compiled, options(), engine)
     }
@@ -102,6 +108,7 @@ impl Prepared {
 
     /// Changes what the following calls may take.
     pub fn set_limits(&mut self, limits: Limits) {
+        self.memory = limits.memory.map(|memory| memory.bytes);
         self.instance.set_limits(limits);
     }
 
@@ -116,7 +123,15 @@ impl Prepared {
     /// # Errors
     /// What stopped it.
     pub fn call(&mut self, args: &[FlatValue]) -> Result<Vec<FlatValue>, RuntimeError> {
-        self.instance.call(args)
+        self.instance.call(args).map_err(|mut error| {
+            // Open calls that may take all memory have taken it.
+            if let (ErrorKind::TooDeep { .. }, Some(bytes)) = (&error.kind, self.memory) {
+                if bytes <= self.max_stack {
+                    error.kind = ErrorKind::Exceeded(Exceeded::Memory(bytes));
+                }
+            }
+            error
+        })
     }
 
     /// The value that results are.
