@@ -73,6 +73,8 @@ pub struct Memory {
     large: *mut Large,
     /// How many blocks there are.
     live: usize,
+    /// How many there ever were.
+    made: u64,
     /// How many there have ever been.
     allocated: u64,
     /// The bound, and how to know what is in use.
@@ -97,6 +99,7 @@ impl Memory {
             chunks: Vec::new(),
             large: null_mut(),
             live: 0,
+            made: 0,
             allocated: 0,
             limit: None,
         }
@@ -105,6 +108,11 @@ impl Memory {
     /// How many blocks there are.
     pub fn live(&self) -> usize {
         self.live
+    }
+
+    /// How many blocks were made so far.
+    pub fn made(&self) -> u64 {
+        self.made
     }
 
     /// How many blocks have been allocated.
@@ -134,6 +142,7 @@ impl Memory {
             block
         };
         self.live += usize::from(!block.is_null());
+        self.made += 1;
         self.allocated += 1;
         block
     }

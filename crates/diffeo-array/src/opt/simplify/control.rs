@@ -117,7 +117,12 @@ impl Simplifier {
         }
         let [then, otherwise] = blocks;
         for ((v, x), y) in results.into_iter().zip(then.results).zip(otherwise.results) {
-            let free = |atom: &Atom, ends: bool| ends || matches!(atom, Atom::Unused(_));
+            // An array that is named where nothing looks at it lives longer, and is not updated in its place.
+            let counted = |ty: &Ty| !matches!(ty, Ty::Real | Ty::Int | Ty::Bool);
+            let free = |atom: &Atom, ends: bool| match atom {
+                Atom::Unused(ty) => ends || !counted(ty),
+                Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => ends,
+            };
             let one = match (&x, &y) {
                 _ if same(&x, &y) => Some(x.clone()),
                 (x, y) if free(x, then_ends) && self.was_there(y, time) => Some(y.clone()),
