@@ -192,8 +192,8 @@ struct Emitter<'e, 'm> {
     access: Option<usize>,
     /// The registers that the open loops reduce.
     reduced: Vec<Reg>,
-    /// Where calls failed: the call, as a word, and the block.
-    failures: Vec<(i64, String)>,
+    /// Where calls failed: the call and the block.
+    failures: Vec<(runtime::Open, String)>,
     /// Whether the function is left with an error somewhere.
     fails: bool,
 }

@@ -90,10 +90,8 @@ impl Lower<'_, '_> {
     pub fn combine(&mut self, how: Reduction, so_far: Operand, value: Operand) -> Expr {
         match how {
             Reduction::Add => Expr::Binary(Binary::Add, so_far, value),
-            Reduction::Max | Reduction::Min => {
-                let second = self.second(how, so_far, value);
-                Expr::Select(second, value, so_far)
-            }
+            Reduction::Max => Expr::Math(RealOp::Max, so_far, value),
+            Reduction::Min => Expr::Math(RealOp::Min, so_far, value),
         }
     }
 

@@ -70,9 +70,10 @@ pub fn raise() -> Function {
     function!("raise", operations::raise, (Int, Int, Int, Int, Int))
 }
 
-/// `(call: `[`Open::to_word`]`)`: records an open call of a function that failed.
+/// `(function, site)`: records an open call of a function that failed. (Two small numbers, because code would keep a
+/// large one in a register for the case of an error.)
 pub fn note() -> Function {
-    function!("note", operations::note, (Int))
+    function!("note", operations::note, (Int, Int))
 }
 
 /// `(a, b, c) → a * b + c`, where there is no instruction for it.

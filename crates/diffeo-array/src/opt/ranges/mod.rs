@@ -355,8 +355,7 @@ impl Ranges<'_> {
             }
             Check::Size { expected, found, .. } => {
                 let (a, b) = (form(self, expected), form(self, found));
-                self.facts.assume_at_most(&a, &b, 0);
-                self.facts.assume_at_most(&b, &a, 0);
+                self.facts.equate(&a, &b);
             }
             // -1 fits everything.
             Check::Rows { .. } => {}
