@@ -21,6 +21,7 @@
 
 pub mod lint;
 pub mod print;
+mod visit;
 
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;

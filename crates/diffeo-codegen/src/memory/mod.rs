@@ -7,7 +7,7 @@
 //!
 //! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
-//! [`helpers`] are functions that the result needs beside those of the program.
+//! [`helpers`] are functions that the result needs beside those of the program; [`peel`] takes loops apart in the end.
 
 mod array;
 mod block;
@@ -22,6 +22,7 @@ mod function;
 mod helpers;
 mod int;
 mod owners;
+mod peel;
 mod scalar;
 mod scan;
 mod unique;
@@ -56,8 +57,10 @@ pub fn lower(flat: Arc<Flat>) -> low::Module {
     }
     let entry = entry::entry(&mut cx);
     let Cx { functions, layouts, texts, constant_references, .. } = cx;
+    let mut functions: Vec<Function> = functions.into_iter().flatten().collect();
+    functions.iter_mut().for_each(peel::peel);
     low::Module {
-        functions: functions.into_iter().flatten().collect(),
+        functions,
         layouts,
         texts,
         constant_words: constant_references.len(),

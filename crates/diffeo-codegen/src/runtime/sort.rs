@@ -5,7 +5,9 @@ use std::slice;
 /// How many bits a digit of a key has.
 const DIGIT: u32 = 11;
 const DIGITS: usize = 1 << DIGIT;
-const PASSES: usize = u64::BITS.div_ceil(DIGIT) as usize;
+
+/// So many bits more than the indices have are looked at first.
+const SPARE: u32 = 12;
 
 /// Shorter arrays are sorted by comparing: counting digits takes longer.
 const SHORT: usize = 512;
@@ -33,34 +35,39 @@ pub(super) fn sort<K: Ord + Copy>(length: usize, key: impl Fn(usize) -> K, to: &
 }
 
 /// As [`sort`], of numbers: by their digits, the last first (Knuth, *The Art of Computer Programming*, 5.2.5).
-/// A word is a key, less the smallest one, and the index in its last bits. Where that takes more than a word, the
-/// last bits of the key are left out, and what is equal without them is compared in the end.
+/// A word is the first digits of a key, less the smallest one, and the index in its last bits. Keys that are equal in
+/// as many digits as tell most of so many keys apart are sorted by themselves in the end.
 pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [i64]) {
-    let words = if length < SHORT { None } else { room::<i64>(length) };
+    let suits = (SHORT..u32::MAX as usize).contains(&length);
+    let words = if suits { room::<i64>(length) } else { None };
     let Some(mut words) = words else { return sort(length, key, to) };
     let (mut least, mut most, mut sorted, mut last) = (u64::MAX, 0, true, 0);
-    for key in (0..length).map(&key) {
+    for (i, to) in to.iter_mut().enumerate() {
+        let key = key(i);
         sorted &= last <= key;
         (least, most, last) = (least.min(key), most.max(key), key);
+        *to = key as i64;
     }
     if sorted {
         return to.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
     }
     let bits = |n: u64| u64::BITS - n.leading_zeros();
     let (spread, index) = (bits(most - least), bits(length as u64 - 1));
-    let dropped = (spread + index).saturating_sub(u64::BITS);
-    let passes = (spread - dropped).div_ceil(DIGIT) as usize;
-    let digit =
-        |word: i64, pass: usize| (word as u64 >> (index + pass as u32 * DIGIT)) as usize % DIGITS;
-    let mut counts = [[0; DIGITS]; PASSES];
-    words.extend((0..length).map(|i| {
-        let word = ((key(i) - least) >> dropped << index) as i64 | i as i64;
-        for (pass, counts) in counts[..passes].iter_mut().enumerate() {
+    let passes = (index + SPARE).div_ceil(DIGIT).min(spread.div_ceil(DIGIT));
+    let dropped = spread.saturating_sub((passes * DIGIT).min(u64::BITS - index));
+    let digit = |word: i64, pass: usize| {
+        (word as u64 >> (index + pass as u32 * DIGIT)) as usize & (DIGITS - 1)
+    };
+    let passes = passes as usize;
+    let mut counts = vec![[0u32; DIGITS]; passes];
+    words.extend(to.iter().zip(0..).map(|(key, i): (&i64, i64)| {
+        let word = ((*key as u64 - least) >> dropped << index) as i64 | i;
+        for (pass, counts) in counts.iter_mut().enumerate() {
             counts[digit(word, pass)] += 1;
         }
         word
     }));
-    for (pass, counts) in counts[..passes].iter_mut().enumerate() {
+    for (pass, counts) in counts.iter_mut().enumerate() {
         let mut place = 0;
         for count in counts.iter_mut() {
             place += std::mem::replace(count, place);
@@ -69,13 +76,14 @@ pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [
             if pass % 2 == 0 { (&words[..], &mut *to) } else { (&*to, &mut words[..]) };
         for word in from {
             let place = &mut counts[digit(*word, pass)];
-            into[*place] = *word;
+            into[*place as usize] = *word;
             *place += 1;
         }
     }
     if passes % 2 == 0 {
         to.copy_from_slice(&words);
     }
+    drop(words);
     let mut start = 0;
     let mut before = to[0] as u64 >> index;
     for i in 0..length {
@@ -91,23 +99,26 @@ pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [
     }
 }
 
-/// Sorts indices by their keys, stably.
-fn order(indices: &mut [i64], key: impl Fn(usize) -> u64) {
-    if indices.len() > 1 {
-        indices.sort_unstable_by_key(|i| (key(*i as usize), *i));
+/// Sorts indices, which rise, by their keys, stably.
+fn order(indices: &mut [i64], key: &dyn Fn(usize) -> u64) {
+    if indices.len() < SHORT {
+        return indices.sort_unstable_by_key(|i| (key(*i as usize), *i));
     }
+    let mut sorted = vec![0; indices.len()];
+    sort_numbers(indices.len(), |i| key(indices[i] as usize), &mut sorted);
+    sorted.iter_mut().for_each(|i| *i = indices[*i as usize]);
+    indices.copy_from_slice(&sorted);
 }
 
 /// A Real as a number in the same order; both zeros are equal, and nan comes last.
 pub(super) fn real_key(x: f64) -> u64 {
     // -0.0 + 0.0 is 0.0.
     let bits = (x + 0.0).to_bits();
+    let key = bits ^ ((bits as i64 >> 63) as u64 | 1 << 63);
     if x.is_nan() {
         u64::MAX
-    } else if bits >> 63 == 0 {
-        bits | 1 << 63
     } else {
-        !bits
+        key
     }
 }
 
