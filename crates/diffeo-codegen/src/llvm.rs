@@ -37,6 +37,8 @@ pub struct Options {
     pub cpu: Cpu,
     /// The directory where objects are kept, if they are.
     pub cache: Option<PathBuf>,
+    /// Whether loops run in lanes wherever that is possible, even if it does not pay: for tests.
+    pub eager: bool,
 }
 
 /// What is wanted as text.
@@ -63,14 +65,14 @@ struct Input {
     imports: Vec<runtime::Function>,
 }
 
-fn input(machine: &Machine, module: &Module) -> Input {
+fn input(machine: &Machine, module: &Module, eager: bool) -> Input {
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
         if machine.has_fma {
             math::expand(&mut module);
         }
-        let emitted = emit::emit(&module, machine.vector_width);
+        let emitted = emit::emit(&module, machine.vector_width, eager);
         let emit::Text { text, raises, imports, huge } = emitted;
         Input { text, quick: huge, raises, imports }
     })
@@ -83,7 +85,7 @@ fn input(machine: &Machine, module: &Module) -> Input {
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
     let library = library().map_err(unsupported)?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module);
+    let input = input(&machine, module, options.eager);
     let key = machine.key(input.quick, &input.text);
     let cached = options.cache.as_ref().and_then(|directory| cache::read(directory, &key));
     let object = match cached {
@@ -117,7 +119,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
     let library = library().map_err(unsupported)?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module);
+    let input = input(&machine, module, options.eager);
     match stage {
         Stage::Emitted => Ok(input.text),
         Stage::Optimised => machine.optimised(&input.text, input.quick).map_err(unsupported),

@@ -359,6 +359,9 @@ pub struct For {
     /// Whether no step reads what another one writes (in memory), and no registers are carried but those of
     /// `reductions`: the steps may be done in any order and at once.
     pub independent: bool,
+    /// Whether the steps may be done at once at least as far as they do not fail and touch no blocks but those that
+    /// they make themselves: of comprehensions and sums. `independent` is more.
+    pub separate: bool,
     /// Registers that the steps combine in any order: each step sets it once, to itself combined with a value.
     pub reductions: Vec<(Reg, Reduction)>,
 }

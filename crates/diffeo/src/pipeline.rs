@@ -96,7 +96,7 @@ pub fn compile(
         }
         Backend::Llvm => {
             let cache = Cache::open().map(|cache| cache.folder().to_path_buf());
-            llvm::compile(module, &llvm::Options { cpu, cache })
+            llvm::compile(module, &llvm::Options { cpu, cache, ..Default::default() })
         }
         Backend::C => {
             let options = c::compiler::Options { cpu, quick: false, cache: Cache::open() };

@@ -15,7 +15,7 @@
 use super::build::*;
 use super::polytypic::{self, Pointwise, Traversal};
 use super::workspace::Refusal;
-use super::{delta, numbers, System, Workspace};
+use super::{delta, empty, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, RealOp};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
@@ -580,31 +580,20 @@ impl Translator<'_> {
             if types.iter().all(has_one_shape) {
                 return value;
             }
-            let primals = xs.iter().zip(types).map(|(x, a)| t.primal(a, x.clone())).collect();
-            let plain = Term::new(prim(p.clone(), primals).kind, e.span);
             match p {
                 // The sum of nothing is a zero of the right shape.
                 Prim::Sum(a) => {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    // The translated array knows the sizes of the rows that it does not have.
-                    let zero = if is_vector(&element) {
-                        let sum = prim(Prim::Sum(element), xs);
-                        // It does not know the shape of δS.
-                        match &t.zero {
-                            Some(_) => {
-                                let sum = t.primal(a, sum);
-                                t.lift(&result, sum)
-                            }
-                            None => sum,
-                        }
-                    } else {
-                        t.lift(&result, plain)
-                    };
+                    let zero = empty::zero(t.w, t.system, a, xs[0].clone());
+                    let zero = t.lift(&result, zero);
                     if_(empty, zero, value)
                 }
                 _ => {
+                    let primals = xs.iter().zip(types);
+                    let primals = primals.map(|(x, a)| t.primal(a, x.clone())).collect();
+                    let plain = Term::new(prim(p.clone(), primals).kind, e.span);
                     let checked = t.w.binder("checked", result);
                     bind(checked, plain, value)
                 }

@@ -6,7 +6,7 @@
 //! | `jet.rs`, `jet/` | Huot, Staton & Vákár, *Higher Order Automatic Differentiation of Higher Order Functions* (LMCS 2022) |
 //! | `dual.rs`, `delta/` | Krawiec et al., *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation* (POPL 2022) |
 //! | `homomorphism.rs`, `numbers.rs` | what the translations of the last two have in common |
-//! | `polytypic.rs`, `partial.rs` | operations by induction on the type; partial derivatives as terms |
+//! | `polytypic.rs`, `partial.rs`, `empty.rs` | operations by induction on the type; partial derivatives as terms; sums of nothing |
 //! | `shown.rs`, `shown/` | translated programs in short, for readers |
 //! | `coverage.rs` | which system has which form of Core, from the paper or as an extension |
 //! | `workspace.rs`, `build.rs`, `splice.rs` | a program that grows by translations; how terms are written |
@@ -16,6 +16,7 @@ pub mod coverage;
 pub mod delta;
 mod derived;
 pub mod dual;
+mod empty;
 pub mod engine;
 pub mod homomorphism;
 pub mod jet;

@@ -211,6 +211,39 @@ fn the_zero_of_a_sum_of_nothing_has_the_shape_of_the_argument() {
     assert_eq!(reals(&gradient), [0.0; 3]);
 }
 
+/// Rows that are not there have a length, in every reverse system and on every way to sum them.
+#[test]
+fn the_sum_of_no_rows_has_their_length() {
+    let text = "def e : Real -> []Real =
+          fn (x : Real) ->
+            let rows : []{a : []Real, b : (Real, [][]Real)} = array[{a : []Real, b : (Real, [][]Real)}](
+              tuple[{a : []Real, b : (Real, [][]Real)}](
+                array[Real](x, 1.0),
+                tuple[(Real, [][]Real)](x, array[[]Real](array[Real](x, x, x))))) in
+            let none : {a : []Real, b : (Real, [][]Real)} =
+              #sum[{a : []Real, b : (Real, [][]Real)}](
+                #slice[{a : []Real, b : (Real, [][]Real)}](rows, 1, 1)) in
+            #append[Real](
+              proj[{a : []Real, b : (Real, [][]Real)}, 0](none),
+              #flatten[Real](proj[(Real, [][]Real), 1](proj[{a : []Real, b : (Real, [][]Real)}, 1](none))))";
+    let program = diffeo_calculus::parse(text).expect("a program");
+    let wrappers: Vec<Box<dyn Fn(&mut Workspace) -> GlobalId>> = vec![
+        Box::new(|w| naive::r1(w, GlobalId(0))),
+        Box::new(|w| naive::r2(w, GlobalId(0))),
+        Box::new(|w| wrapper::r(w, GlobalId(0), CHOICES[0])),
+        Box::new(|w| wrapper::r(w, GlobalId(0), CHOICES[3])),
+    ];
+    for wrapper in wrappers {
+        let mut w = Workspace::new(&program);
+        let r = wrapper(&mut w);
+        let mut machine = machine_of(&mut w).expect("a translation");
+        let cotangent = diffeo_calculus::array::Array::from_reals(vec![1.0; 5]);
+        let at = Value::tuple([Value::Real(2.0), Value::Array(cotangent.into())]);
+        let gradient = call(&mut machine, r, at).expect("a gradient");
+        assert_eq!(reals(&gradient), [0.0]);
+    }
+}
+
 // Section 4.1, typing
 
 /// What stands for a Real that does not vary.

@@ -9,6 +9,7 @@
 //! products fused with them (`contract`), what is rare, and what is memory of its own.
 
 mod expr;
+mod lanes;
 mod scope;
 mod stmt;
 mod vector;
@@ -16,8 +17,10 @@ mod vector;
 use crate::engine::Raises;
 use crate::low::{Function, Module, Operand, Reg, Ty};
 use crate::runtime;
+use lanes::plan::Plans;
+use lanes::Lanes;
 use scope::Facts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// A module as text.
@@ -50,6 +53,8 @@ pub(super) struct Shared<'m> {
     intrinsics: BTreeMap<String, String>,
     /// Functions of the library that rare operands are left to.
     rare: BTreeMap<&'static str, runtime::Function>,
+    /// The numbers of lanes that they are called for by name.
+    widths: BTreeSet<u32>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -67,14 +72,16 @@ const NOTHING: usize = 0;
 const FIRST_RARE: usize = 1;
 const SECOND_RARE: usize = 2;
 
-/// The text of a module; code with vectors of `width` bits at most is preferred.
-pub(super) fn emit(module: &Module, width: u32) -> Text {
+/// The text of a module; code with vectors of `width` bits at most is preferred. `eager`: loops run in lanes wherever
+/// that is possible.
+pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
     let mut shared = Shared {
         module,
         raises: Raises::default(),
         imports: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
         rare: BTreeMap::new(),
+        widths: BTreeSet::new(),
         metadata: vec![
             "!{}".into(),
             "!{!\"branch_weights\", i32 1, i32 2000}".into(),
@@ -82,11 +89,14 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         ],
     };
     let mut text = String::new();
+    let lanes = width / 64 * lanes::plan::VECTORS;
     let mut huge = false;
     for index in 0..module.functions.len() {
         let facts = scope::facts(&module.functions[index]);
         huge |= facts.statements > HUGE;
-        Emitter::new(&mut shared, index, facts, &mut text).function();
+        let function = &module.functions[index];
+        let plans = lanes::plan::plans(module, function, &facts.once, (lanes, eager));
+        Emitter::new(&mut shared, index, facts, plans, &mut text).function();
     }
     entry(module, &mut text);
     vector::define(&mut shared, &mut text);
@@ -192,6 +202,12 @@ struct Emitter<'e, 'm> {
     access: Option<usize>,
     /// The registers that the open loops reduce.
     reduced: Vec<Reg>,
+    /// The loops that are run in lanes.
+    plans: Plans,
+    /// The lanes of the open one.
+    lanes: Option<Lanes>,
+    /// In what is done instead where there are few steps.
+    plain: bool,
     /// Where calls failed: the call and the block.
     failures: Vec<(runtime::Open, String)>,
     /// Whether the function is left with an error somewhere.
@@ -203,6 +219,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         shared: &'e mut Shared<'m>,
         index: usize,
         facts: Facts,
+        plans: Plans,
         out: &'e mut String,
     ) -> Emitter<'e, 'm> {
         let function = &shared.module.functions[index];
@@ -219,6 +236,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
             groups: Vec::new(),
             access: None,
             reduced: Vec::new(),
+            plans,
+            lanes: None,
+            plain: false,
             failures: Vec::new(),
             fails: false,
         }
@@ -312,6 +332,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
                 let _ = writeln!(self.out, "  %r{i} = alloca {}", llvm_type(*ty));
             }
         }
+        self.room_for_lanes();
         for param in self.function.params.clone() {
             self.set(param, format!("%p{}", param.0));
         }

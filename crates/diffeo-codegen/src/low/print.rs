@@ -276,7 +276,7 @@ fn print_stmt(module: &Module, stmt: &Stmt, depth: usize, out: &mut String) {
 }
 
 fn print_for(module: &Module, repeat: &For, depth: usize, out: &mut String) {
-    let For { index, from, to, body, independent, reductions } = repeat;
+    let For { index, from, to, body, independent, separate: _, reductions } = repeat;
     let mut head = format!("for {} in {}..{}", reg(index), operand(from), operand(to));
     if *independent {
         head.push_str(" independent");

@@ -82,7 +82,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let steps = self.end(outer);
         self.site = site;
-        self.repeat(register, count, steps, mark, &[], Vec::new());
+        self.repeat(register, count, steps, mark, &[], Vec::new(), true);
     }
 
     /// What a row consists of, and its rank.

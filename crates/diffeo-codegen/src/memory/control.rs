@@ -140,7 +140,8 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
-    /// is to end, if it can be left anyway.
+    /// is to end, if it can be left anyway. `separate` is of comprehensions and sums.
+    #[allow(clippy::too_many_arguments)]
     pub fn repeat(
         &mut self,
         index: Reg,
@@ -149,8 +150,10 @@ impl<'a> Lower<'_, 'a> {
         mark: Mark,
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
+        separate: bool,
     ) {
         let independent = self.effects == mark.effects && carried.is_empty();
+        let separate = separate || independent;
         if self.exits != mark.exits {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
@@ -158,15 +161,9 @@ impl<'a> Lower<'_, 'a> {
             poll.append(&mut body);
             body = poll;
         }
-        let from = Operand::Int(0);
-        self.push(Stmt::For(Box::new(For {
-            index,
-            from,
-            to: count,
-            body,
-            independent,
-            reductions,
-        })));
+        let (from, to) = (Operand::Int(0), count);
+        let step = For { index, from, to, body, independent, separate, reductions };
+        self.push(Stmt::For(Box::new(step)));
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -225,7 +222,7 @@ impl<'a> Lower<'_, 'a> {
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        self.repeat(index, count, body, mark, &regs, Vec::new());
+        self.repeat(index, count, body, mark, &regs, Vec::new(), false);
     }
 
     /// The register of an index.
@@ -292,7 +289,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        self.repeat(index, count, body, mark, &[], reductions);
+        self.repeat(index, count, body, mark, &[], reductions, true);
         results
     }
 }

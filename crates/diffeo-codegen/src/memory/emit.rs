@@ -368,7 +368,8 @@ impl Code {
         let body = self.list(|code| step(code, Operand::Reg(index)));
         let (from, to) = (Operand::Int(0), count);
         let reductions = Vec::new();
-        self.push(Stmt::For(Box::new(For { index, from, to, body, independent, reductions })));
+        let step = For { index, from, to, body, independent, separate: independent, reductions };
+        self.push(Stmt::For(Box::new(step)));
     }
 
     /// The function of these parts, whose statements are complete.

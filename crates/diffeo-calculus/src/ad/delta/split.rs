@@ -163,7 +163,7 @@ fn update(w: &mut Workspace, system: &System, a: &Ty, args: &[Term]) -> Option<T
 }
 
 /// The shape of a translated value, in which the sizes stand at the numbers.
-fn shape(w: &Workspace, shape: &Shape, a: &Ty) -> Shape {
+pub(crate) fn shape(w: &Workspace, shape: &Shape, a: &Ty) -> Shape {
     match (shape, a) {
         (Shape::Array(size, row), Ty::Array(element)) if **element == Ty::Real => {
             Shape::Tuple(vec![Shape::Array(*size, row.clone()), Shape::Any])

@@ -24,6 +24,9 @@ impl Emitter<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        if self.lane_stmt(stmt) {
+            return;
+        }
         match stmt {
             Stmt::Set(register, expr) => {
                 let value = self.expr(*register, expr);
@@ -68,7 +71,10 @@ impl Emitter<'_, '_> {
                     self.jump(&exit);
                 }
             }
-            Stmt::For(step) => self.count(step),
+            Stmt::For(step) => match self.plans.get(&(&raw const **step)).cloned() {
+                Some(plan) if self.lanes.is_none() => self.in_lanes(step, &plan),
+                Some(_) | None => self.count(step),
+            },
             Stmt::Call { results, function, args, site } => {
                 self.call(results, *function, args, *site);
             }
@@ -166,7 +172,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn count(&mut self, step: &For) {
+    pub(super) fn count(&mut self, step: &For) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let [body, latch, exit] = [(); 3].map(|()| self.label());
         let (index, next) = (self.name(), self.name());
@@ -178,15 +184,25 @@ impl Emitter<'_, '_> {
         self.set(step.index, index.clone());
         let around = (self.access, self.groups.len(), self.reduced.len());
         let mut metadata = String::new();
-        if step.independent {
-            let group = self.shared.metadata("distinct !{}".into());
-            self.groups.push(group);
-            self.access = None;
-            let accesses =
-                self.shared.metadata(format!("!{{!\"llvm.loop.parallel_accesses\", !{group}}}"));
+        if step.independent || self.plain {
+            let mut facts = Vec::new();
+            if step.independent {
+                let group = self.shared.metadata("distinct !{}".into());
+                self.groups.push(group);
+                self.access = None;
+                facts.push(format!("!{{!\"llvm.loop.parallel_accesses\", !{group}}}"));
+            }
+            if self.plain {
+                facts.push("!{!\"llvm.loop.unroll.disable\"}".into());
+                facts.push("!{!\"llvm.loop.interleave.count\", i32 1}".into());
+            }
+            let mut list = String::new();
+            for fact in facts {
+                list.push_str(&format!(", !{}", self.shared.metadata(fact)));
+            }
             // The first operand is the loop itself, so that no two are the same.
             let own = self.shared.metadata.len();
-            self.shared.metadata(format!("distinct !{{!{own}, !{accesses}}}"));
+            self.shared.metadata(format!("distinct !{{!{own}{list}}}"));
             metadata = format!(", !llvm.loop !{own}");
         }
         self.reduced.extend(step.reductions.iter().map(|(register, _)| *register));

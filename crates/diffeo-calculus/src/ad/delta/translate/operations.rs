@@ -3,7 +3,7 @@
 use super::*;
 use crate::ad::homomorphism::{expansion, has_one_shape};
 use crate::ad::polytypic::{Pointwise, Traversal};
-use crate::ad::{numbers, partial};
+use crate::ad::{empty, numbers, partial};
 use crate::prim::real::{row, Derivative};
 use crate::prim::{Comparison, Diff, DiffOp, RealOp};
 
@@ -150,11 +150,6 @@ impl Translator<'_> {
         if types.iter().all(has_one_shape) {
             return self.run(block, "r", &ty, m);
         }
-        let primal = |t: &mut Self, (x, a): (&Value, &Ty)| {
-            homomorphism::primal(t.w, t.system, a, x.term.clone())
-        };
-        let primals = xs.iter().zip(&types).map(|x| primal(self, x)).collect();
-        let plain = Term::new(prim(p.clone(), primals).kind, e.span);
         match p {
             // The sum of nothing is a zero of the right shape.
             Prim::Sum(a) => {
@@ -166,10 +161,16 @@ impl Translator<'_> {
                 let zero = self.w.binder("zero", result.clone());
                 let lifted = homomorphism::lift(self.w, self.system, &result, None, var(&zero));
                 let types = vec![ty.clone(), self.state.clone()];
+                let plain = empty::zero(self.w, self.system, a, xs[0].term.clone());
                 let of_nothing = bind(zero, plain, tuple(types, vec![lifted, block.state.clone()]));
                 self.run(block, "r", &ty, if_(empty, of_nothing, m))
             }
             _ => {
+                let primal = |t: &mut Self, (x, a): (&Value, &Ty)| {
+                    homomorphism::primal(t.w, t.system, a, x.term.clone())
+                };
+                let primals = xs.iter().zip(&types).map(|x| primal(self, x)).collect();
+                let plain = Term::new(prim(p.clone(), primals).kind, e.span);
                 self.let_(block, "checked", result, plain);
                 self.run(block, "r", &ty, m)
             }
