@@ -456,7 +456,9 @@ fn bound(stmt: &Stmt, loop_index: Var, own: &HashSet<Var>) -> Option<Atom> {
 fn bounds_of(block: &Block, index: Var, own: &HashSet<Var>, out: &mut Vec<Atom>) {
     for stmt in &block.stmts {
         let found = bound(stmt, index, own);
-        out.extend(found.into_iter().filter(|a| !out.iter().any(|b| same(a, b))));
+        if let Some(a) = found.filter(|a| !out.iter().any(|b| same(a, b))) {
+            out.push(a);
+        }
         if matches!(stmt.op, Op::If { .. } | Op::Switch { .. }) {
             deep(|| regions(&stmt.op, |r| bounds_of(r, index, own, out)));
         }
