@@ -94,10 +94,9 @@ pub(super) fn expands(body: &[Stmt]) -> bool {
     false
 }
 
-/// How many vectors are done one after the other: sums wait for each other.
+/// How many vectors are done one after the other: sums wait for each other. Many would leave much of a short loop.
 fn vectors(step: &For) -> i64 {
     match (step.body.len(), step.reductions.is_empty()) {
-        (..=20, false) => 4,
         (..=20, true) | (..=40, false) => 2,
         (_, _) => 1,
     }
