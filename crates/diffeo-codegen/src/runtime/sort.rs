@@ -8,7 +8,7 @@ const DIGIT: u32 = 11;
 const DIGITS: usize = 1 << DIGIT;
 
 /// So many bits more than the indices have are looked at first.
-const SPARE: u32 = 12;
+const SPARE: u32 = 16;
 
 /// Shorter arrays are sorted by comparing: counting digits takes longer.
 const SHORT: usize = 512;
