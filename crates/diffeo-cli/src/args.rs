@@ -4,8 +4,10 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::pipeline::Code;
 use diffeo::show::Translation;
+use diffeo::Cpu;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +31,11 @@ pub struct Cli {
     /// 500M [default: nine tenths of the machine's]
     #[arg(long, global = true, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<usize>,
+
+    /// Let at most so many threads work for a run; results do not depend on it [default: as many as there
+    /// are processors]
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 
     /// Tell on standard error what was done: time, memory, operations, kinks met
     #[arg(long, short, global = true)]
@@ -109,6 +116,15 @@ pub struct RunArgs {
     /// How to evaluate it.
     #[command(flatten)]
     pub evaluation: Evaluation,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
+
+    /// Tell on standard error how long each step took, and how many operations the program has after
+    /// it; with --json as data
+    #[arg(long)]
+    pub time_passes: bool,
 }
 
 const EVAL_EXAMPLES: &str = "\
@@ -132,6 +148,10 @@ pub struct EvalArgs {
     /// How to evaluate it.
     #[command(flatten)]
     pub evaluation: Evaluation,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
 }
 
 const GRAD_EXAMPLES: &str = "\
@@ -220,8 +240,17 @@ pub struct Evaluation {
     pub kinks: Kinks,
 
     /// What evaluates the program
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub engine: Engine,
+}
+
+/// The processor that code is made for.
+#[derive(Args, Debug)]
+pub struct Processor {
+    /// The processor that machine code is made for: native is this one with all its instructions,
+    /// baseline any of the architecture; x86-64-v2, x86-64-v3 and x86-64-v4 are levels of x86-64
+    #[arg(long, value_name = "CPU", default_value_t = Cpu::Host, hide_possible_values = true, value_parser = CpuParser)]
+    pub cpu: Cpu,
 }
 
 /// `diffeo check`
@@ -306,6 +335,15 @@ pub struct ShowArgs {
     /// Print a Delta as JSON
     #[arg(long)]
     pub json: bool,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
+
+    /// Tell on standard error how long each step took, and how many operations the program has after
+    /// it; with --message-format json as data
+    #[arg(long)]
+    pub time_passes: bool,
 }
 
 const BUILD_EXAMPLES: &str = "\
@@ -341,9 +379,15 @@ pub struct BuildArgs {
     #[arg(long)]
     pub no_compile: bool,
 
-    /// Use all instructions of this processor; the library may not run on others
+    /// The processor that the library is made for, as for `run`: one made for native may not run on
+    /// others
+    #[arg(long, value_name = "CPU", default_value_t = Cpu::Baseline, hide_possible_values = true, value_parser = CpuParser)]
+    pub cpu: Cpu,
+
+    /// Tell on standard error how long each step took, and how many operations the program has after
+    /// it; with --message-format json as data
     #[arg(long)]
-    pub native: bool,
+    pub time_passes: bool,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -409,6 +453,8 @@ pub enum Kinks {
 /// What evaluates.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
+    /// jit at first; llvm, where there is one, if the run lasts
+    Auto,
     /// The evaluator of the calculus
     Interp,
     /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin)
@@ -432,6 +478,7 @@ pub enum Engine {
 impl From<Engine> for diffeo::Engine {
     fn from(engine: Engine) -> Self {
         match engine {
+            Engine::Auto => diffeo::Engine::Auto,
             Engine::Interp => diffeo::Engine::Evaluator,
             Engine::Trace => diffeo::Engine::Trace,
             Engine::Dual => diffeo::Engine::Dual,
@@ -576,6 +623,28 @@ impl TypedValueParser for FormParser {
             form => PossibleValue::new(form).hide(true),
         };
         Some(Box::new(FORMS.iter().map(name).collect::<Vec<_>>().into_iter()))
+    }
+}
+
+/// Reads a processor, and names them for completions.
+#[derive(Clone)]
+struct CpuParser;
+
+impl TypedValueParser for CpuParser {
+    type Value = Cpu;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Cpu, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text| text.parse::<Cpu>());
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Cpu::all().map(|cpu| PossibleValue::new(cpu.name()))))
     }
 }
 

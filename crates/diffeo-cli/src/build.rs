@@ -3,7 +3,8 @@
 use crate::args::BuildArgs;
 use crate::commands::{Setting, Shell};
 use crate::Stop;
-use diffeo::export::{export, Compiler, Cpu, Options};
+use diffeo::export::{export, Compiler, Options};
+use diffeo::pipeline::timed;
 use diffeo_base::{Diagnostic, Span};
 
 /// `diffeo build`
@@ -12,9 +13,7 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     let module = shell.checked(&args.file)?;
     let mut entries = Vec::new();
     for name in &args.entries {
-        let entry = shell.session.callable(module, name);
-        shell.flush()?;
-        entries.push(entry.ok_or(Stop::Refused)?);
+        entries.push(shell.callable(module, name)?);
     }
     let name = match (&args.name, args.file.file_stem()) {
         (Some(name), _) => name.clone(),
@@ -22,7 +21,8 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
         (None, None) => "program".to_string(),
     };
     shell.phase("compile", format!("building `{name}`"));
-    let library = match export(&name, &entries, shell.session.sources()) {
+    let steps = &mut shell.account.steps;
+    let library = match export(&name, &entries, shell.session.sources(), steps) {
         Ok(library) => library,
         Err(refused) => {
             shell.report(&refused);
@@ -30,9 +30,11 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
         }
     };
     let compiler = (!args.no_compile).then(Compiler::find);
-    let cpu = if args.native { Cpu::Host } else { Cpu::Baseline };
-    let options = Options { cpu, ..Options::default() };
-    if let Err(error) = library.write(&name, &args.out, compiler.as_ref(), &options) {
+    let options = Options { cpu: args.cpu, ..Options::default() };
+    let written = timed("c", &mut shell.account.steps, || {
+        library.write(&name, &args.out, compiler.as_ref(), &options)
+    });
+    if let Err(error) = written {
         shell.report(&[Diagnostic::error("build", Span::NONE, error.to_string())]);
         return Err(Stop::Refused);
     }

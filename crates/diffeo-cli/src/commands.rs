@@ -1,12 +1,13 @@
 //! The commands: each loads, checks, does its work and prints.
 
-use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, RunArgs};
+use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, Processor, RunArgs};
 use crate::arguments::{argument, Refusal};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
 use crate::{print, watch, Stop};
 use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
-use diffeo::{Entry, Limits, ModuleId, Options, Session};
+use diffeo::pipeline::timed;
+use diffeo::{Cpu, Entry, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
@@ -20,19 +21,23 @@ pub struct Setting {
     pub limits: Limits,
     /// Whether to tell what was done.
     pub verbose: bool,
+    /// Whether to tell how long the steps took: if so, whether as data.
+    pub steps: Option<bool>,
 }
 
 /// A session and its setting.
 pub struct Shell {
     pub session: Session,
     pub setting: Setting,
-    account: Account,
+    pub account: Account,
 }
 
 impl Shell {
     pub fn new(setting: Setting) -> Self {
         watch::doing("reading the prelude".to_string(), false);
-        Shell { session: Session::new(), setting, account: Account::default() }
+        let mut account = Account::default();
+        let session = timed("prelude", &mut account.steps, Session::new);
+        Shell { session, setting, account }
     }
 
     /// Begins a phase of the work. Only evaluation never waits, so that it can answer Ctrl-C itself.
@@ -58,7 +63,8 @@ impl Shell {
 
     pub fn load(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         self.phase("check", format!("reading and checking {}", path.display()));
-        match self.session.load_file(path) {
+        let loaded = timed("parse", &mut self.account.steps, || self.session.load_file(path));
+        match loaded {
             Ok(module) => Ok(module),
             Err(error) => {
                 self.report(&[error.to_diagnostic()]);
@@ -70,15 +76,43 @@ impl Shell {
     /// Loads a program that has no errors.
     pub fn checked(&mut self, path: &Path) -> Result<ModuleId, Stop> {
         let module = self.load(path)?;
-        self.session.check();
+        self.check();
         self.flush()?;
         Ok(module)
     }
 
+    /// Checks what was loaded.
+    pub fn check(&mut self) {
+        timed("check", &mut self.account.steps, || self.session.check());
+    }
+
     pub fn entry(&mut self, module: ModuleId, name: &str) -> Result<Entry, Stop> {
-        let entry = self.session.entry(module, name);
+        let session = &mut self.session;
+        let entry = timed("elaborate", &mut self.account.steps, || session.entry(module, name));
         self.flush()?;
         entry.ok_or(Stop::Refused)
+    }
+
+    /// A definition that may be a function of anything.
+    pub fn callable(&mut self, module: ModuleId, name: &str) -> Result<Entry, Stop> {
+        let session = &mut self.session;
+        let entry = timed("elaborate", &mut self.account.steps, || session.callable(module, name));
+        self.flush()?;
+        entry.ok_or(Stop::Refused)
+    }
+
+    /// A processor that can run what is made for it: this one.
+    pub fn cpu(&self, processor: &Processor) -> Result<Cpu, Stop> {
+        let cpu = processor.cpu;
+        match cpu.lacking() {
+            None => Ok(cpu),
+            Some(lacking) => {
+                let message =
+                    format!("code for {cpu} does not run here: this processor has no {lacking}");
+                let d = Diagnostic::error("argument", Span::NONE, message);
+                Err(self.usage(&[d.help("`--cpu native` is always right here")]))
+            }
+        }
     }
 
     /// How to run a program, and the line on the terminal that shows how far it is.
@@ -110,11 +144,26 @@ impl Shell {
         entry: &Entry,
         arg: Option<Value>,
         how: &Evaluation,
+        cpu: Cpu,
     ) -> Result<Value, Stop> {
         self.phase("evaluate", format!("evaluating `{}`", entry.name));
-        let (options, line) = self.options(how.kinks);
-        let run = self.session.run_on(entry, arg, options, how.engine.into());
+        let (mut options, line) = self.options(how.kinks);
+        let engine = diffeo::Engine::from(how.engine);
+        if engine.is_compiled() && self.session.not_compiled(entry).is_none() {
+            // Compiled code looks for no kinks: that the account would name them is no reason to leave it.
+            if how.kinks == Kinks::Ignore {
+                options.kinks = diffeo::Kinks::Ignore;
+            }
+            // Some loops of compiled code do not ask whether they are to end.
+            watch::ensure(&self.setting.limits, self.setting.messages);
+        }
+        let how_to = How { engine, cpu, counted: self.setting.steps.is_some() };
+        let run = self.session.run_on(entry, arg, options, how_to);
         line.clear();
+        self.account.steps.extend(run.times);
+        self.account.engine = Some(run.engine);
+        self.account.reason = run.unsupported.map(|why| why.reason(self.session.sources()));
+        self.account.note = run.note;
         self.took(run.operations, run.warnings, how.kinks);
         if let Err(error) = &run.result {
             self.report(std::slice::from_ref(error));
@@ -124,8 +173,8 @@ impl Shell {
     }
 
     /// Writes what a run warned of, and keeps it for the account.
-    pub fn took(&mut self, operations: u64, warnings: Vec<Diagnostic>, shown: Kinks) {
-        self.account.operations += operations;
+    pub fn took(&mut self, operations: Option<u64>, warnings: Vec<Diagnostic>, shown: Kinks) {
+        self.account.operations = operations;
         let (kinks, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
             warnings.into_iter().partition(|w| ["kink", "outside-domain"].contains(&w.code));
         if shown != Kinks::Ignore {
@@ -144,6 +193,9 @@ impl Shell {
                 format!("{}:{}:{}", sources.name(d.primary.span.file), at.line, at.column)
             };
             self.account.write(self.setting.messages, &place);
+        }
+        if let Some(json) = self.setting.steps {
+            self.account.write_steps(self.setting.messages, json);
         }
     }
 
@@ -173,6 +225,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
             shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
         })?),
     };
+    let cpu = shell.cpu(&args.processor)?;
     let module = shell.checked(&args.file)?;
     let entry = shell.entry(module, &args.entry)?;
     let datas = &entry.program.datas;
@@ -201,7 +254,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
                 Stop::Refused
             }
         })?;
-    let value = shell.evaluate(&entry, arg, &args.evaluation)?;
+    let value = shell.evaluate(&entry, arg, &args.evaluation, cpu)?;
     shell.phase("write", "writing the result".to_string());
     match &out {
         None => print::value(&value, ty, datas, args.evaluation.json)?,
@@ -214,6 +267,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
 /// `diffeo eval`
 pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
+    let cpu = shell.cpu(&args.processor)?;
     let context = match &args.context {
         Some(path) => Some(shell.checked(path)?),
         None => None,
@@ -228,7 +282,7 @@ pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
             Stop::Refused
         }
     })?;
-    let value = shell.evaluate(&entry, arg, &args.evaluation)?;
+    let value = shell.evaluate(&entry, arg, &args.evaluation, cpu)?;
     shell.phase("write", "writing the result".to_string());
     print::value(&value, result_type(&entry), &entry.program.datas, args.evaluation.json)?;
     shell.tell();

@@ -30,6 +30,30 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
             return Err(shell.usage(&[diagnostic.help("ask for fewer variables or a lower order")]));
         }
     }
+    let engine = diffeo::Engine::from(args.evaluation.engine);
+    match engine {
+        diffeo::Engine::Trace
+        | diffeo::Engine::Dual
+        | diffeo::Engine::Delta
+        | diffeo::Engine::Taylor => {
+            let name = engine.name();
+            let message = format!("`diffeo grad` differentiates on the evaluator, not on `{name}`");
+            let help = format!(
+                "write the derivative as an expression: `diffeo eval 'grad({})(…)' --in {} --engine {name}`",
+                args.entry,
+                args.file.display()
+            );
+            return Err(
+                shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
+            );
+        }
+        diffeo::Engine::Auto
+        | diffeo::Engine::Evaluator
+        | diffeo::Engine::Flat
+        | diffeo::Engine::Jit
+        | diffeo::Engine::Llvm
+        | diffeo::Engine::C => {}
+    }
     let module = shell.checked(&args.file)?;
     let function = function(&mut shell, module, args)?;
     shell.phase("read", "reading the point".to_string());
@@ -51,7 +75,11 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     let mut seen = (0, Vec::new());
     let found = found(args, &shell, &function, given, options, &mut seen);
     line.clear();
-    shell.took(seen.0, seen.1, kinks);
+    shell.account.engine = Some(diffeo::Engine::Evaluator);
+    shell.account.reason = engine.is_compiled().then(|| {
+        format!("`diffeo grad {}` takes derivatives, which are not compiled yet", args.entry)
+    });
+    shell.took(Some(seen.0), seen.1, kinks);
     let found = found.map_err(|error| {
         shell.report(&[shell.session.explain(&function.entry, &error)]);
         shell.tell();

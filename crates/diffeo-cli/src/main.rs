@@ -22,6 +22,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use commands::Setting;
 use render::Messages;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command ended early; its message is already written.
@@ -45,8 +46,21 @@ fn main() -> ExitCode {
         }
     };
     let messages = Messages::new(cli.message_format, cli.color);
-    let limits = watch::start(cli.timeout, cli.max_memory, messages);
-    let setting = Setting { messages, limits, verbose: cli.verbose };
+    let mut limits = watch::start(cli.timeout, cli.max_memory, messages);
+    limits.threads = cli.threads;
+    let data = !messages.is_human();
+    let steps = match &cli.command {
+        Command::Run(args) => args.time_passes.then_some(data || args.evaluation.json),
+        Command::Show(args) => args.time_passes.then_some(data),
+        Command::Build(args) => args.time_passes.then_some(data),
+        Command::Eval(_)
+        | Command::Grad(_)
+        | Command::Check(_)
+        | Command::Fmt(_)
+        | Command::Completions(_)
+        | Command::Man(_) => None,
+    };
+    let setting = Setting { messages, limits, verbose: cli.verbose, steps };
     let done = match cli.command {
         Command::Run(args) => commands::run(&args, setting),
         Command::Eval(args) => commands::eval(&args, setting),
@@ -58,9 +72,17 @@ fn main() -> ExitCode {
         Command::Completions(args) => print::completions(args.shell),
         Command::Man(args) => print::man(args.dir.as_deref()),
     };
-    match done {
-        Ok(()) | Err(Stop::OutputClosed) => ExitCode::SUCCESS,
-        Err(Stop::Refused) => ExitCode::from(1),
-        Err(Stop::Usage) => ExitCode::from(2),
-    }
+    end(match done {
+        Ok(()) | Err(Stop::OutputClosed) => 0,
+        Err(Stop::Refused) => 1,
+        Err(Stop::Usage) => 2,
+    })
+}
+
+/// Ends the process at once: another thread may still be compiling, which must not see it taken apart, and nobody
+/// should wait for that.
+fn end(status: i32) -> ! {
+    // What nobody reads any more is no failure.
+    let _ = io::stdout().flush();
+    signal_hook::low_level::exit(status)
 }

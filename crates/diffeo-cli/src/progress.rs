@@ -3,10 +3,11 @@
 
 use crate::render::Messages;
 use crate::watch;
-use diffeo::{Diagnostic, Progress};
+use diffeo::pipeline::Timing;
+use diffeo::{Diagnostic, Engine, Progress};
 use diffeo_calculus::eval::limits::megabytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
+use serde_json::{json, Value as Json};
 use std::time::{Duration, Instant};
 
 /// How often the line changes.
@@ -75,8 +76,16 @@ fn six_digits(x: f64) -> String {
 #[derive(Default)]
 pub struct Account {
     phases: Vec<(&'static str, Instant)>,
-    /// The operations of the evaluator.
-    pub operations: u64,
+    /// What evaluated the program, if anything did.
+    pub engine: Option<Engine>,
+    /// Why that was not the engine that was asked for.
+    pub reason: Option<String>,
+    /// What else there is to say of the engine.
+    pub note: Option<String>,
+    /// How long the steps took.
+    pub steps: Vec<Timing>,
+    /// The operations, where they are counted.
+    pub operations: Option<u64>,
     /// The kinks met: places and messages.
     pub kinks: Vec<Diagnostic>,
 }
@@ -101,17 +110,48 @@ impl Account {
             times.iter().map(|(name, s)| (name.to_string(), json!(s))).collect();
         let kinks: Vec<String> =
             self.kinks.iter().map(|k| format!("{}: {}", place(k), k.message)).collect();
+        let compiled = self.engine.is_some_and(Engine::is_compiled);
         let met = match kinks.as_slice() {
+            [] if compiled => "not looked for".to_string(),
             [] => "none met".to_string(),
             kinks => format!("{} met\n  {}", kinks.len(), kinks.join("\n  ")),
         };
         let peak = watch::peak();
-        messages.summary(&[
-            ("engine", "interp".to_string(), json!("interp")),
-            ("time", time.join(", "), json!(seconds)),
-            ("memory", format!("{} at most", megabytes(peak)), json!(peak)),
-            ("operations", self.operations.to_string(), json!(self.operations)),
-            ("kinks", met, json!(kinks)),
-        ]);
+        let text = |name: &'static str, text: &Option<String>| {
+            text.as_ref().map(|text| (name, text.clone(), json!(text)))
+        };
+        let mut entries = Vec::new();
+        entries.extend(self.engine.map(|e| ("engine", e.name().to_string(), json!(e.name()))));
+        entries.extend(text("reason", &self.reason));
+        entries.extend(text("note", &self.note));
+        entries.push(("time", time.join(", "), json!(seconds)));
+        entries.push(("memory", format!("{} at most", megabytes(peak)), json!(peak)));
+        if self.engine.is_some() {
+            let counted = self.operations.map_or("not counted".to_string(), |n| n.to_string());
+            entries.push(("operations", counted, json!(self.operations)));
+            entries.push(("kinks", met, if compiled { Json::Null } else { json!(kinks) }));
+        }
+        messages.summary(&entries);
+    }
+
+    /// Writes how long the steps took.
+    pub fn write_steps(&self, messages: Messages, json: bool) {
+        if json {
+            let steps = self.steps.iter().map(|Timing { step, time, operations }| {
+                json!({"pass": step, "ms": time.as_micros() as f64 / 1e3, "operations": operations})
+            });
+            messages.text(&json!({ "passes": steps.collect::<Vec<_>>() }).to_string());
+            return;
+        }
+        let width = self.steps.iter().map(|s| s.step.len()).max().unwrap_or(0).max(4);
+        let mut table = format!("{:width$}  {:>10}  operations\n", "pass", "ms");
+        for Timing { step, time, operations } in &self.steps {
+            let operations = operations.map_or(String::new(), |n| n.to_string());
+            let line =
+                format!("{step:width$}  {:10.3}  {operations:>10}", time.as_secs_f64() * 1e3);
+            table.push_str(line.trim_end());
+            table.push('\n');
+        }
+        messages.text(table.trim_end());
     }
 }

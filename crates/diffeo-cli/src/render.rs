@@ -58,6 +58,11 @@ impl Messages {
         };
     }
 
+    /// Writes a text as it is, and a line break.
+    pub fn text(self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
     /// Writes what was done: names, and what there is to say as text and as data.
     pub fn summary(self, entries: &[(&str, String, Json)]) {
         let mut err = io::stderr().lock();

@@ -5,6 +5,7 @@ use crate::arguments::Refusal;
 use crate::commands::{Setting, Shell};
 use crate::grad::{given, number};
 use crate::{print, Stop};
+use diffeo::pipeline::{timed, Timing};
 use diffeo::show::Translation;
 use diffeo::{Entry, ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
@@ -17,6 +18,7 @@ use serde_json::{json, Value as Json};
 /// `diffeo show`
 pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
+    let cpu = args.processor.cpu;
     if let Some(wrong) = wrong(args) {
         return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, wrong)]));
     }
@@ -30,7 +32,7 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             parsed
         }
         Form::Types => {
-            shell.session.check();
+            shell.check();
             let text = shell.session.show_types(module, args.entry.as_deref());
             let checked = shell.flush();
             if !text.is_empty() {
@@ -39,20 +41,22 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
             checked
         }
         Form::Core => {
-            shell.session.check();
+            shell.check();
             shell.flush()?;
-            let text = shell.session.show_core(module, args.entry.as_deref());
+            let (session, name) = (&mut shell.session, args.entry.as_deref());
+            let text =
+                timed("elaborate", &mut shell.account.steps, || session.show_core(module, name));
             shell.flush()?;
             print::text(&text.ok_or(Stop::Refused)?)
         }
-        Form::Flat(pass) => {
-            code(args, &mut shell, module, |session, entry| session.show_flat(entry, pass))
-        }
-        Form::Code(form) => {
-            code(args, &mut shell, module, |session, entry| session.show_code(entry, form))
-        }
+        Form::Flat(pass) => code(args, &mut shell, module, |session, entry, steps| {
+            session.show_flat(entry, pass, steps)
+        }),
+        Form::Code(form) => code(args, &mut shell, module, |session, entry, steps| {
+            session.show_code(entry, form, cpu, steps)
+        }),
         Form::Trace | Form::Translated(_) => {
-            shell.session.check();
+            shell.check();
             shell.flush()?;
             translated(args, &mut shell, module)
         }
@@ -87,14 +91,12 @@ fn code(
     args: &ShowArgs,
     shell: &mut Shell,
     module: ModuleId,
-    text: impl FnOnce(&Session, &Entry) -> Result<String, Box<Diagnostic>>,
+    text: impl FnOnce(&Session, &Entry, &mut Vec<Timing>) -> Result<String, Box<Diagnostic>>,
 ) -> Result<(), Stop> {
-    shell.session.check();
+    shell.check();
     shell.flush()?;
-    let entry = shell.session.callable(module, args.entry.as_deref().unwrap_or("main"));
-    shell.flush()?;
-    let entry = entry.ok_or(Stop::Refused)?;
-    match text(&shell.session, &entry) {
+    let entry = shell.callable(module, args.entry.as_deref().unwrap_or("main"))?;
+    match text(&shell.session, &entry, &mut shell.account.steps) {
         Ok(text) => print::text(&text),
         Err(diagnostic) => {
             shell.report(&[*diagnostic]);

@@ -2,9 +2,9 @@
 //!
 //! Whatever works long asks the [`Limits`] now and then and ends in good order, with the place. Where
 //! nothing asks (checking a program, a read that waits), Ctrl-C ends the program at once. If the command
-//! line bounds time or memory, a thread watches over phases that do not ask in time, and ends the program
-//! with a message that says what it was doing. There is no such thread otherwise: with a second thread,
-//! the allocator of the C library has to lock, which slows the evaluator down.
+//! line bounds time or memory, and while compiled code runs, a thread watches over phases that do not ask in
+//! time, and ends the program with a message that says what it was doing. There is no such thread otherwise:
+//! with a second thread, the allocator of the C library has to lock, which slows the evaluator down.
 
 use crate::render::Messages;
 use cap::Cap;
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::alloc::System;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,11 +51,19 @@ pub fn start(timeout: Option<Duration>, max_memory: Option<usize>, messages: Mes
         let _ = flag::register(signal, interrupt.clone());
     }
     if timeout.is_some() || max_memory.is_some() {
+        ensure(&limits, messages);
+    }
+    limits
+}
+
+/// Starts the thread, if it is not there.
+pub fn ensure(limits: &Limits, messages: Messages) {
+    static START: Once = Once::new();
+    START.call_once(|| {
         let watched = limits.clone();
         // Without the thread, only phases that ask come to an end.
         let _ = thread::Builder::new().spawn(move || watch(&watched, messages));
-    }
-    limits
+    });
 }
 
 /// Notes what the program is doing now, and whether the limits are asked meanwhile.
@@ -93,7 +101,7 @@ fn watch(limits: &Limits, messages: Messages) {
                 let message = format!("{}, while {doing}", bound.message());
                 let error = Diagnostic::error(bound.code(), Span::NONE, message);
                 messages.report(&SourceMap::default(), &[error]);
-                std::process::exit(1);
+                signal_hook::low_level::exit(1);
             }
             (Err(_), Some(_)) => {}
         }

@@ -66,6 +66,40 @@ said=3
     }
 }
 
+/// The blocks of the book's page with this mark.
+fn blocks<'p>(page: &'p str, mark: &str) -> Vec<&'p str> {
+    let start = format!("```{mark}\n");
+    let blocks = page.split(&*start).skip(1);
+    blocks.filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_example_of_the_book_works() {
+    if !has("cc") || !has("ar") {
+        return;
+    }
+    let page = include_str!("../../../docs/book/engines.md");
+    let program = blocks(page, "diffeo")[0];
+    let name = program.lines().next().and_then(|line| line.strip_prefix("# ")).expect("its name");
+    let folder = Folder::new().with(name, program).with("main.c", blocks(page, "c")[0]);
+    let session = blocks(page, "console").into_iter().find(|text| text.contains("diffeo build"));
+    let mut expected = String::new();
+    let mut printed = String::new();
+    for line in session.expect("the commands").lines() {
+        match line.strip_prefix("$ ") {
+            Some(command) => {
+                let words: Vec<&str> = command.split_whitespace().collect();
+                match words.as_slice() {
+                    ["diffeo", args @ ..] => folder.run(args).prints(""),
+                    command => printed.push_str(&run(&folder, command)),
+                }
+            }
+            None => expected.push_str(&format!("{line}\n")),
+        }
+    }
+    assert_eq!(printed, expected);
+}
+
 #[test]
 fn the_text_alone_takes_no_compiler() {
     let folder = Folder::new().with("demo.deo", DEMO);

@@ -25,6 +25,7 @@ use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Raises};
 use crate::low::Module;
 use crate::math;
 use crate::runtime;
+use crate::scratch;
 use compile::Machine;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ use std::sync::Arc;
 pub struct Options {
     /// The instructions that may be used.
     pub cpu: Cpu,
+    /// Without the optimisations that take time.
+    pub quick: bool,
     /// The directory where objects are kept, if they are.
     pub cache: Option<PathBuf>,
     /// Whether loops run in lanes wherever that is possible, even if it does not pay: for tests.
@@ -56,6 +59,10 @@ fn unsupported(reason: impl Display) -> CompileError {
     CompileError::Unsupported(format!("LLVM: {reason}"))
 }
 
+fn found() -> Result<&'static Library, CompileError> {
+    library().map_err(|missing| CompileError::Unsupported(missing.to_string()))
+}
+
 /// What LLVM gets.
 struct Input {
     text: String,
@@ -65,16 +72,19 @@ struct Input {
     imports: Vec<runtime::Function>,
 }
 
-fn input(machine: &Machine, module: &Module, eager: bool) -> Input {
+fn input(machine: &Machine, module: &Module, options: &Options) -> Input {
+    let (eager, quick) = (options.eager, options.quick);
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
         if machine.has_fma {
             math::expand(&mut module);
         }
+        let planned = emit::planned(&module, machine.vector_width, eager);
+        scratch::reuse(&mut module, &|f, step| planned.contains(&(f, step.index)));
         let emitted = emit::emit(&module, machine.vector_width, eager);
         let emit::Text { text, raises, imports, huge } = emitted;
-        Input { text, quick: huge, raises, imports }
+        Input { text, quick: quick || huge, raises, imports }
     })
 }
 
@@ -83,9 +93,9 @@ fn input(machine: &Machine, module: &Module, eager: bool) -> Input {
 /// # Errors
 /// There is no LLVM, or it does not know this processor.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
-    let library = library().map_err(unsupported)?;
+    let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module, options.eager);
+    let input = input(&machine, module, options);
     let key = machine.key(input.quick, &input.text);
     let cached = options.cache.as_ref().and_then(|directory| cache::read(directory, &key));
     let object = match cached {
@@ -117,9 +127,9 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 /// # Errors
 /// There is no LLVM, or it does not know this processor.
 pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
-    let library = library().map_err(unsupported)?;
+    let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module, options.eager);
+    let input = input(&machine, module, options);
     match stage {
         Stage::Emitted => Ok(input.text),
         Stage::Optimised => machine.optimised(&input.text, input.quick).map_err(unsupported),

@@ -21,7 +21,7 @@
 
 pub mod lint;
 pub mod print;
-mod visit;
+pub(crate) mod visit;
 
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;
@@ -50,6 +50,10 @@ pub const DATA: i64 = 32;
 /// The place of calls that the source does not have, such as that of the program by its entry: when the callee
 /// fails, nothing is noted.
 pub const NOWHERE: SiteId = SiteId(u32::MAX);
+
+/// Functions with more statements than this are compiled quickly rather than well: what compilers do takes time
+/// that grows faster than the function.
+pub const HUGE: usize = 5_000;
 
 /// A whole program.
 #[derive(Clone, Debug)]
@@ -109,6 +113,18 @@ pub enum Layout {
     Stack(Box<[bool]>),
 }
 
+impl Module {
+    /// The most statements that a function has.
+    pub fn longest(&self) -> usize {
+        self.functions.iter().map(Function::statements).max().unwrap_or(0)
+    }
+
+    /// How many statements there are.
+    pub fn statements(&self) -> usize {
+        self.functions.iter().map(Function::statements).sum()
+    }
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -125,8 +141,45 @@ pub struct Function {
     /// Whether it can be open several times: then it begins with a test that the stack is large enough, which
     /// also looks whether the run is to end. Such a function is fallible. The site is for that error.
     pub recursive: Option<SiteId>,
+    /// How several blocks of a loop are done at once, if the function does a loop block by block.
+    pub blocks: Option<Blocks>,
     /// Its statements; the last one executed is a `Return` or `Raise`.
     pub body: Vec<Stmt>,
+}
+
+impl Function {
+    /// How many statements there are, nested ones included.
+    pub fn statements(&self) -> usize {
+        let mut count = 0;
+        let mut todo: Vec<&[Stmt]> = vec![&self.body];
+        while let Some(stmts) = todo.pop() {
+            count += stmts.len();
+            for stmt in stmts {
+                todo.extend(stmt.blocks());
+            }
+        }
+        count
+    }
+}
+
+/// How blocks of the steps of a loop are done at once.
+///
+/// The parameters of the function that has this are what the steps read, the number of steps and the number of
+/// steps in a block; its results are those of the blocks, combined in the order of the blocks. The body does one
+/// block after the other. An engine may let the runtime do them ([`runtime::split`](crate::runtime::split)), which
+/// gives the same, to the last bit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Blocks {
+    /// Does steps: `(captured: Ptr, from: Int, to: Int, results: Ptr)`, the words of what they read, the first
+    /// step, the end, and where the words of the results go.
+    pub task: FunctionId,
+    /// So many of the first parameters are blocks of memory (or null); the steps may count references to what can
+    /// be reached from them.
+    pub shared: usize,
+    /// Whether the steps may ask for constants.
+    pub constants: bool,
+    /// How the results are combined.
+    pub how: Vec<Reduction>,
 }
 
 /// An operand.

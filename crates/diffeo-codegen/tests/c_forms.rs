@@ -124,6 +124,7 @@ impl Build {
             results: self.results,
             fallible,
             recursive: recursive.then_some(SiteId(99)),
+            blocks: None,
             body: self.body,
         }
     }

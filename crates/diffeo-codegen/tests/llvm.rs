@@ -195,8 +195,7 @@ fn objects_are_kept_and_found_again() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let options =
-        Options { cpu: Cpu::Host, cache: Some(directory.path().to_path_buf()), eager: false };
+    let options = Options { cache: Some(directory.path().to_path_buf()), ..Options::default() };
     let module = Arc::new(module(vec![dot()], Vec::new()));
     let xs = numbers(10);
     let expected: f64 = xs.iter().map(|x| x * x).sum();

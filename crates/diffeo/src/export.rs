@@ -3,8 +3,9 @@
 //! What comes in: entry points. What goes out: the library, with the parameters and results named by the source:
 //! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered.
 
+use crate::pipeline::{self, Backend, Step, Timing};
 use crate::session::Entry;
-use crate::{pipeline, SourceMap};
+use crate::SourceMap;
 use diffeo_base::Diagnostic;
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::Kind;
@@ -23,11 +24,12 @@ pub fn export(
     name: &str,
     entries: &[Entry],
     files: &SourceMap,
+    times: &mut Vec<Timing>,
 ) -> Result<Library, Vec<Diagnostic>> {
     let mut exports = Vec::new();
     let mut refused = Vec::new();
     for entry in entries {
-        match one(entry) {
+        match one(entry, times) {
             Ok(export) => exports.push(export),
             Err(diagnostic) => refused.push(*diagnostic),
         }
@@ -40,7 +42,7 @@ pub fn export(
         .map_err(|why| vec![Diagnostic::error("not-for-c", span, why.to_string())])
 }
 
-fn one(entry: &Entry) -> Result<Export, Box<Diagnostic>> {
+fn one(entry: &Entry, times: &mut Vec<Timing>) -> Result<Export, Box<Diagnostic>> {
     let refused = |what: String| {
         let message = format!("`{}` cannot be called from C: {what}", entry.name);
         Diagnostic::error("not-for-c", entry.span, message).help(
@@ -58,13 +60,14 @@ fn one(entry: &Entry) -> Result<Export, Box<Diagnostic>> {
         ty => ty.clone(),
     };
     results.add("result", &result, 0).map_err(refused)?;
-    let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {})
+    let mut see = |step: &Step<'_>| times.push(step.timing(true));
+    let lowered = pipeline::flat(&entry.program, entry.global, &mut see)
         .map_err(|unsupported| unsupported.to_diagnostic(entry.span))?;
     let ty = print_type(&entry.ty, &entry.program);
     Ok(Export {
         name: entry.name.to_string(),
         about: format!("{} : {ty}", entry.name),
-        module: pipeline::low(lowered.module),
+        module: pipeline::timed_low(lowered.module, Backend::C.polls(), times),
         params: params.values,
         results: results.values,
     })

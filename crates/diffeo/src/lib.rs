@@ -33,6 +33,7 @@ pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
 pub use diffeo_calculus::eval::{
     Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
 };
+pub use diffeo_codegen::engine::Cpu;
 pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
 pub use message::{Message, Note, Place};
-pub use session::{Differentiable, Engine, Entry, LoadError, Prepared, Run, Session};
+pub use session::{Differentiable, Engine, Entry, How, LoadError, Prepared, Run, Session};

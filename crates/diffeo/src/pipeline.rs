@@ -10,14 +10,35 @@
 use crate::lower::{lower, Lowered, Unsupported};
 use diffeo_array::ir::Module;
 use diffeo_array::lint::lint;
+use diffeo_array::opt::walk::size;
 use diffeo_array::opt::PASSES;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
 use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{CompileError, Compiled, Cpu};
+use diffeo_codegen::memory::Polls;
 use diffeo_codegen::{c, cranelift, llvm, low, memory};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// How long a step of a program's way took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// Its name.
+    pub step: &'static str,
+    /// How long it took.
+    pub time: Duration,
+    /// How many statements the program had after it, where that is known.
+    pub operations: Option<usize>,
+}
+
+/// Does a step, and notes how long it took.
+pub fn timed<T>(step: &'static str, times: &mut Vec<Timing>, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let done = work();
+    times.push(Timing { step, time: start.elapsed(), operations: None });
+    done
+}
 
 /// A pass that is done.
 pub struct Step<'m> {
@@ -27,6 +48,15 @@ pub struct Step<'m> {
     pub module: &'m Module,
     /// How long it took.
     pub time: Duration,
+}
+
+impl Step<'_> {
+    /// How long it took, and the operations after it, if they are to be counted.
+    pub fn timing(&self, counted: bool) -> Timing {
+        let functions = self.module.functions.iter();
+        let operations = || functions.map(|function| size(&function.body, usize::MAX)).sum();
+        Timing { step: self.pass, time: self.time, operations: counted.then(operations) }
+    }
 }
 
 /// The names of the passes to Flat and over it.
@@ -65,9 +95,29 @@ pub enum Backend {
     C,
 }
 
+impl Backend {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Jit => "jit",
+            Backend::Llvm => "llvm",
+            Backend::C => "c",
+        }
+    }
+
+    /// Which loops can be stopped. Cranelift makes no vector instructions of loops, so nothing is lost.
+    pub fn polls(self) -> Polls {
+        match self {
+            Backend::Jit => Polls::All,
+            Backend::Llvm | Backend::C => Polls::Some,
+        }
+    }
+}
+
 /// The program of Low for one of Flat.
-pub fn low(module: Module) -> Arc<low::Module> {
-    let module = memory::lower(Arc::new(module));
+pub fn low(module: impl Into<Arc<Module>>, polls: Polls) -> Arc<low::Module> {
+    let options = memory::Options { polls, reuse: polls == Polls::All, ..Default::default() };
+    let module = memory::lower_with(module.into(), options);
     if cfg!(debug_assertions) {
         let violations = low::lint::lint(&module);
         assert!(
@@ -78,6 +128,19 @@ pub fn low(module: Module) -> Arc<low::Module> {
         );
     }
     Arc::new(module)
+}
+
+/// As [`low`], noting how long it took.
+pub fn timed_low(
+    module: impl Into<Arc<Module>>,
+    polls: Polls,
+    times: &mut Vec<Timing>,
+) -> Arc<low::Module> {
+    let start = Instant::now();
+    let module = low(module, polls);
+    let (time, operations) = (start.elapsed(), Some(module.statements()));
+    times.push(Timing { step: "memory", time, operations });
+    module
 }
 
 /// Machine code for a program of Low.
@@ -132,15 +195,26 @@ impl Code {
         }
     }
 
+    /// Which loops can be stopped, as far as that is to be seen.
+    pub fn polls(self) -> Polls {
+        match self {
+            Code::Clif => Backend::Jit.polls(),
+            Code::Low | Code::Llvm | Code::C => Polls::Some,
+        }
+    }
+
     /// A program in this form.
     ///
     /// # Errors
     /// The back end is not there.
-    pub fn text(self, module: &Arc<low::Module>) -> Result<String, CompileError> {
+    pub fn text(self, module: &Arc<low::Module>, cpu: Cpu) -> Result<String, CompileError> {
         match self {
             Code::Low => Ok(low::print::print(module)),
-            Code::Clif => cranelift::text(module, &cranelift::Options::default()),
-            Code::Llvm => llvm::text(module, &llvm::Options::default(), llvm::Stage::Emitted),
+            Code::Clif => cranelift::text(module, &cranelift::Options { cpu, verify: false }),
+            Code::Llvm => {
+                let options = llvm::Options { cpu, ..llvm::Options::default() };
+                llvm::text(module, &options, llvm::Stage::Emitted)
+            }
             Code::C => Ok(c::engine::text(std::slice::from_ref(module)).text),
         }
     }

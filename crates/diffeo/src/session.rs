@@ -3,14 +3,15 @@
 //! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in
 //! debug builds) → evaluate.
 
+mod auto;
 mod differentiable;
 mod engine;
 mod prepared;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::{self, Printer};
-use crate::lower::Unsupported;
-use crate::pipeline::Code;
+use crate::lower::{self, Unsupported};
+use crate::pipeline::{Code, Timing};
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, pipeline, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use differentiable::Differentiable;
-pub use engine::Engine;
+pub use engine::{Engine, How};
 pub use prepared::Prepared;
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
@@ -108,10 +109,16 @@ pub struct Run {
     pub result: Result<Value, Diagnostic>,
     /// What was reported on the way.
     pub warnings: Vec<Diagnostic>,
-    /// How many operations were counted.
-    pub operations: u64,
+    /// How many operations were counted; machine code counts none.
+    pub operations: Option<u64>,
+    /// What gave the result.
+    pub engine: Engine,
     /// Why the evaluator took the place of the engine, if it did.
     pub unsupported: Option<Unsupported>,
+    /// What became of LLVM's code, where engine [`Engine::Auto`] tried it.
+    pub note: Option<String>,
+    /// How long the steps took.
+    pub times: Vec<Timing>,
 }
 
 impl Default for Session {
@@ -617,9 +624,15 @@ impl Session {
     ///
     /// # Errors
     /// What there is no Flat for, as a message.
-    pub fn show_flat(&self, entry: &Entry, pass: Option<&str>) -> Result<String, Box<Diagnostic>> {
+    pub fn show_flat(
+        &self,
+        entry: &Entry,
+        pass: Option<&str>,
+        times: &mut Vec<Timing>,
+    ) -> Result<String, Box<Diagnostic>> {
         let mut shown = None;
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |step| {
+            times.push(step.timing(true));
             if Some(step.pass) == pass {
                 shown = Some(diffeo_array::print::print(step.module));
             }
@@ -642,14 +655,22 @@ impl Session {
         }
     }
 
-    /// The code that an entry becomes, as text.
+    /// The code for a processor that an entry becomes, as text.
     ///
     /// # Errors
     /// What there is no code for, as a message.
-    pub fn show_code(&self, entry: &Entry, code: Code) -> Result<String, Box<Diagnostic>> {
+    pub fn show_code(
+        &self,
+        entry: &Entry,
+        code: Code,
+        cpu: Cpu,
+        times: &mut Vec<Timing>,
+    ) -> Result<String, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).map_err(message)?;
-        let text = code.text(&pipeline::low(lowered.module));
+        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(true));
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
+        let low = pipeline::timed_low(lowered.module, code.polls(), times);
+        let text = pipeline::timed(code.name(), times, || code.text(&low, cpu));
         text.map_err(|error| message(Unsupported::Engine(error.to_string())))
     }
 
@@ -691,34 +712,47 @@ impl Session {
 
     /// As [`Session::run`], with all options.
     pub fn run_with(&self, entry: &Entry, arg: Option<Value>, options: Options) -> Run {
-        self.run_on(entry, arg, options, Engine::Evaluator)
+        self.run_on(entry, arg, options, Engine::Auto)
     }
 
-    /// As [`Session::run_with`], with the derivatives of this engine.
+    /// As [`Session::run_with`], on this engine.
     pub fn run_on(
         &self,
         entry: &Entry,
         arg: Option<Value>,
         options: Options,
-        engine: Engine,
+        how: impl Into<How>,
     ) -> Run {
         let arg = match &entry.ty {
             Ty::Fun(_) => Some(arg.unwrap_or(Value::Unit)),
             _ => None,
         };
-        let ran = match engine.run(&entry.program, entry.global, arg, options) {
-            Ok(ran) => ran,
-            Err(unsupported) => {
-                let result = Err(unsupported.to_diagnostic(entry.span));
-                return Run { result, warnings: Vec::new(), operations: 0, unsupported: None };
-            }
-        };
-        Run {
-            result: ran.result.map_err(|e| self.explain(entry, &e)),
-            warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
-            operations: ran.operations,
-            unsupported: ran.unsupported,
+        let how = how.into();
+        match how.run(&entry.program, entry.global, arg, options) {
+            Ok(ran) => Run {
+                result: ran.result.map_err(|e| self.explain(entry, &e)),
+                warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
+                operations: ran.operations,
+                engine: ran.engine,
+                unsupported: ran.unsupported,
+                note: ran.note,
+                times: ran.times,
+            },
+            Err(unsupported) => Run {
+                result: Err(unsupported.to_diagnostic(entry.span)),
+                warnings: Vec::new(),
+                operations: None,
+                engine: how.engine,
+                unsupported: None,
+                note: None,
+                times: Vec::new(),
+            },
         }
+    }
+
+    /// Why compiled engines leave an entry to the evaluator, if they do.
+    pub fn not_compiled(&self, entry: &Entry) -> Option<Unsupported> {
+        lower::unsupported(&entry.program, entry.global)
     }
 
     /// An entry in machine code, to be called many times.
@@ -729,15 +763,11 @@ impl Session {
         &self,
         entry: &Entry,
         options: Options,
-        engine: Engine,
+        how: impl Into<How>,
     ) -> Result<Prepared, Box<Diagnostic>> {
         let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let Some(backend) = engine.backend() else {
-            let why = "this engine makes no machine code".to_string();
-            return Err(message(Unsupported::Engine(why)));
-        };
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).map_err(message)?;
-        Prepared::new(lowered, backend, Cpu::Host, options).map_err(message)
+        Prepared::compiled(lowered, options, how.into()).map_err(message)
     }
 
     /// The message for what stopped an entry.

@@ -11,7 +11,7 @@
 //! In doc comments of the standard library, a line `> e` is an expression and the next line its value.
 
 use diffeo::data::{read_argument, to_json, Field};
-use diffeo::{library, Diagnostic, Entry, Kinks, ModuleId, Options, Session};
+use diffeo::{library, Diagnostic, Engine, Entry, Kinks, ModuleId, Options, Session};
 use diffeo_calculus::show::show;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -209,7 +209,9 @@ fn evaluate(session: &Session, entry: &Entry, command: &Command) -> Outcome {
     if !outcome.diagnostics.is_empty() {
         return outcome;
     }
-    let run = session.run_with(entry, arg, Options { kinks: command.kinks, ..Options::default() });
+    let options = Options { kinks: command.kinks, ..Options::default() };
+    // As the command line runs it, without the change of code that depends on the time.
+    let run = session.run_on(entry, arg, options, Engine::Jit);
     outcome.diagnostics.extend(run.warnings);
     match run.result {
         Err(error) => outcome.diagnostics.push(error),

@@ -1,6 +1,6 @@
 //! What must cost a constant factor or grow linearly, by counting operations.
 
-use diffeo::{Kinks, Session};
+use diffeo::{Engine, Options, Session};
 
 /// The operations and the printed value of `main`.
 fn operations(text: &str) -> (u64, String) {
@@ -9,10 +9,13 @@ fn operations(text: &str) -> (u64, String) {
     session.check();
     let entry = session.entry(module, "main");
     let Some(entry) = entry else { panic!("{:?}", session.diagnostics()) };
-    let run = session.run(&entry, None, Kinks::Ignore);
+    let run = session.run_on(&entry, None, Options::default(), Engine::Evaluator);
     let value = run.result.unwrap_or_else(|e| panic!("{}", e.message));
     let datas = &entry.program.datas;
-    (run.operations, diffeo_calculus::show::show(&value, &entry.ty, datas))
+    (
+        run.operations.expect("the evaluator counts"),
+        diffeo_calculus::show::show(&value, &entry.ty, datas),
+    )
 }
 
 /// The program at size n and 10 n: the operations must grow no faster than tenfold, and a little.

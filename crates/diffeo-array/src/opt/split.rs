@@ -455,9 +455,8 @@ fn bound(stmt: &Stmt, loop_index: Var, own: &HashSet<Var>) -> Option<Atom> {
 /// The bounds of the statements of a block, nested loops aside.
 fn bounds_of(block: &Block, index: Var, own: &HashSet<Var>, out: &mut Vec<Atom>) {
     for stmt in &block.stmts {
-        let found = bound(stmt, index, own);
-        if let Some(a) = found.filter(|a| !out.iter().any(|b| same(a, b))) {
-            out.push(a);
+        if let Some(found) = bound(stmt, index, own).filter(|a| !out.iter().any(|b| same(a, b))) {
+            out.push(found);
         }
         if matches!(stmt.op, Op::If { .. } | Op::Switch { .. }) {
             deep(|| regions(&stmt.op, |r| bounds_of(r, index, own, out)));

@@ -7,6 +7,11 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Whether there is a C compiler.
+pub fn c_compiler() -> bool {
+    Command::new("cc").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// A folder that goes with its owner.
 pub struct Folder(pub PathBuf);
 

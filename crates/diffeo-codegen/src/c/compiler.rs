@@ -5,14 +5,11 @@
 use super::Text;
 use crate::cache::Cache;
 use crate::engine::Cpu;
+use crate::low::HUGE;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// From so many statements in one function on, it is compiled with little optimisation: what a compiler does
-/// takes time that grows faster than the function.
-pub const HUGE: usize = 5_000;
 
 /// Why there is no machine code.
 #[derive(Debug)]
@@ -40,6 +37,12 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Missing { command, reason } if reason.kind() == std::io::ErrorKind::NotFound => {
+                write!(
+                    f,
+                    "there is no `{command}`, which is needed to compile C; CC names a compiler"
+                )
+            }
             Error::Missing { command, reason } => {
                 write!(f, "`{command}` cannot be run: {reason}")
             }
@@ -114,6 +117,7 @@ impl Compiler {
         match options.cpu {
             Cpu::Host => flags.push("-march=native".to_string()),
             Cpu::Baseline => {}
+            Cpu::X86V2 | Cpu::X86V3 | Cpu::X86V4 => flags.push(format!("-march={}", options.cpu)),
         }
         flags.extend(FLAGS.map(str::to_string));
         flags
@@ -224,7 +228,8 @@ pub(super) fn run(command: &mut Command) -> Result<(), Error> {
     words.extend(command.get_args().map(|a| a.to_string_lossy()));
     let printed = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = printed.lines().take(8).collect();
-    let output = format!("{}\n{}", output.status, lines.join("\n"));
+    let lines = lines.iter().map(|line| format!("\n{line}"));
+    let output = format!("{}{}", output.status, lines.collect::<String>());
     Err(Error::Failed { command: words.join(" "), output })
 }
 

@@ -6,14 +6,18 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `cpu.rs` | the processors that code is made for |
 //! | `stack.rs` | the stack, and how much of it programs need |
 //! | `watch.rs` | the thread that ends runs |
 //! | `values.rs` | arguments and results |
 
+mod cpu;
 mod stack;
 mod values;
 mod watch;
 
+pub use cpu::Cpu;
+pub(crate) use stack::on_stack;
 pub use stack::stack_margin;
 
 use crate::low::{Module, Raise, BYTES, DATA};
@@ -26,19 +30,9 @@ use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use values::Face;
-
-/// The instructions that compiled code may have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Cpu {
-    /// Those that every processor of the architecture has.
-    Baseline,
-    /// All that this processor has.
-    #[default]
-    Host,
-}
 
 /// Why a program could not be compiled.
 #[derive(Clone, Debug)]
@@ -202,6 +196,8 @@ pub struct Instance {
     compiled: Arc<Compiled>,
     context: Owned,
     limits: Limits,
+    /// See [`Instance::end_when`].
+    unwanted: Option<Arc<AtomicBool>>,
     max_stack: usize,
     /// The words of arguments and results, to be used again.
     words: Vec<u64>,
@@ -213,11 +209,14 @@ impl Instance {
     /// A program that has not run yet.
     pub fn new(compiled: Arc<Compiled>, options: RunOptions) -> Instance {
         let mut context = Owned::new(compiled.module.clone(), options.callbacks);
-        context.memory().set_limit(options.limits.memory);
+        context.set_memory_limit(options.limits.memory);
+        let threads = options.limits.threads();
+        context.set_threads(threads, options.max_stack, compiled.margin);
         Instance {
             compiled,
             context,
             limits: options.limits,
+            unwanted: None,
             max_stack: options.max_stack,
             words: Vec::new(),
             allocations: 0,
@@ -231,13 +230,19 @@ impl Instance {
 
     /// Changes what the following calls may take.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.context.memory().set_limit(limits.memory);
+        self.context.set_memory_limit(limits.memory);
+        self.context.set_threads(limits.threads(), self.max_stack, self.compiled.margin);
         self.limits = limits;
+    }
+
+    /// From now on, runs end when this is set, as if they were interrupted.
+    pub fn end_when(&mut self, unwanted: Arc<AtomicBool>) {
+        self.unwanted = Some(unwanted);
     }
 
     /// How many blocks there are: 0 if all results were released, and the constants.
     pub fn live_blocks(&mut self) -> usize {
-        self.context.memory().live()
+        self.context.live_blocks()
     }
 
     /// How many blocks the last call allocated besides its arguments, its results and constants.
@@ -333,7 +338,7 @@ impl Instance {
     ) -> Result<(), Box<Stopped>> {
         let (entry, context) = (self.compiled.entry, self.context.as_ptr());
         let end = self.context.stack_end();
-        let watched = watch::watch(&self.limits, end);
+        let watched = watch::watch(&self.limits, self.unwanted.as_ref(), end);
         let status = stack::on_stack(self.max_stack, self.compiled.margin, |stack_end| {
             // If the watching thread was faster, it stays so.
             let _ = end.compare_exchange(0, stack_end, Ordering::Relaxed, Ordering::Relaxed);

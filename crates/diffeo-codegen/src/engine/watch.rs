@@ -5,8 +5,8 @@
 
 use crate::runtime::STOP;
 use diffeo_calculus::eval::{Exceeded, Limits};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ const TICK: Duration = Duration::from_millis(2);
 struct Watched {
     number: u64,
     limits: Limits,
+    /// Ends the run, too.
+    unwanted: Option<Arc<AtomicBool>>,
     /// The word to write. It is live as long as this is in the list.
     end: *const AtomicUsize,
     exceeded: Option<Exceeded>,
@@ -45,8 +47,12 @@ pub(super) struct Watch<'w> {
 }
 
 /// Begins to watch a run.
-pub(super) fn watch<'w>(limits: &Limits, end: &'w AtomicUsize) -> Watch<'w> {
-    if limits.deadline.is_none() && limits.interrupt.is_none() {
+pub(super) fn watch<'w>(
+    limits: &Limits,
+    unwanted: Option<&Arc<AtomicBool>>,
+    end: &'w AtomicUsize,
+) -> Watch<'w> {
+    if limits.deadline.is_none() && limits.interrupt.is_none() && unwanted.is_none() {
         return Watch { number: None, _end: end };
     }
     START.call_once(|| {
@@ -58,11 +64,22 @@ pub(super) fn watch<'w>(limits: &Limits, end: &'w AtomicUsize) -> Watch<'w> {
     runs.next += 1;
     // Memory is the allocator's business.
     let limits = Limits { memory: None, ..limits.clone() };
-    runs.list.push(Watched { number, limits, end, exceeded: None });
+    let unwanted = unwanted.cloned();
+    runs.list.push(Watched { number, limits, unwanted, end, exceeded: None });
     if runs.list.len() == 1 {
         BEGUN.notify_one();
     }
     Watch { number: Some(number), _end: end }
+}
+
+impl Watched {
+    /// The bound that is reached.
+    fn check(&self) -> Result<(), Exceeded> {
+        match &self.unwanted {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(Exceeded::Interrupt),
+            Some(_) | None => self.limits.check(),
+        }
+    }
 }
 
 impl Watch<'_> {
@@ -93,7 +110,7 @@ fn run() {
             open = BEGUN.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
         for watched in open.list.iter_mut().filter(|watched| watched.exceeded.is_none()) {
-            if let Err(exceeded) = watched.limits.check() {
+            if let Err(exceeded) = watched.check() {
                 watched.exceeded = Some(exceeded);
                 // SAFETY: it is in the list, so the word is live.
                 unsafe { (*watched.end).store(STOP, Ordering::Relaxed) };

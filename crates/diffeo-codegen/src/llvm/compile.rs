@@ -57,13 +57,16 @@ impl Machine {
             Cpu::Host => (name, features),
             Cpu::Baseline if cfg!(target_arch = "x86_64") => ("x86-64".into(), String::new()),
             Cpu::Baseline => ("generic".into(), String::new()),
+            Cpu::X86V2 | Cpu::X86V3 | Cpu::X86V4 => (cpu.name().into(), String::new()),
         };
         let has = |feature: &str| features.split(',').any(|f| f == feature);
+        let has_fma = cfg!(target_arch = "aarch64") || has("+fma");
+        let wide = cpu == Cpu::X86V4 || has("+avx512vl");
         let text = |text: String| CString::new(text).map_err(|_| "a name with a zero in it");
         Ok(Machine {
             library,
-            has_fma: cfg!(target_arch = "aarch64") || has("+fma"),
-            vector_width: if has("+avx512vl") { 512 } else { 256 },
+            has_fma: cpu.has_fma().unwrap_or(has_fma),
+            vector_width: if wide { 512 } else { 256 },
             triple: text(triple)?,
             cpu: text(name)?,
             features: text(features)?,

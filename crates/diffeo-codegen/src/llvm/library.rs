@@ -1,5 +1,5 @@
-//! Finds an LLVM on this machine and loads it: `DIFFEO_LLVM`, else the system's, else the one that a Rust
-//! toolchain of rustup carries.
+//! Finds an LLVM on this machine and loads it: `DIFFEO_LLVM` (`none` for none), else the system's, else the one
+//! that a Rust toolchain of rustup carries.
 //!
 //! No process is started to look. Only files that begin like a library are tried (rustup has a linker script
 //! under such a name), only versions that are known, and what was loaded stays loaded, out of sight of other
@@ -20,6 +20,9 @@ const VERSIONS: RangeInclusive<u32> = 16..=22;
 
 /// The variable that names a library, or the directory of one.
 const VARIABLE: &str = "DIFFEO_LLVM";
+
+/// What the variable is where none is to be used.
+const NONE: &str = "none";
 
 /// A loaded LLVM.
 pub struct Library {
@@ -42,6 +45,8 @@ pub enum Missing {
     },
     /// The library that the user named cannot be used.
     Named(PathBuf, String),
+    /// The user wants none.
+    Declined,
     /// Compiled code is not supported here.
     Processor,
 }
@@ -55,8 +60,11 @@ impl fmt::Display for Missing {
                 for (path, reason) in unusable {
                     write!(f, "; {} cannot be used: {reason}", path.display())?;
                 }
-                let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "; looked in {}. Set {VARIABLE} to the path of one", looked.join(", "))
+                if !looked.is_empty() {
+                    let looked = looked.iter().map(|path| path.display().to_string());
+                    write!(f, "; looked in {}", looked.collect::<Vec<_>>().join(", "))?;
+                }
+                write!(f, ". Set {VARIABLE} to the path of one")
             }
             Missing::Named(path, reason) => {
                 write!(
@@ -65,6 +73,7 @@ impl fmt::Display for Missing {
                     path.display()
                 )
             }
+            Missing::Declined => write!(f, "no LLVM is used, because {VARIABLE} is `{NONE}`"),
             Missing::Processor => write!(f, "LLVM is used on x86-64 and AArch64 processors only"),
         }
     }
@@ -91,11 +100,17 @@ fn find() -> Result<Library, Missing> {
 /// The library that the user named, or the first that can be used in the directories.
 fn find_among(named: Option<PathBuf>, directories: &[PathBuf]) -> Result<Library, Missing> {
     if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
-        let candidates = if path.is_dir() { candidates(&path) } else { vec![path.clone()] };
-        let mut reason = "there is no libLLVM in the directory".to_string();
+        if path.as_os_str() == NONE {
+            return Err(Missing::Declined);
+        }
+        let directory = path.is_dir();
+        let candidates = if directory { candidates(&path) } else { vec![path.clone()] };
+        let (from, to) = (VERSIONS.start(), VERSIONS.end());
+        let mut reason = format!("there is no libLLVM of version {from} to {to} in the directory");
         for candidate in candidates {
             match load(&candidate) {
                 Ok(library) => return Ok(library),
+                Err(why) if directory => reason = format!("{}: {why}", candidate.display()),
                 Err(why) => reason = why,
             }
         }
@@ -192,18 +207,40 @@ fn is_library(path: &Path) -> bool {
     read.is_ok() && known.contains(&magic)
 }
 
+/// What a file that is no library is: such names belong to scripts for linkers, too.
+fn no_library(path: &Path) -> String {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    let text = match (read, std::str::from_utf8(&start)) {
+        (Err(error), _) => return error.to_string(),
+        (Ok(_), Ok(text)) => text,
+        (Ok(_), Err(_)) => "",
+    };
+    let command = text.lines().find(|line| {
+        ["INPUT", "GROUP", "OUTPUT_FORMAT"].iter().any(|word| line.trim_start().starts_with(word))
+    });
+    match command {
+        Some(line) => {
+            format!("it is a script for linkers, not a shared library: name the library that it stands for ({})", line.trim())
+        }
+        None => "it is no shared library".into(),
+    }
+}
+
 fn load(path: &Path) -> Result<Library, String> {
     if !path.exists() {
         return Err("there is no such file".into());
     }
     if !is_library(path) {
-        return Err("it is no shared library".into());
+        return Err(no_library(path));
     }
     // SAFETY: LLVM's initialisers register its options and targets, nothing else; that the file is an LLVM
     // is what its name or the user says.
     let loaded = unsafe { Loaded::new(path) }.map_err(|error| error.to_string())?;
     let missing = |name: &str| format!("it has no function {name}");
-    let version = api::version(&loaded).map_err(missing)?;
+    let version = api::version(&loaded).map_err(|name| {
+        format!("it is no LLVM, or one before version 16: it has no function {name}")
+    })?;
     if !VERSIONS.contains(&version[0]) {
         let (from, to) = (VERSIONS.start(), VERSIONS.end());
         return Err(format!("it is version {}, not one of {from} to {to}", version[0]));
@@ -245,8 +282,20 @@ mod tests {
         let error = find_among(None, &[directory.path().to_path_buf()]).err();
         let looked = vec![directory.path().to_path_buf()];
         assert_eq!(error, Some(Missing::NotFound { looked, unusable: Vec::new() }));
-        let error = find_among(Some(script.clone()), &[]).err();
-        assert_eq!(error, Some(Missing::Named(script, "it is no shared library".into())));
+        let error = find_among(Some(script.clone()), &[]).err().unwrap().to_string();
+        assert!(error.contains("script for linkers"), "{error}");
+        assert!(error.contains("INPUT(libLLVM.so.22)"), "{error}");
+        let text = directory.path().join("notes");
+        fs::write(&text, "nothing").unwrap();
+        let error = find_among(Some(text.clone()), &[]).err();
+        assert_eq!(error, Some(Missing::Named(text, "it is no shared library".into())));
+        let error = find_among(Some(directory.path().to_path_buf()), &[]).err().unwrap();
+        assert!(error.to_string().contains("no libLLVM of version 16"), "{error}");
+    }
+
+    #[test]
+    fn none_is_used_if_the_user_wants_none() {
+        assert_eq!(find_among(Some("none".into()), &[]).err(), Some(Missing::Declined));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is found out about Core before it is lowered: whether it can be, and for each definition its functions
 //! with the variables that they capture, how often variables are used, and their types.
 
-use super::{deep, Lower, Unsupported};
+use super::{deep, Lower};
 use diffeo_base::{Name, Span};
 use diffeo_calculus::prim::{DiffOp, Lifting, Prim};
 use diffeo_calculus::term::{Binder, Control, GlobalId, Kind, Program, Term, Var};
@@ -81,25 +81,31 @@ pub(super) fn each_child<'p>(term: &'p Term, see: &mut dyn FnMut(&'p Term)) {
     }
 }
 
-/// What the program needs that there is no code for, if it does: derivatives.
-pub(super) fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
+/// Where the program takes a derivative, if it does. The place is in the program of the user: where it is the
+/// library that takes the derivative, that is where the program refers to the library.
+pub(super) fn derivative(program: &Program, entry: GlobalId) -> Option<Span> {
     let mut seen = HashSet::from([entry]);
-    let mut globals = vec![entry];
-    while let Some(global) = globals.pop() {
+    // Definitions with the place that led to the library, of those that belong to it.
+    let mut globals: Vec<(GlobalId, Option<Span>)> = vec![(entry, None)];
+    while let Some((global, origin)) = globals.pop() {
+        let place = |span: Span| match origin {
+            Some(origin) if program.library.contains(&span.file) => origin,
+            Some(_) | None => span,
+        };
         let mut pending = vec![&program.globals[global.0 as usize].body];
         while let Some(term) = pending.pop() {
             match &term.kind {
-                Kind::Global(id) if seen.insert(*id) => globals.push(*id),
+                Kind::Global(id) if seen.insert(*id) => globals.push((*id, Some(place(term.span)))),
                 Kind::Diff(diff, _) => match diff.op {
                     // Where nothing is differentiated these are calls and the identity.
                     DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => {}
                     DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
-                        return Some(Unsupported::Derivative(term.span));
+                        return Some(place(term.span));
                     }
                 },
                 Kind::Prim(Prim::Lift(lift), _) => match lift.what {
                     Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::SameShape(_) => {
-                        return Some(Unsupported::Derivative(term.span));
+                        return Some(place(term.span));
                     }
                 },
                 Kind::Global(_)

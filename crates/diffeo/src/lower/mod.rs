@@ -46,7 +46,7 @@ use diffeo_array::build::Builder;
 use diffeo_array::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
 };
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
@@ -62,13 +62,39 @@ pub enum Unsupported {
     Derivative(Span),
     /// The entry takes or gives functions.
     Entry,
+    /// Kinks or operands outside domains are to be reported.
+    Kinks,
     /// The engine is not there, or cannot compile it: why.
     Engine(String),
     /// A bug of the lowering.
     Bug(String),
 }
 
+/// How many characters of a program are quoted.
+const LONG: usize = 40;
+
 impl Unsupported {
+    /// Why, in the words of a program with these sources.
+    pub fn reason(&self, sources: &SourceMap) -> String {
+        match self {
+            Unsupported::Derivative(span) => {
+                let at = sources.line_column(*span);
+                let text = sources.slice(*span);
+                let written: String = text.chars().take_while(|c| *c != '\n').take(LONG).collect();
+                let more = if written.len() < text.len() { "…" } else { "" };
+                format!(
+                    "`{written}{more}` ({}:{}:{}) takes a derivative, which is not compiled yet",
+                    sources.name(span.file),
+                    at.line,
+                    at.column
+                )
+            }
+            Unsupported::Entry => "the entry takes or gives functions".to_string(),
+            Unsupported::Kinks => "compiled code does not look for kinks and domains".to_string(),
+            Unsupported::Engine(why) | Unsupported::Bug(why) => why.clone(),
+        }
+    }
+
     /// The message for the user; what has no place stands at `entry`.
     pub fn to_diagnostic(&self, entry: Span) -> Diagnostic {
         match self {
@@ -81,7 +107,12 @@ impl Unsupported {
                 let message = "an entry that takes or gives functions is not compiled".to_string();
                 Diagnostic::error("not-compiled", entry, message)
             }
-            Unsupported::Engine(why) => Diagnostic::error("engine", entry, why.clone()).help(
+            Unsupported::Kinks => {
+                let message = "compiled code does not look for kinks and domains".to_string();
+                Diagnostic::error("not-compiled", Span::NONE, message)
+            }
+            // It is not the program that is to blame.
+            Unsupported::Engine(why) => Diagnostic::error("engine", Span::NONE, why.clone()).help(
                 "choose another engine: `--engine jit` and `--engine interp` are always there",
             ),
             Unsupported::Bug(what) => {
@@ -103,21 +134,26 @@ fn deep<R>(level: impl FnOnce() -> R) -> R {
 /// # Errors
 /// What there is no code for.
 pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported> {
-    if let Some(unsupported) = analyse::unsupported(program, entry) {
+    if let Some(unsupported) = unsupported(program, entry) {
         return Err(unsupported);
     }
     let mut cx = Lower::new(program);
     let ty = program.globals[entry.0 as usize].ty.clone();
+    cx.entry(entry, &ty);
+    cx.finish(ty)
+}
+
+/// Why there is no Flat for a definition, if there is none.
+pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
+    if let Some(derivative) = analyse::derivative(program, entry) {
+        return Some(Unsupported::Derivative(derivative));
+    }
     let first_order = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
-    let fits = match &ty {
+    let fits = match &program.globals[entry.0 as usize].ty {
         Ty::Fun(fun) => first_order(&fun.0) && first_order(&fun.1),
         ty => first_order(ty),
     };
-    if !fits {
-        return Err(Unsupported::Entry);
-    }
-    cx.entry(entry, &ty);
-    cx.finish(ty)
+    (!fits).then_some(Unsupported::Entry)
 }
 
 /// A lowered program.

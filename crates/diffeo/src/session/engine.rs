@@ -1,8 +1,9 @@
 //! What evaluates a program and computes its derivatives.
 
-use super::prepared::Prepared;
-use crate::lower::{Lowered, Unsupported};
-use crate::pipeline::{self, Backend};
+use super::auto;
+use super::prepared::{self, Prepared};
+use crate::lower::{self, Lowered, Unsupported};
+use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
 use diffeo_calculus::ad::{engine, Delta};
 use diffeo_calculus::eval::error::ErrorKind;
@@ -15,8 +16,11 @@ use std::rc::Rc;
 /// What evaluates a program and computes its derivatives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
-    /// The evaluator, with derivatives by tapes and Taylor coefficients.
+    /// [`Engine::Jit`] at first, [`Engine::Llvm`] where there is one and the run lasts. What has no Flat, such as
+    /// derivatives, and what looks for kinks runs on the evaluator.
     #[default]
+    Auto,
+    /// The evaluator, with derivatives by tapes and Taylor coefficients.
     Evaluator,
     /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin). Of kinks it reports
     /// errors only.
@@ -37,13 +41,49 @@ pub enum Engine {
     C,
 }
 
+/// What runs a program, and for which processor it makes code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// The engine.
+    pub engine: Engine,
+    /// The processor, for engines that make code.
+    pub cpu: Cpu,
+    /// Whether to count the operations after each pass, which takes time.
+    pub counted: bool,
+}
+
+impl From<Engine> for How {
+    fn from(engine: Engine) -> How {
+        How { engine, ..How::default() }
+    }
+}
+
 /// What a run of a definition gave.
 pub(super) struct Ran {
     pub result: Result<Value, RuntimeError>,
     pub warnings: Vec<RuntimeWarning>,
-    pub operations: u64,
+    pub operations: Option<u64>,
+    /// What gave the result.
+    pub engine: Engine,
     /// Why the evaluator took the place of the engine, if it did.
     pub unsupported: Option<Unsupported>,
+    /// What became of LLVM's code, where the engine tried it.
+    pub note: Option<String>,
+    pub times: Vec<Timing>,
+}
+
+impl Ran {
+    pub fn on(engine: Engine, result: Result<Value, RuntimeError>) -> Ran {
+        Ran {
+            result,
+            warnings: Vec::new(),
+            operations: None,
+            engine,
+            unsupported: None,
+            note: None,
+            times: Vec::new(),
+        }
+    }
 }
 
 impl Engine {
@@ -53,7 +93,8 @@ impl Engine {
             Engine::Jit => Some(Backend::Jit),
             Engine::Llvm => Some(Backend::Llvm),
             Engine::C => Some(Backend::C),
-            Engine::Evaluator
+            Engine::Auto
+            | Engine::Evaluator
             | Engine::Trace
             | Engine::Dual
             | Engine::Delta
@@ -62,6 +103,34 @@ impl Engine {
         }
     }
 
+    /// The name by which it is asked for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Auto => "auto",
+            Engine::Evaluator => "interp",
+            Engine::Trace => "trace",
+            Engine::Dual => "dual",
+            Engine::Delta => "delta",
+            Engine::Taylor => "taylor",
+            Engine::Flat => "flat",
+            Engine::Jit => "jit",
+            Engine::Llvm => "llvm",
+            Engine::C => "c",
+        }
+    }
+
+    /// Whether it runs programs without derivatives in another way than the evaluator.
+    pub fn is_compiled(self) -> bool {
+        match self {
+            Engine::Auto | Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C => true,
+            Engine::Evaluator | Engine::Trace | Engine::Dual | Engine::Delta | Engine::Taylor => {
+                false
+            }
+        }
+    }
+}
+
+impl How {
     /// The value of a definition, or of the function that it is at an argument.
     ///
     /// # Errors
@@ -73,63 +142,90 @@ impl Engine {
         arg: Option<Value>,
         options: Options,
     ) -> Result<Ran, Unsupported> {
+        let mut times = Vec::new();
         let mut unsupported = None;
-        let machine = match self {
-            Engine::Trace => return Ok(trace(program, global, arg, options)),
-            // Only the evaluator looks for kinks and domains.
-            Engine::Flat | Engine::Jit | Engine::Llvm | Engine::C
-                if !matches!(options.kinks, Kinks::Ignore) =>
-            {
-                Machine::new(program.clone(), options)
-            }
-            Engine::Flat => match pipeline::flat(program, global, &mut |_| {}) {
-                Ok(lowered) => return Ok(flat(lowered, arg, options)),
-                Err(why) => {
-                    unsupported = Some(why);
-                    Machine::new(program.clone(), options)
+        if self.engine.is_compiled() {
+            let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
+            let lowered = match options.kinks {
+                Kinks::Ignore => pipeline::flat(program, global, &mut see),
+                Kinks::Warn | Kinks::Error => {
+                    Err(lower::unsupported(program, global).unwrap_or(Unsupported::Kinks))
                 }
-            },
-            Engine::Jit | Engine::Llvm | Engine::C => {
-                let lowered = pipeline::flat(program, global, &mut |_| {});
-                match (lowered, self.backend()) {
-                    (Ok(lowered), Some(backend)) => {
-                        return Prepared::new(lowered, backend, Cpu::Host, options)
-                            .map(|mut prepared| prepared.run(arg));
-                    }
-                    (lowered, _) => {
-                        unsupported = lowered.err();
-                        Machine::new(program.clone(), options)
+            };
+            match lowered {
+                Ok(lowered) if self.engine == Engine::Flat => {
+                    return Ok(flat(lowered, arg, options, times));
+                }
+                Ok(Lowered { module, interface }) => {
+                    let auto = self.engine == Engine::Auto;
+                    let how = if auto { How { engine: Engine::Jit, ..self } } else { self };
+                    match prepared::compile(module, how, &mut times) {
+                        Ok((compiled, _)) if auto => {
+                            return Ok(auto::run(interface, compiled, arg, options, self, times));
+                        }
+                        Ok((compiled, engine)) => {
+                            let mut prepared = Prepared::new(interface, compiled, options, engine);
+                            return Ok(prepared.run(arg, times));
+                        }
+                        Err(why) if auto => unsupported = Some(why),
+                        Err(why) => return Err(why),
                     }
                 }
+                Err(why) => unsupported = Some(why),
             }
-            Engine::Evaluator => Machine::new(program.clone(), options),
-            Engine::Dual => engine::machine(program, engine::Engine::Dual, options),
+        }
+        let (engine, mut machine) = match self.engine {
+            Engine::Trace => {
+                let (result, operations) =
+                    timed("run", &mut times, || trace(program, global, arg, options));
+                let operations = Some(operations);
+                return Ok(Ran { operations, times, ..Ran::on(Engine::Trace, result) });
+            }
+            Engine::Dual => (Engine::Dual, engine::machine(program, engine::Engine::Dual, options)),
             Engine::Delta => {
                 let choices = Delta { arrays: true, split: false };
-                engine::machine(program, engine::Engine::Delta(choices), options)
+                let system = engine::Engine::Delta(choices);
+                (Engine::Delta, engine::machine(program, system, options))
             }
-            Engine::Taylor => engine::machine(program, engine::Engine::Taylor, options),
+            Engine::Taylor => {
+                (Engine::Taylor, engine::machine(program, engine::Engine::Taylor, options))
+            }
+            Engine::Auto
+            | Engine::Evaluator
+            | Engine::Flat
+            | Engine::Jit
+            | Engine::Llvm
+            | Engine::C => (Engine::Evaluator, Machine::new(program.clone(), options)),
         };
-        let mut machine = machine;
-        let result = machine.eval_global(global).and_then(|value| match arg {
-            Some(arg) => machine.apply(&value, arg),
-            None => Ok(value),
+        let result = timed("run", &mut times, || {
+            let value = machine.eval_global(global)?;
+            match arg {
+                Some(arg) => machine.apply(&value, arg),
+                None => Ok(value),
+            }
         });
-        let (warnings, operations) = (machine.take_warnings(), machine.operations());
-        Ok(Ran { result, warnings, operations, unsupported })
+        let (warnings, operations) = (machine.take_warnings(), Some(machine.operations()));
+        Ok(Ran { warnings, operations, unsupported, times, ..Ran::on(engine, result) })
     }
 }
 
-fn flat(lowered: Lowered, arg: Option<Value>, options: Options) -> Ran {
+fn flat(lowered: Lowered, arg: Option<Value>, options: Options, mut times: Vec<Timing>) -> Ran {
     let Lowered { module, interface } = lowered;
     let args = arg.map(|arg| interface.arguments(&arg)).unwrap_or_default();
     let mut evaluator = diffeo_array::eval::Evaluator::new(module.into(), options);
-    let result = evaluator.run(args).map(|results| interface.result(results));
-    let operations = evaluator.operations();
-    Ran { result, warnings: Vec::new(), operations, unsupported: None }
+    let result = timed("run", &mut times, || evaluator.run(args));
+    let result = result.map(|results| interface.result(results));
+    let operations = Some(evaluator.operations());
+    Ran { operations, times, ..Ran::on(Engine::Flat, result) }
 }
 
-fn trace(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, options: Options) -> Ran {
+/// The value by the trace system, and the number of operations.
+fn trace(
+    program: &Rc<Program>,
+    global: GlobalId,
+    arg: Option<Value>,
+    options: Options,
+) -> (Result<Value, RuntimeError>, u64) {
     let Options { kinks, max_stack, trace, progress, limits } = options;
     let options =
         TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
@@ -147,6 +243,5 @@ fn trace(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, options: O
             RuntimeError { kind, span, function: None, trace: Vec::new() }
         }
     });
-    let operations = evaluator.operations();
-    Ran { result, warnings: Vec::new(), operations, unsupported: None }
+    (result, evaluator.operations())
 }

@@ -1,13 +1,16 @@
 //! Programs compiled once and called many times.
 
-use super::engine::Ran;
+use super::engine::{How, Ran};
+use super::{auto, Engine};
 use crate::lower::value::Interface;
 use crate::lower::{Lowered, Unsupported};
-use crate::pipeline::{self, Backend};
+use crate::pipeline::{self, timed, Timing};
 use diffeo_array::value::Value as FlatValue;
-use diffeo_calculus::eval::{Limits, Options, RuntimeError};
+use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
-use diffeo_codegen::engine::{Callbacks, Cpu, Instance, RunOptions};
+use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 /// An entry point in machine code, with the memory to run it. Its constants are computed by the first call
@@ -15,29 +18,97 @@ use std::sync::Arc;
 pub struct Prepared {
     interface: Interface,
     instance: Instance,
+    engine: Engine,
+    max_stack: usize,
+    /// How much memory calls may take.
+    memory: Option<usize>,
+}
+
+/// The machine code of a program, by an engine that makes some.
+///
+/// # Errors
+/// The back end is not there, or cannot compile the program; the engine makes no machine code.
+pub(super) fn compile(
+    module: diffeo_array::ir::Module,
+    how: How,
+    times: &mut Vec<Timing>,
+) -> Result<(Compiled, Engine), Unsupported> {
+    let Some(backend) = how.engine.backend() else {
+        return match how.engine {
+            Engine::Auto => auto::compile(module, how.cpu).map_err(Unsupported::Engine),
+            Engine::Evaluator
+            | Engine::Trace
+            | Engine::Dual
+            | Engine::Delta
+            | Engine::Taylor
+            | Engine::Flat
+            | Engine::Jit
+            | Engine::Llvm
+            | Engine::C => {
+                Err(Unsupported::Engine("this engine makes no machine code".to_string()))
+            }
+        };
+    };
+    let low = pipeline::timed_low(module, backend.polls(), times);
+    let compiled = timed(backend.name(), times, || pipeline::compile(&low, backend, how.cpu));
+    compiled
+        .map(|compiled| (compiled, how.engine))
+        .map_err(|error| Unsupported::Engine(error.to_string()))
 }
 
 impl Prepared {
+    pub(super) fn new(
+        interface: Interface,
+        compiled: Compiled,
+        options: Options,
+        engine: Engine,
+    ) -> Prepared {
+        let Options { max_stack, trace, progress, limits, kinks: _ } = options;
+        let memory = limits.memory.map(|memory| memory.bytes);
+        let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
+        let instance = Instance::new(Arc::new(compiled), options);
+        Prepared { interface, instance, engine, max_stack, memory }
+    }
+
     /// The machine code of a program.
     ///
     /// # Errors
     /// The back end is not there, or cannot compile the program.
-    pub(super) fn new(
+    pub(super) fn compiled(
         lowered: Lowered,
-        backend: Backend,
-        cpu: Cpu,
         options: Options,
+        how: How,
     ) -> Result<Prepared, Unsupported> {
         let Lowered { module, interface } = lowered;
-        let compiled = pipeline::compile(&pipeline::low(module), backend, cpu)
-            .map_err(|error| Unsupported::Engine(error.to_string()))?;
-        let Options { max_stack, trace, progress, limits, kinks: _ } = options;
-        let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
-        Ok(Prepared { interface, instance: Instance::new(Arc::new(compiled), options) })
+        let (compiled, engine) = compile(module, how, &mut Vec::new())?;
+        Ok(Prepared::new(interface, compiled, options, engine))
+    }
+
+    /// The same program in other code. The memory of the old one is freed first.
+    pub(super) fn on(
+        self,
+        compiled: Compiled,
+        options: impl FnOnce() -> Options,
+        engine: Engine,
+    ) -> Prepared {
+        let Prepared { interface, instance, engine: _, max_stack: _, memory: _ } = self;
+        drop(instance);
+        Prepared::new(interface, compiled, options(), engine)
+    }
+
+    /// From now on, calls end when this is set, as if they were interrupted.
+    pub(super) fn end_when(&mut self, unwanted: Arc<AtomicBool>) {
+        self.instance.end_when(unwanted);
+    }
+
+    /// Whose code it is: [`Engine::Jit`], [`Engine::Llvm`] or [`Engine::C`].
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// Changes what the following calls may take.
     pub fn set_limits(&mut self, limits: Limits) {
+        self.memory = limits.memory.map(|memory| memory.bytes);
         self.instance.set_limits(limits);
     }
 
@@ -52,7 +123,15 @@ impl Prepared {
     /// # Errors
     /// What stopped it.
     pub fn call(&mut self, args: &[FlatValue]) -> Result<Vec<FlatValue>, RuntimeError> {
-        self.instance.call(args)
+        self.instance.call(args).map_err(|mut error| {
+            // Open calls that may take all memory have taken it.
+            if let (ErrorKind::TooDeep { .. }, Some(bytes)) = (&error.kind, self.memory) {
+                if bytes <= self.max_stack {
+                    error.kind = ErrorKind::Exceeded(Exceeded::Memory(bytes));
+                }
+            }
+            error
+        })
     }
 
     /// The value that results are.
@@ -71,9 +150,10 @@ impl Prepared {
         self.instance.allocations()
     }
 
-    pub(super) fn run(&mut self, arg: Option<Value>) -> Ran {
+    pub(super) fn run(&mut self, arg: Option<Value>, mut times: Vec<Timing>) -> Ran {
         let args = self.arguments(&arg.unwrap_or(Value::Unit));
-        let result = self.call(&args).map(|results| self.result(results));
-        Ran { result, warnings: Vec::new(), operations: 0, unsupported: None }
+        let result = timed("run", &mut times, || self.call(&args));
+        let result = result.map(|results| self.result(results));
+        Ran { times, ..Ran::on(self.engine, result) }
     }
 }

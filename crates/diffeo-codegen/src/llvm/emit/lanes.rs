@@ -8,8 +8,11 @@
 pub(super) mod plan;
 
 use super::{llvm_type, real, Emitter};
-use crate::low::{Address, Binary, Compare, Expr, For, Operand, Reg, Runtime, Stmt, Ty, Unary};
+use crate::low::{
+    Address, Binary, Compare, Expr, For, FunctionId, Operand, Reg, Runtime, Stmt, Ty, Unary,
+};
 use crate::runtime;
+use crate::scratch;
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{RealOp, Rounding};
 use plan::{Class, Plan, Stride};
@@ -37,7 +40,7 @@ pub(super) struct Lanes {
 impl Emitter<'_, '_> {
     /// The memory for the lanes of registers that are set several times, and for copies.
     pub(super) fn room_for_lanes(&mut self) {
-        for plan in self.plans.clone().values() {
+        for (_, plan) in self.plans.clone().values() {
             let mut registers: Vec<Reg> = plan.classes.keys().copied().collect();
             registers.sort_unstable();
             for r in registers {
@@ -46,6 +49,9 @@ impl Emitter<'_, '_> {
                     let _ =
                         writeln!(self.out, "  %w{}.{} = alloca {ty}, align 64", plan.number, r.0);
                 }
+            }
+            for r in &plan.kept {
+                let _ = writeln!(self.out, "  %k{}.{} = alloca ptr", plan.number, r.0);
             }
             for (i, row) in plan.rows.iter().enumerate() {
                 let (n, ty) = (plan.number, vector(plan.width, row.ty));
@@ -90,6 +96,9 @@ impl Emitter<'_, '_> {
             };
             let (ty, value) = (vector(width, Ty::Real), all(width, Ty::Real, &real(neutral)));
             self.line(format_args!("store {ty} {value}, ptr %w{}.{}", plan.number, register.0));
+        }
+        for r in &plan.kept {
+            self.line(format_args!("store ptr null, ptr %k{}.{}", plan.number, r.0));
         }
         let mut numbers = String::from("<");
         for lane in 0..width {
@@ -138,6 +147,13 @@ impl Emitter<'_, '_> {
         self.begin(exit);
         for (register, how) in &step.reductions {
             self.reduce_lanes(*register, *how, plan);
+        }
+        let release = scratch::release_of(self.shared.module);
+        for r in &plan.kept {
+            let block = self.compute(format_args!("load ptr, ptr %k{}.{}", plan.number, r.0));
+            if let Some(FunctionId(f)) = release {
+                self.line(format_args!("call fastcc void @f{f}(ptr %context, ptr {block})"));
+            }
         }
     }
 
@@ -232,31 +248,53 @@ impl Emitter<'_, '_> {
                 true
             }
             Stmt::Runtime { results, op: Runtime::Array, args } => {
-                // More than there is stays too much.
-                let bytes = self.operand(args[1]);
-                let most = format!("i64 {bytes}, i64 {}", i64::MAX / 64);
-                let bytes = self.intrinsic("", "i64", "llvm.umin.i64", "i64, i64", &most);
-                let bytes = self.compute(format_args!("mul i64 {bytes}, {}", plan.width));
-                let layout = self.operand(args[0]);
-                let function = runtime::function(Runtime::Array);
-                let name = self.import(function);
-                let block = self.compute(format_args!(
-                    "call ptr @{name}(ptr %context, i64 {layout}, i64 {bytes})"
-                ));
-                results.iter().for_each(|r| self.set(*r, block.clone()));
+                results.iter().for_each(|r| self.make_block(*r, args, &plan));
                 true
             }
+            Stmt::Call { args, .. } => match args[..] {
+                // It is released behind the loop.
+                [Operand::Reg(r)] => plan.kept.contains(&r),
+                _ => false,
+            },
             Stmt::If(..)
             | Stmt::Checked { .. }
             | Stmt::Switch(..)
             | Stmt::Loop(_)
             | Stmt::Break
             | Stmt::For(_)
-            | Stmt::Call { .. }
             | Stmt::Runtime { .. }
             | Stmt::Raise { .. }
             | Stmt::Return(_) => false,
         }
+    }
+
+    /// A block with room for the data of all lanes, or the one that was made before.
+    fn make_block(&mut self, register: Reg, args: &[Operand], plan: &Plan) {
+        let kept = plan.kept.contains(&register);
+        let slot = format!("%k{}.{}", plan.number, register.0);
+        let [make, end] = [(); 2].map(|()| self.label());
+        if kept {
+            let before = self.compute(format_args!("load ptr, ptr {slot}"));
+            let none = self.compute(format_args!("icmp eq ptr {before}, null"));
+            self.line(format_args!("br i1 {none}, label %{make}, label %{end}"));
+            self.begin(make);
+        }
+        // More than there is stays too much.
+        let bytes = self.operand(args[1]);
+        let most = format!("i64 {bytes}, i64 {}", i64::MAX / 64);
+        let bytes = self.intrinsic("", "i64", "llvm.umin.i64", "i64, i64", &most);
+        let bytes = self.compute(format_args!("mul i64 {bytes}, {}", plan.width));
+        let layout = self.operand(args[0]);
+        let name = self.import(runtime::function(Runtime::Array));
+        let mut block =
+            self.compute(format_args!("call ptr @{name}(ptr %context, i64 {layout}, i64 {bytes})"));
+        if kept {
+            self.line(format_args!("store ptr {block}, ptr {slot}"));
+            self.jump(&end);
+            self.begin(end);
+            block = self.compute(format_args!("load ptr, ptr {slot}"));
+        }
+        self.set(register, block);
     }
 
     /// Both arms of a branch that some lanes take.

@@ -1,9 +1,11 @@
 //! Which loops are run in lanes, and what that makes of their registers.
 
 use crate::deep::deep;
+use crate::low::visit::{occurrences, operands_of as operands};
 use crate::low::{
     Address, Binary, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty, DATA,
 };
+use crate::scratch;
 use diffeo_calculus::prim::RealOp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -64,6 +66,8 @@ pub(in crate::llvm::emit) struct Plan {
     pub rows: Vec<Row>,
     /// The registers that are loaded from such copies.
     pub copied: HashMap<Reg, (usize, Operand)>,
+    /// The blocks that are made once, and used again.
+    pub kept: Vec<Reg>,
     /// How many statements at the beginning ask whether the run is to end.
     pub poll: usize,
     /// The number of the plan in its function.
@@ -87,8 +91,8 @@ impl Plan {
     }
 }
 
-/// The plans of a function, by the address of the loop.
-pub(in crate::llvm::emit) type Plans = BTreeMap<*const For, Rc<Plan>>;
+/// The plans of a function, by the address of the loop, with its index.
+pub(in crate::llvm::emit) type Plans = BTreeMap<*const For, (Reg, Rc<Plan>)>;
 
 /// Plans the loops of a function. `once` has the registers that are set once, before they are read.
 pub(in crate::llvm::emit) fn plans(
@@ -115,60 +119,6 @@ fn loops(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For(_)) || deep(|| stmt.blocks().into_iter().any(|l| l.iter().any(loops)))
 }
 
-/// All occurrences of registers in a statement; whether they are set there.
-fn occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
-    let read = |operand: &Operand, each: &mut dyn FnMut(Reg, bool)| {
-        if let Operand::Reg(register) = operand {
-            each(*register, false);
-        }
-    };
-    match stmt {
-        Stmt::Set(register, expr) => {
-            operands(expr, &mut |o| read(&o, each));
-            each(*register, true);
-        }
-        Stmt::Checked { op: _, result, overflow, a, b } => {
-            [a, b].into_iter().for_each(|o| read(o, each));
-            each(*result, true);
-            each(*overflow, true);
-        }
-        Stmt::Store(_, address, value) => {
-            [&address.base, &address.index, value].into_iter().for_each(|o| read(o, each));
-        }
-        Stmt::If(on, ..) | Stmt::Switch(on, ..) => read(on, each),
-        Stmt::Loop(_) | Stmt::Break => {}
-        Stmt::For(step) => {
-            [&step.from, &step.to].into_iter().for_each(|o| read(o, each));
-            each(step.index, true);
-        }
-        Stmt::Call { results, args, .. } | Stmt::Runtime { results, args, .. } => {
-            args.iter().for_each(|o| read(o, each));
-            results.iter().for_each(|r| each(*r, true));
-        }
-        Stmt::Raise { args, .. } | Stmt::Return(args) => args.iter().for_each(|o| read(o, each)),
-    }
-    deep(|| {
-        for list in stmt.blocks() {
-            list.iter().for_each(|stmt| occurrences(stmt, each));
-        }
-    });
-}
-
-fn operands(expr: &Expr, each: &mut dyn FnMut(Operand)) {
-    match expr {
-        Expr::Copy(a) | Expr::Unary(_, a) => each(*a),
-        Expr::Binary(_, a, b) | Expr::Math(_, a, b) | Expr::Compare(_, a, b) => {
-            each(*a);
-            each(*b);
-        }
-        Expr::Fma(a, b, c) | Expr::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(each),
-        Expr::Load(_, Address { base, index, .. }) | Expr::Offset(Address { base, index, .. }) => {
-            each(*base);
-            each(*index);
-        }
-    }
-}
-
 /// What planning looks at.
 struct Cx<'m> {
     module: &'m Module,
@@ -188,7 +138,7 @@ impl Cx<'_> {
                 if let Some(mut plan) = self.plan(step) {
                     plan.number = plans.len();
                     let least = plan.least;
-                    plans.insert(&raw const **step, Rc::new(plan));
+                    plans.insert(&raw const **step, (step.index, Rc::new(plan)));
                     if least == 1 {
                         continue;
                     }
@@ -205,8 +155,8 @@ impl Cx<'_> {
             return None;
         }
         let poll = polls(step);
-        // Without inner loops, the steps are independent enough to go on with the next before one is finished.
-        let width = if innermost { self.width / VECTORS } else { self.width };
+        // Without inner loops, the next steps can begin before these are finished.
+        let width = if innermost { self.width / 2 } else { self.width };
         let least = if innermost || self.eager { 1 } else { width / 2 };
         let mut walk = Walk {
             cx: self,
@@ -243,6 +193,7 @@ impl Cx<'_> {
         walk.stmts(body);
         let pays = walk.scattered < walk.deepest.max(1) || self.eager;
         let worth = !walk.bad && pays;
+        walk.keep(body);
         worth.then_some(walk.plan)
     }
 
@@ -662,6 +613,33 @@ impl Walk<'_, '_> {
         });
         self.plan.copied.insert(r, (number, column));
         true
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Finds the blocks that can be used again, because they have the same size in every step.
+    fn keep(&mut self, body: &[Stmt]) {
+        let blocks = self.plan.classes.values().any(|class| *class == Class::Block);
+        let Some(release) = scratch::release_of(self.cx.module).filter(|_| blocks) else { return };
+        let arrays = scratch::arrays(self.cx.function, release);
+        let defs = scratch::definitions(self.cx.function);
+        let mut made = Vec::new();
+        body.iter().for_each(|stmt| made_arrays(stmt, &mut made));
+        for (r, bytes) in made {
+            if arrays.contains(&r) && scratch::is_same(&defs, bytes, &self.set, scratch::DEPTH) {
+                self.plan.kept.push(r);
+            }
+        }
+    }
+}
+
+/// The arrays that a statement makes, with their sizes.
+fn made_arrays(stmt: &Stmt, made: &mut Vec<(Reg, Operand)>) {
+    match stmt {
+        Stmt::Runtime { results, op: Runtime::Array, args } => {
+            made.extend(results.iter().map(|r| (*r, args[1])));
+        }
+        _ => deep(|| stmt.blocks().into_iter().flatten().for_each(|s| made_arrays(s, made))),
     }
 }
 

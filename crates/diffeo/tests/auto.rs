@@ -1,0 +1,185 @@
+//! Engine `auto`: every case of `tests/lang` gives what it says, and a run that goes over from one code to another
+//! is seen once.
+
+mod support;
+
+use diffeo::lower::Unsupported;
+use diffeo::{Engine, Kinks, Limits, Options, Run, Session};
+use diffeo_calculus::show::show;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+use support::{corpus, judge, run_on};
+
+/// At least so many cases run in machine code.
+const LEAST: usize = 1000;
+
+#[test]
+fn the_corpus_gives_what_it_says() {
+    let mut failures = Vec::new();
+    let mut compiled = 0;
+    for case in corpus() {
+        let kinks = case.kinks.unwrap_or(Kinks::Ignore);
+        let (session, _, outcome) = run_on(&case.text, kinks, Engine::Auto);
+        match &outcome.unsupported {
+            None => compiled += 1,
+            Some(Unsupported::Derivative(_) | Unsupported::Kinks) => {}
+            Some(other) => failures.push(format!("{}: {other:?}", case.name)),
+        }
+        for wrong in judge(&case, &session, &outcome) {
+            failures.push(format!("{}:{} {}: {wrong}", case.file.display(), case.line, case.name));
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(compiled >= LEAST, "{compiled} in machine code");
+}
+
+/// What a run gave, and what it printed and reported.
+struct Seen {
+    run: Run,
+    value: Option<f64>,
+    lines: Vec<String>,
+}
+
+fn seen(text: &str, engine: Engine, limits: Limits) -> Seen {
+    let mut session = Session::new();
+    let module = session.load_text("long.deo", text);
+    session.check();
+    let entry = session.entry(module, "main").expect("a program");
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let (traced, reported) = (lines.clone(), lines.clone());
+    let options = Options {
+        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
+        progress: Box::new(move |p| {
+            reported.borrow_mut().push(format!("{} {}", p.label, p.step));
+        }),
+        limits,
+        ..Options::default()
+    };
+    let run = session.run_on(&entry, None, options, engine);
+    let value = run
+        .result
+        .as_ref()
+        .ok()
+        .map(|value| show(value, &entry.ty, &entry.program.datas).parse().expect("a number"));
+    let lines = lines.borrow().clone();
+    Seen { run, value, lines }
+}
+
+/// So long a run that LLVM is ready before it ends, if there is one.
+fn long(end: &str) -> String {
+    format!(
+        "def step(k: Int, x: Real) -> Real =
+  let y = loop y = x for i < 4000000 do sin(y) * 0.5 + 1.0 / real(i + 1) in
+  progress(\"step\", k, y, trace(\"y\", y))
+def main = let x = loop x = 0.5 for k < 30 do step(k, x) in {end}
+"
+    )
+}
+
+/// The engine that a long run ends on.
+fn best() -> Engine {
+    match diffeo_codegen::llvm::library() {
+        Ok(_) => Engine::Llvm,
+        Err(_) => Engine::Jit,
+    }
+}
+
+#[test]
+fn a_run_that_goes_over_is_seen_once() {
+    let text = long("x");
+    let auto = seen(&text, Engine::Auto, Limits::default());
+    let jit = seen(&text, Engine::Jit, Limits::default());
+    assert_eq!(auto.run.engine, best(), "{:?}", auto.run.note);
+    let kind = |line: &String| line.split([':']).next().unwrap_or("").to_string();
+    assert_eq!(auto.lines.len(), 60, "{:?}", auto.lines);
+    assert_eq!(
+        auto.lines.iter().map(kind).collect::<Vec<_>>(),
+        jit.lines.iter().map(kind).collect::<Vec<_>>()
+    );
+    let (auto, jit) = (auto.value.expect("a value"), jit.value.expect("a value"));
+    assert!((auto - jit).abs() <= 1e-12 * jit.abs(), "{auto} {jit}");
+}
+
+#[test]
+fn errors_are_those_of_the_evaluator_on_either_code() {
+    for text in [long("fail(\"the end\")"), "def main = 1.0 + real([1, 2][5])\n".to_string()] {
+        let auto = seen(&text, Engine::Auto, Limits::default());
+        let jit = seen(&text, Engine::Jit, Limits::default());
+        let (auto, jit) = (auto.run.result.err(), jit.run.result.err());
+        assert!(auto.is_some() && auto == jit, "{auto:?} {jit:?}");
+    }
+}
+
+#[test]
+fn a_run_is_interrupted_on_either_code() {
+    let text = "def main = loop x = 1.0 while x > 0 do loop y = x for i < 1000 do sin(y) + 1.0\n";
+    for wait in [5, 400] {
+        let flag = Arc::new(AtomicBool::new(false));
+        let limits = Limits { interrupt: Some(flag.clone()), ..Limits::default() };
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(wait));
+            flag.store(true, Ordering::Relaxed);
+        });
+        let seen = seen(text, Engine::Auto, limits);
+        thread.join().expect("it ends");
+        let error = seen.run.result.expect_err("it is endless");
+        assert_eq!(error.code, "interrupted");
+        assert!(!error.primary.span.is_none());
+    }
+    let seen = seen(text, Engine::Auto, Limits::after(Duration::from_millis(300)));
+    assert_eq!(seen.run.result.expect_err("it is endless").code, "timeout");
+}
+
+#[test]
+fn programs_to_be_called_often_get_the_best_code() {
+    let mut session = Session::new();
+    let module = session.load_text("f.deo", "def f(x: Real, n: Int) = x * real(n) + 1.0\n");
+    session.check();
+    let entry = session.callable(module, "f").expect("a function");
+    let mut prepared = session.prepare(&entry, Options::default(), Engine::Auto).expect("code");
+    assert_eq!(prepared.engine(), best());
+    use diffeo_calculus::value::Value;
+    let args = prepared.arguments(&Value::tuple(vec![Value::Real(1.5), Value::Int(2)]));
+    for _ in 0..3 {
+        let results = prepared.call(&args).expect("a value");
+        assert!(matches!(prepared.result(results), Value::Real(x) if x == 4.0));
+    }
+    assert_eq!(prepared.live_blocks(), 0);
+}
+
+#[test]
+fn the_reason_names_what_the_user_wrote() {
+    let cases = [
+        ("def main = grad(fn x -> x * x)(3.0)\n", "`grad` (a.deo:1:12)"),
+        (
+            "def slope(f: Real -> Real) = snd(jvp(f, 1.0, 1.0))\ndef main = slope(sin)\n",
+            "`jvp(f, 1.0, 1.0)` (a.deo:1:34)",
+        ),
+        (
+            "import root\ndef main =\n  root.newton(fn (p, x) -> x * x - p, 4.0, 1.0)\n",
+            "`root.newton` (a.deo:3:3)",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let mut session = Session::new();
+        let module = session.load_text("a.deo", text);
+        session.check();
+        let entry = session.entry(module, "main");
+        let entry = entry.unwrap_or_else(|| panic!("{:?}", session.diagnostics()));
+        let why = session.not_compiled(&entry).expect("a derivative");
+        let reason = why.reason(session.sources());
+        assert!(reason.starts_with(wanted), "{reason}");
+    }
+    let mut session = Session::new();
+    let module = session.load_text("a.deo", "def main = 1.0\n");
+    session.check();
+    let entry = session.entry(module, "main").expect("a program");
+    assert!(session.not_compiled(&entry).is_none());
+    let warn = Options { kinks: Kinks::Warn, ..Options::default() };
+    let run = session.run_with(&entry, None, warn);
+    assert_eq!(run.engine, Engine::Evaluator);
+    assert!(matches!(run.unsupported, Some(Unsupported::Kinks)));
+}
