@@ -88,7 +88,7 @@ pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [
             place += std::mem::replace(count, place);
         }
         let (from, into) =
-            if pass % 2 == 0 { (&*to, &mut words[..]) } else { (&words[..], &mut *to) };
+            if pass.is_multiple_of(2) { (&*to, &mut words[..]) } else { (&words[..], &mut *to) };
         for word in from {
             let place = &mut counts[digit(*word, pass)];
             into[*place as usize] = *word;
@@ -97,7 +97,7 @@ pub(super) fn sort_numbers(length: usize, key: impl Fn(usize) -> u64, to: &mut [
     }
     let (mut start, mut before) = (0, None);
     for i in 0..length {
-        let word = if passes % 2 == 1 { words[i] } else { to[i] };
+        let word = if !passes.is_multiple_of(2) { words[i] } else { to[i] };
         to[i] = word & ((1 << index) - 1);
         let digits = Some(word as u64 >> index);
         if digits != before {
@@ -128,7 +128,7 @@ fn order(indices: &mut [i64], dropped: u32, key: &dyn Fn(usize) -> u64) {
 pub(super) fn real_key(x: f64) -> u64 {
     // -0.0 + 0.0 is 0.0.
     let bits = (x + 0.0).to_bits();
-    let key = bits ^ ((bits as i64 >> 63) as u64 | 1 << 63);
+    let key = bits ^ ((bits as i64 >> 63) as u64 | (1 << 63));
     if x.is_nan() {
         u64::MAX
     } else {
@@ -138,7 +138,7 @@ pub(super) fn real_key(x: f64) -> u64 {
 
 /// An Int as a number in the same order.
 pub(super) fn int_key(n: i64) -> u64 {
-    n as u64 ^ 1 << 63
+    n as u64 ^ (1 << 63)
 }
 
 /// The keys of an array, and where the indices go.
@@ -204,7 +204,7 @@ mod tests {
                 let mut keys: Vec<u64> = (0..length)
                     .map(|_| {
                         state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-                        (state ^ state >> 29) % spread >> (state >> 60) << (state >> 60)
+                        (state ^ (state >> 29)) % spread >> (state >> 60) << (state >> 60)
                     })
                     .collect();
                 keys.extend((far > 0).then_some(far));
