@@ -197,10 +197,12 @@ impl Owned {
         self.workers().iter_mut().for_each(|worker| worker.memory().set_limit(limit));
     }
 
-    /// How many blocks there are.
-    pub(crate) fn live_blocks(&mut self) -> usize {
-        let workers = self.workers().iter_mut().map(|worker| worker.memory().live());
-        workers.sum::<usize>() + self.memory().live()
+    /// How many blocks have been allocated, and how many there are, for all threads.
+    pub(crate) fn blocks(&mut self) -> (u64, usize) {
+        let of = |memory: &Memory| (memory.allocated(), memory.live());
+        let first = of(self.memory());
+        let others = self.workers().iter_mut().map(|worker| of(worker.memory()));
+        others.fold(first, |all, one| (all.0 + one.0, all.1 + one.1))
     }
 
     /// Gives the words of the constants these values.
