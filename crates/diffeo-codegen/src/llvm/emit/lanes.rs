@@ -204,10 +204,11 @@ impl Emitter<'_, '_> {
                 let some = self.compute(format_args!("icmp sgt i64 {steps}, 0"));
                 fits = self.compute(format_args!("and i1 {fits}, {some}"));
             }
-            let [copy, end] = [(); 2].map(|()| self.label());
-            self.line(format_args!("br i1 {fits}, label %{copy}, label %{end}"));
+            // They may be loads, which have to stand before the branch.
             let first = self.operand(Operand::Reg(index));
             let stride = self.operand(Operand::Reg(row.stride));
+            let [copy, end] = [(); 2].map(|()| self.label());
+            self.line(format_args!("br i1 {fits}, label %{copy}, label %{end}"));
             let before = self.block.clone().unwrap_or_default();
             self.begin(copy.clone());
             let (column, next) = (self.name(), self.name());
