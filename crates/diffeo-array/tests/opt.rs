@@ -3,11 +3,12 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, optimise, ranges, simplify, sink, unroll,
+    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, simplify, sink, split, unroll,
 };
-use diffeo_array::value::Value;
+use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
 use diffeo_calculus::eval::Options;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a program gives: its values, or its error with its place, as text.
@@ -36,6 +37,12 @@ fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> 
 
 fn reals(xs: &[f64]) -> Value {
     Value::reals(xs.to_vec())
+}
+
+/// Two rows of two numbers.
+fn square() -> Value {
+    let elements = Data::Reals(Rc::new(vec![1.0, 2.0, 3.0, 4.0]));
+    Value::array(Array::new(&[2, 2], elements).unwrap())
 }
 
 /// A test of the passes on a program, at points.
@@ -280,6 +287,99 @@ case!(
     [reals(&[1.0, 2.0, 3.0]), Value::Int(0), Value::Real(0.5)],
     [reals(&[1.0, 2.0, 3.0]), Value::Int(5), Value::Real(0.5)],
     [reals(&[]), Value::Int(5), Value::Real(0.5)]
+);
+
+case!(
+    checks_leave_loops,
+    [split, dce],
+    "entry main fn main(xs: []Real, is: []Int, m: [][]Real, k: Int) -> (Real, []Real, Real, Real) {
+        n: Int = dim[0](xs)
+        l: Int = dim[0](is)
+        rows: Int = dim[0](m)
+        columns: Int = dim[1](m)
+        a: Real = reduce[add] i < l {
+            check_index(i, n)
+            x: Real = get(xs, i)
+            y: Real = real.exp(x)
+            yield y }
+        b: []Real = build i < l {
+            j: Int = get(is, i)
+            check_index(j, n)
+            x: Real = get(xs, j)
+            y: Real = real.exp(x)
+            z: Real = real.sin(y)
+            yield z }
+        c: Real = reduce[max] i < n {
+            s: Real = reduce[add] j < rows {
+                p: Int = int.mul(j, k)
+                q: Int = int.add(p, j)
+                check_index(q, columns)
+                x: Real = get(m, j, q)
+                y: Real = get(xs, i)
+                z: Real = real.mul(x, y)
+                yield z }
+            yield s }
+        d: Real = for i < n with (t = 0.0) {
+            u: Real = if true {
+                check_index(i, l)
+                j: Int = get(is, i)
+                w: Real = to_real(j)
+                yield w
+            } else { yield t }
+            v: Real = real.add(t, u)
+            yield v }
+        return a, b, c, d }",
+    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0, 1]), square(), Value::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 3, 1]), square(), Value::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, -1, 1]), square(), Value::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0, 1]), square(), Value::Int(1)],
+    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0, 1]), square(), Value::Int(i64::MAX)],
+    [reals(&[1.0, 2.0]), Value::ints(vec![1, 0, 1]), square(), Value::Int(0)],
+    [reals(&[1.0, 2.0, 3.0]), Value::ints(vec![2, 0]), square(), Value::Int(0)],
+    [reals(&[]), Value::ints(vec![]), square(), Value::Int(9)]
+);
+
+case!(
+    loops_are_cut,
+    [split, simplify, dce],
+    "entry main fn main(xs: []Real, n: Int) -> (Real, Int) {
+        m: Int = dim[0](xs)
+        s: Real, t: Int = for i < n with (a = 1.0, b = 0) {
+            check_index(i, m)
+            x: Real = get(xs, i)
+            y: Real = real.mul(a, 0.5)
+            z: Real = real.add(x, y)
+            c: Int = int.shift_left(1, i)
+            d: Int = int.add(b, c)
+            yield z, d }
+        return s, t }",
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(3)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(4)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(-1)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(i64::MIN)],
+    [reals(&[1.5; 80]), Value::Int(64)],
+    [reals(&[1.5; 80]), Value::Int(65)]
+);
+
+case!(
+    several_loops_become_one,
+    [join, cse, dce],
+    "entry main fn main(xs: []Real, k: Int) -> (Real, Real, []Real, []Real, Real) {
+        n: Int = dim[0](xs)
+        a: Real = reduce[add] i < n {
+            x: Real = get(xs, i) y: Real = real.mul(x, x) yield y }
+        t: Real = real.mul(a, 2.0)
+        b: Real = reduce[max] i < n {
+            x: Real = get(xs, i) y: Real = real.mul(x, x) z: Real = real.sub(y, 1.0) yield z }
+        c: []Real = build i < n { x: Real = get(xs, i) y: Real = real.mul(x, t) yield y }
+        d: []Real = build i < n { x: Real = get(c, i) y: Real = real.exp(x) yield y }
+        check_index(k, n)
+        e: Real = reduce[min] i < n {
+            x: Real = get(xs, i) w: Real = get(xs, k) y: Real = real.mul(x, w) yield y }
+        return a, b, c, d, e }",
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(1)],
+    [reals(&[1.0, 2.0, 3.0]), Value::Int(3)],
+    [reals(&[]), Value::Int(0)]
 );
 
 case!(

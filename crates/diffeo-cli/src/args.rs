@@ -7,6 +7,7 @@ use diffeo::show::Translation;
 use diffeo::Cpu;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,11 @@ pub struct Cli {
     /// 500M [default: nine tenths of the machine's]
     #[arg(long, global = true, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<usize>,
+
+    /// Let at most so many threads work for a run; results do not depend on it [default: as many as there
+    /// are processors]
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 
     /// Tell on standard error what was done: time, memory, operations, kinks met
     #[arg(long, short, global = true)]

@@ -46,7 +46,8 @@ fn main() -> ExitCode {
         }
     };
     let messages = Messages::new(cli.message_format, cli.color);
-    let limits = watch::start(cli.timeout, cli.max_memory, messages);
+    let mut limits = watch::start(cli.timeout, cli.max_memory, messages);
+    limits.threads = cli.threads;
     let data = !messages.is_human();
     let steps = match &cli.command {
         Command::Run(args) => args.time_passes.then_some(data || args.evaluation.json),

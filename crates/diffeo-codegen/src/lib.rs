@@ -18,3 +18,4 @@ pub mod low;
 pub mod math;
 pub mod memory;
 pub mod runtime;
+mod scratch;

@@ -25,6 +25,7 @@ use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Raises};
 use crate::low::Module;
 use crate::math;
 use crate::runtime;
+use crate::scratch;
 use compile::Machine;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -35,8 +36,12 @@ use std::sync::Arc;
 pub struct Options {
     /// The instructions that may be used.
     pub cpu: Cpu,
+    /// Without the optimisations that take time.
+    pub quick: bool,
     /// The directory where objects are kept, if they are.
     pub cache: Option<PathBuf>,
+    /// Whether loops run in lanes wherever that is possible, even if it does not pay: for tests.
+    pub eager: bool,
 }
 
 /// What is wanted as text.
@@ -67,16 +72,19 @@ struct Input {
     imports: Vec<runtime::Function>,
 }
 
-fn input(machine: &Machine, module: &Module) -> Input {
+fn input(machine: &Machine, module: &Module, options: &Options) -> Input {
+    let (eager, quick) = (options.eager, options.quick);
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
         if machine.has_fma {
             math::expand(&mut module);
         }
-        let emitted = emit::emit(&module, machine.vector_width);
+        let planned = emit::planned(&module, machine.vector_width, eager);
+        scratch::reuse(&mut module, &|f, step| planned.contains(&(f, step.index)));
+        let emitted = emit::emit(&module, machine.vector_width, eager);
         let emit::Text { text, raises, imports, huge } = emitted;
-        Input { text, quick: huge, raises, imports }
+        Input { text, quick: quick || huge, raises, imports }
     })
 }
 
@@ -87,7 +95,7 @@ fn input(machine: &Machine, module: &Module) -> Input {
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
     let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module);
+    let input = input(&machine, module, options);
     let key = machine.key(input.quick, &input.text);
     let cached = options.cache.as_ref().and_then(|directory| cache::read(directory, &key));
     let object = match cached {
@@ -121,7 +129,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, CompileError> {
     let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
-    let input = input(&machine, module);
+    let input = input(&machine, module, options);
     match stage {
         Stage::Emitted => Ok(input.text),
         Stage::Optimised => machine.optimised(&input.text, input.quick).map_err(unsupported),

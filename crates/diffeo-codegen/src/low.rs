@@ -21,6 +21,7 @@
 
 pub mod lint;
 pub mod print;
+pub(crate) mod visit;
 
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;
@@ -140,6 +141,8 @@ pub struct Function {
     /// Whether it can be open several times: then it begins with a test that the stack is large enough, which
     /// also looks whether the run is to end. Such a function is fallible. The site is for that error.
     pub recursive: Option<SiteId>,
+    /// How several blocks of a loop are done at once, if the function does a loop block by block.
+    pub blocks: Option<Blocks>,
     /// Its statements; the last one executed is a `Return` or `Raise`.
     pub body: Vec<Stmt>,
 }
@@ -157,6 +160,26 @@ impl Function {
         }
         count
     }
+}
+
+/// How blocks of the steps of a loop are done at once.
+///
+/// The parameters of the function that has this are what the steps read, the number of steps and the number of
+/// steps in a block; its results are those of the blocks, combined in the order of the blocks. The body does one
+/// block after the other. An engine may let the runtime do them ([`runtime::split`](crate::runtime::split)), which
+/// gives the same, to the last bit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Blocks {
+    /// Does steps: `(captured: Ptr, from: Int, to: Int, results: Ptr)`, the words of what they read, the first
+    /// step, the end, and where the words of the results go.
+    pub task: FunctionId,
+    /// So many of the first parameters are blocks of memory (or null); the steps may count references to what can
+    /// be reached from them.
+    pub shared: usize,
+    /// Whether the steps may ask for constants.
+    pub constants: bool,
+    /// How the results are combined.
+    pub how: Vec<Reduction>,
 }
 
 /// An operand.
@@ -389,6 +412,9 @@ pub struct For {
     /// Whether no step reads what another one writes (in memory), and no registers are carried but those of
     /// `reductions`: the steps may be done in any order and at once.
     pub independent: bool,
+    /// Whether the steps may be done at once at least as far as they do not fail and touch no blocks but those that
+    /// they make themselves: of comprehensions and sums. `independent` is more.
+    pub separate: bool,
     /// Registers that the steps combine in any order: each step sets it once, to itself combined with a value.
     pub reductions: Vec<(Reg, Reduction)>,
 }

@@ -124,6 +124,7 @@ impl Build {
             results: self.results,
             fallible,
             recursive: recursive.then_some(SiteId(99)),
+            blocks: None,
             body: self.body,
         }
     }
@@ -433,6 +434,7 @@ fn loops() -> Module {
                 Stmt::Set(acc, Expr::Math(op, r(acc), r(x))),
             ],
             independent: true,
+            separate: true,
             reductions: vec![(acc, how)],
         })));
         b.result(Ty::Real, r(acc));
@@ -456,6 +458,7 @@ fn loops() -> Module {
             Stmt::Set(end, Expr::Binary(Binary::IntAdd, r(end), Operand::Int(1))),
         ],
         independent: false,
+        separate: false,
         reductions: vec![],
     })));
     b.result(Ty::Int, r(last));
@@ -496,6 +499,7 @@ fn loops() -> Module {
             Stmt::Store(Ty::Real, element(r(data), r(i), 0), r(y)),
         ],
         independent: true,
+        separate: true,
         reductions: vec![],
     })));
     module(vec![b.function("main", false, false)], &[], &[])
@@ -882,6 +886,7 @@ fn blocks() -> Vec<Module> {
         to: r(n),
         body: vec![call(&[list], 0, &[r(list), r(i)], 10)],
         independent: false,
+        separate: false,
         reductions: vec![],
     })));
     b.push(Stmt::Set(sum, Expr::Copy(Operand::Real(0.0))));
@@ -933,6 +938,7 @@ fn blocks() -> Vec<Module> {
             Stmt::Store(Ty::Int, at(r(stack), STACK_LENGTH), r(more)),
         ],
         independent: false,
+        separate: false,
         reductions: vec![],
     })));
     let sum = b.set(Ty::Int, Expr::Copy(Operand::Int(0)));
@@ -948,6 +954,7 @@ fn blocks() -> Vec<Module> {
             Stmt::Set(sum, Expr::Binary(Binary::IntAdd, r(sum), r(x))),
         ],
         independent: false,
+        separate: false,
         reductions: vec![],
     })));
     b.result(Ty::Int, r(sum));

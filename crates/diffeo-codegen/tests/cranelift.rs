@@ -432,6 +432,7 @@ fn nested_loops_with_break() {
             set(sum, Expr::Binary(Binary::IntAdd, r(sum), r(product))),
         ],
         independent: false,
+        separate: false,
         reductions: Vec::new(),
     }));
     let body = vec![
@@ -478,6 +479,7 @@ fn for_counts_from_and_to_and_reduces() {
                 set(last, Expr::Copy(r(i))),
             ],
             independent: true,
+            separate: true,
             reductions: vec![(sum, Reduction::Add)],
         })),
         Stmt::Return(vec![r(sum), r(last)]),
@@ -551,6 +553,7 @@ fn an_arm_that_leaves_may_stand_last() {
         to: Operand::Int(2),
         body: vec![set(y, Expr::Binary(Binary::IntAdd, r(y), A))],
         independent: false,
+        separate: false,
         reductions: Vec::new(),
     }));
     let body = vec![
@@ -641,6 +644,7 @@ fn freeing_is_not_recursive_and_leaves_nothing() {
                 set(list, Expr::Copy(r(node))),
             ],
             independent: false,
+            separate: false,
             reductions: Vec::new(),
         })),
         runtime(&[], Runtime::Free, &[r(list)]),
@@ -676,6 +680,7 @@ fn stacks() {
             to: A,
             body,
             independent: false,
+            separate: false,
             reductions: Vec::new(),
         }))
     };

@@ -34,7 +34,7 @@ pub fn compile_for(module: &Arc<Module>, cpu: Cpu) -> Compiled {
     if !found() {
         return forms::compile_for(module, cpu);
     }
-    llvm::compile(module, &Options { cpu, cache: None }).unwrap()
+    llvm::compile(module, &Options { cpu, ..Options::default() }).unwrap()
 }
 
 const XS: Reg = Reg(0);
@@ -54,6 +54,7 @@ fn each(index: Reg, reductions: Vec<(Reg, Reduction)>, body: Vec<Stmt>) -> Stmt 
         to: r(N),
         body,
         independent: true,
+        separate: true,
         reductions,
     }))
 }
@@ -194,7 +195,7 @@ fn objects_are_kept_and_found_again() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { cpu: Cpu::Host, cache: Some(directory.path().to_path_buf()) };
+    let options = Options { cache: Some(directory.path().to_path_buf()), ..Options::default() };
     let module = Arc::new(module(vec![dot()], Vec::new()));
     let xs = numbers(10);
     let expected: f64 = xs.iter().map(|x| x * x).sum();

@@ -17,6 +17,7 @@ fn expanded(op: RealOp) -> Function {
         results: vec![Ty::Real],
         fallible: false,
         recursive: None,
+        blocks: None,
         body: vec![Stmt::Set(result, math), Stmt::Return(vec![Operand::Reg(result)])],
     };
     math::expand_function(&mut function);

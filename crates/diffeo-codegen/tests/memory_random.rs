@@ -4,9 +4,10 @@
 mod support;
 
 use diffeo_array::generate::{program, Features};
+use diffeo_codegen::memory::Splitting;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use support::values::check;
+use support::values::check_with;
 
 /// Numbers that depend on the seed alone (Marsaglia's xorshift).
 fn choices(seed: u64, count: usize) -> Vec<u32> {
@@ -26,10 +27,12 @@ fn programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let program = program(&choices(seed, 20 + (seed % 400) as usize), features);
         let flat = Arc::new(program.module);
-        let result = std::panic::catch_unwind(AssertUnwindSafe(|| check(&flat, &program.args)));
-        if let Err(panic) = result {
-            eprintln!("seed {seed}");
-            std::panic::resume_unwind(panic);
+        for splitting in [Splitting::NEVER, Splitting::ALWAYS] {
+            let check = || check_with(&flat, &program.args, splitting);
+            if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(check)) {
+                eprintln!("seed {seed}, {splitting:?}");
+                std::panic::resume_unwind(panic);
+            }
         }
     }
 }

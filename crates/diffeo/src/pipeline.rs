@@ -116,7 +116,8 @@ impl Backend {
 
 /// The program of Low for one of Flat.
 pub fn low(module: impl Into<Arc<Module>>, polls: Polls) -> Arc<low::Module> {
-    let module = memory::lower_with(module.into(), polls);
+    let options = memory::Options { polls, reuse: polls == Polls::All, ..Default::default() };
+    let module = memory::lower_with(module.into(), options);
     if cfg!(debug_assertions) {
         let violations = low::lint::lint(&module);
         assert!(
@@ -158,7 +159,7 @@ pub fn compile(
         }
         Backend::Llvm => {
             let cache = Cache::open().map(|cache| cache.folder().to_path_buf());
-            llvm::compile(module, &llvm::Options { cpu, cache })
+            llvm::compile(module, &llvm::Options { cpu, cache, ..Default::default() })
         }
         Backend::C => {
             let options = c::compiler::Options { cpu, quick: false, cache: Cache::open() };
@@ -211,7 +212,7 @@ impl Code {
             Code::Low => Ok(low::print::print(module)),
             Code::Clif => cranelift::text(module, &cranelift::Options { cpu, verify: false }),
             Code::Llvm => {
-                let options = llvm::Options { cpu, cache: None };
+                let options = llvm::Options { cpu, ..llvm::Options::default() };
                 llvm::text(module, &options, llvm::Stage::Emitted)
             }
             Code::C => Ok(c::engine::text(std::slice::from_ref(module)).text),

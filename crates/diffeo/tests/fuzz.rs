@@ -10,7 +10,7 @@ mod support;
 use cap::Cap;
 use diffeo::{Kinks, Limits, MemoryLimit, Options};
 use fuzzing::derivatives::{derivatives, Agreement};
-use fuzzing::generate::{differentiable, program, Choices};
+use fuzzing::generate::{differentiable, program, Choices, Random};
 use fuzzing::mutate::mutate;
 use fuzzing::probe::{self, Outcome};
 use std::alloc::System;
@@ -20,16 +20,6 @@ use std::time::{Duration, Instant};
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
-
-/// Numbers that look like chance, from a seed.
-struct Random(u64);
-
-impl Choices for Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % n
-    }
-}
 
 /// A program may run this long, and use this much memory beyond what is in use.
 const TIME: Duration = Duration::from_millis(100);
@@ -165,29 +155,6 @@ fn generated_programs() {
     );
     let of = |label| labels.get(label).copied().unwrap_or(0);
     assert!(of("value") > count * 8 / 10, "{labels:?}");
-}
-
-#[test]
-fn flat_gives_what_the_evaluator_gives() {
-    let texts: Vec<String> = support::corpus().into_iter().map(|c| c.text).collect();
-    let count = 4000;
-    let labels = all(
-        "flat",
-        count,
-        |random| match random.below(2) {
-            0 => {
-                let (a, b) = (random.below(texts.len()), random.below(texts.len()));
-                mutate(random, &texts[a], &texts[b])
-            }
-            _ => {
-                let fuel = 4 + random.below(100);
-                program(random, fuel)
-            }
-        },
-        |text, _| probe::flat(text, &|| options(Kinks::Ignore)).unwrap_or("refused"),
-    );
-    let of = |label| labels.get(label).copied().unwrap_or(0);
-    assert!(of("value") > count / 10, "{labels:?}");
 }
 
 #[test]

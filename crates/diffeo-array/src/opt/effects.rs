@@ -20,7 +20,8 @@ pub(crate) struct Effect {
 impl Effect {
     /// Nothing.
     pub const NONE: Effect = Effect { stops: false, prints: false, state: false };
-    const STOPS: Effect = Effect { stops: true, ..Effect::NONE };
+    /// It may stop the program.
+    pub const STOPS: Effect = Effect { stops: true, ..Effect::NONE };
     const PRINTS: Effect = Effect { prints: true, ..Effect::NONE };
     const STATE: Effect = Effect { state: true, ..Effect::NONE };
 

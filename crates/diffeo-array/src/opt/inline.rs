@@ -1,5 +1,5 @@
 //! Puts the bodies of functions in the place of their calls: of small functions, and of those that are called
-//! once.
+//! seldom. Constants that are plain numbers are put in their places, too.
 //!
 //! What it needs: nothing; `dce` drops the functions that are then not called any more. What stays: recursive
 //! functions, large ones, and what would make the caller too large, so the module grows at most by a constant
@@ -7,6 +7,7 @@
 //! the arguments as they are. What an error says stays the same, because the places of the body remember the
 //! call that stood there ([`Site::inlined`]).
 
+use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
 use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
 use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Var, VarInfo};
@@ -18,6 +19,9 @@ const SMALL: usize = 30;
 /// So are those of at most so many statements that are called once.
 const ONCE: usize = 600;
 
+/// So are those that cost at most so much in all their places together, counted in additions.
+const FEW: u64 = 120;
+
 /// A function grows at most to so many statements, or this often its size.
 const LARGE: usize = 6_000;
 
@@ -26,7 +30,10 @@ pub fn inline(mut module: Module) -> Module {
     let graph = call_graph(&module);
     let mut functions = std::mem::take(&mut module.functions);
     let inlined = choose(&functions, &graph);
-    let mut inliner = Inliner { inlined: &inlined, sites: std::mem::take(&mut module.sites) };
+    let constants =
+        module.constants.iter().map(|c| number(&functions[c.init.0 as usize])).collect();
+    let sites = std::mem::take(&mut module.sites);
+    let mut inliner = Inliner { inlined: &inlined, constants, sites };
     // Each function is expanded from what was written, so that nothing is copied from caller to caller; those that
     // are put into all their callers are not expanded at all.
     let mut expanded: Vec<Option<(Vec<VarInfo>, Block)>> = vec![None; functions.len()];
@@ -65,22 +72,40 @@ pub fn inline(mut module: Module) -> Module {
 
 /// By function, its size with what goes into it, if it goes into its callers.
 fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
-    let mut calls = vec![0; functions.len()];
+    let mut calls = vec![0u64; functions.len()];
     for callee in graph.callees.iter().flatten() {
         calls[*callee] += 1;
     }
     let mut inlined: Vec<Option<usize>> = vec![None; functions.len()];
+    let mut costs: Vec<u64> = vec![0; functions.len()];
     for f in graph.components.iter().flatten() {
         let own = size(&functions[*f].body, ONCE);
         let within: usize = graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
-        let limit = if calls[*f] == 1 { ONCE } else { SMALL };
+        let callees = graph.callees[*f].iter().filter(|callee| inlined[**callee].is_some());
+        let mut cost = callees.fold(0u64, |sum, callee| sum.saturating_add(costs[*callee]));
+        statements(&functions[*f].body, &mut |stmt| {
+            cost = cost.saturating_add(speculative_cost(&stmt.op).unwrap_or(1).into());
+        });
+        costs[*f] = cost;
+        let few = cost.saturating_mul(calls[*f]) <= FEW;
+        let limit = if calls[*f] == 1 || few { ONCE } else { SMALL };
         inlined[*f] = Some(own + within).filter(|size| !graph.recursive[*f] && *size <= limit);
     }
     inlined
 }
 
+/// What a function without parameters gives, if that is a number that stands there.
+fn number(function: &Function) -> Option<Atom> {
+    match (&function.body.stmts[..], &function.body.results[..]) {
+        ([], [atom @ (Atom::Real(_) | Atom::Int(_) | Atom::Bool(_))]) => Some(atom.clone()),
+        _ => None,
+    }
+}
+
 struct Inliner<'a> {
     inlined: &'a [Option<usize>],
+    /// By constant, what it is, if it is a plain number.
+    constants: Vec<Option<Atom>>,
     sites: Vec<Site>,
 }
 
@@ -96,6 +121,12 @@ impl Inliner<'_> {
     ) -> Block {
         let mut stmts = Vec::with_capacity(block.stmts.len());
         for mut stmt in block.stmts {
+            if let Op::Constant(c) = &stmt.op {
+                if let Some(number) = &self.constants[c.0 as usize] {
+                    replaced.extend(stmt.results.iter().map(|v| (*v, number.clone())));
+                    continue;
+                }
+            }
             if let Op::Call(f, args) = &stmt.op {
                 let callee = &functions[f.0 as usize];
                 if let Some(length) = self.inlined[f.0 as usize].filter(|n| *n <= *budget) {

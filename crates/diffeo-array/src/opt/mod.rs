@@ -13,6 +13,7 @@
 //! | `extrema.rs` | loops for the largest or smallest number are reductions |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
+//! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
@@ -26,10 +27,12 @@ mod fuse;
 mod graph;
 mod hoist;
 mod inline;
+mod join;
 mod ranges;
 mod shapes;
 mod simplify;
 mod sink;
+mod split;
 mod tail;
 mod unroll;
 pub mod walk;
@@ -41,9 +44,11 @@ pub use extrema::extrema;
 pub use fuse::fuse;
 pub use hoist::hoist;
 pub use inline::inline;
+pub use join::join;
 pub use ranges::ranges;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use split::split;
 pub use tail::tail;
 pub use unroll::unroll;
 
@@ -89,6 +94,9 @@ pub const PASSES: &[Pass] = &[
     pass("dce.3", dce),
     pass("fuse.2", fuse),
     pass("hoist", hoist),
+    pass("split", split),
+    pass("join", join),
+    pass("hoist.2", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),
     pass("ranges.3", ranges),

@@ -3,8 +3,9 @@
 //! The machine asks [`Limits::check`] every so many operations, and so does everything else that works
 //! long on a user's behalf (reading data, writing results).
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// The bounds on a run; none by default.
@@ -16,6 +17,9 @@ pub struct Limits {
     pub memory: Option<MemoryLimit>,
     /// Set by another thread to end the run.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// How many threads may work for it: if nothing is given, what the variable RAYON_NUM_THREADS of the environment
+    /// says, or as many as there are processors. Only compiled code uses more than one.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// A bound on memory, and the way to know how much is in use.
@@ -50,6 +54,16 @@ impl Limits {
     /// Whether there is anything to check.
     pub fn is_none(&self) -> bool {
         self.deadline.is_none() && self.memory.is_none() && self.interrupt.is_none()
+    }
+
+    /// How many threads may work for the run.
+    pub fn threads(&self) -> usize {
+        static DEFAULT: LazyLock<NonZeroUsize> = LazyLock::new(|| {
+            let told = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok());
+            let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+            told.unwrap_or_else(processors)
+        });
+        self.threads.unwrap_or(*DEFAULT).get()
     }
 
     /// Whether the run may go on.

@@ -350,7 +350,7 @@ impl Writer<'_> {
     }
 
     fn counted(&mut self, f: &For) {
-        let For { index, from, to, body, independent, reductions } = f;
+        let For { index, from, to, body, independent, separate: _, reductions } = f;
         let mut end = self.operand(to);
         if let Operand::Reg(reg) = to {
             let is_param = self.function.params.contains(reg);

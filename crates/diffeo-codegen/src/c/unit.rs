@@ -9,7 +9,7 @@ use crate::low::{Function, FunctionId, Layout, Module, Raise, Ty};
 use diffeo_array::ir::SiteId;
 use diffeo_base::Name;
 use diffeo_calculus::prim::{int, IntOp, Rounding};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 /// What every program needs.
@@ -133,7 +133,11 @@ impl Unit {
         });
         self.constant_words += module.constant_words;
         self.function_count += module.functions.len();
-        for (i, declared) in module.functions.iter().enumerate() {
+        // Blocks of loops are done one after the other here, so nobody calls their tasks.
+        let tasks: HashSet<u32> =
+            module.functions.iter().filter_map(|f| Some(f.blocks.as_ref()?.task.0)).collect();
+        let functions = module.functions.iter().enumerate();
+        for (i, declared) in functions.filter(|(i, _)| !tasks.contains(&(*i as u32))) {
             let prototype = self.prototype(number, declared);
             self.prototypes += &prototype;
             self.prototypes.push_str(";\n");

@@ -88,11 +88,21 @@ impl Convention {
     }
 }
 
+/// How functions with the convention of C are called: so many parameters that are words, and a status.
+pub(super) fn outside(convention: CallConv, params: usize) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params = vec![AbiParam::new(I64); params];
+    signature.returns = vec![AbiParam::new(I64)];
+    signature
+}
+
 /// What functions are translated with.
 pub(super) struct Environment<'m> {
     pub module: &'m Module,
     pub conventions: &'m [Convention],
     pub imports: &'m mut Imports,
+    /// By the function that is a task: the index of what calls it with the convention of C.
+    pub tasks: &'m HashMap<u32, u32>,
     /// Whether there are instructions for [`low::Expr::Fma`] …
     pub has_fma: bool,
     /// … and for [`low::Unary::Integral`].
@@ -157,8 +167,8 @@ pub(super) fn translate<'m>(
     translator.finish();
 }
 
-/// The function that callers have: the convention of C; the status is an Int.
-pub(super) fn translate_entry(
+/// A function that others than functions of the module call: with the convention of C; the status is an Int.
+pub(super) fn translate_outside(
     mut b: FunctionBuilder<'_>,
     callee: FuncRef,
     fallible: bool,
@@ -209,6 +219,48 @@ impl Translator<'_, '_> {
             self.raise(&Raise::Stopped, &[], site);
             self.b.switch_to_block(go_on);
         }
+        if let Some(blocks) = &self.function.blocks {
+            self.split(blocks);
+        }
+    }
+
+    /// Lets the runtime do the blocks of a loop. If it does, the function returns; else it goes on.
+    fn split(&mut self, blocks: &low::Blocks) {
+        let params: Vec<Value> =
+            self.function.params.iter().filter_map(|reg| self.values[reg.0 as usize]).collect();
+        let Some((captured, [count, step])) = params.split_last_chunk() else { return };
+        let Some(task) = self.env.tasks.get(&blocks.task.0) else { return };
+        let (signature, task) = (outside(self.env.frontend.default_call_conv, 5), *task);
+        let words = (captured.len() + blocks.how.len()) as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * words.max(1), 3);
+        let slot = self.b.create_sized_stack_slot(slot);
+        for (i, value) in captured.iter().enumerate() {
+            self.b.ins().stack_store(I64, *value, slot, 8 * i as i32);
+        }
+        let frame = self.b.ins().stack_addr(I64, slot, 0);
+        let task = self.function_ref(task, signature, false);
+        let task = self.b.ins().func_addr(I64, task);
+        let [layout, how] =
+            runtime::shape(self.function, blocks).map(|word| self.b.ins().iconst(I64, word));
+        let args = [task, frame, layout, how, *count, *step];
+        let Some(status) = self.call_runtime(&runtime::split(), &args) else { return };
+        let [done, other, go_on] = [(); 3].map(|()| self.b.create_block());
+        self.b.ins().brif(status, other, &[], done, &[]);
+        self.b.switch_to_block(done);
+        let first = 8 * captured.len() as i32;
+        let results: Vec<Value> = (0..blocks.how.len() as i32)
+            .map(|i| self.b.ins().stack_load(I64, F64, slot, first + 8 * i))
+            .collect();
+        self.return_values(&results);
+        self.b.switch_to_block(other);
+        if self.function.fallible {
+            let fail = self.fail();
+            let failed = self.b.ins().icmp_imm_s(IntCC::Equal, status, runtime::FAILED);
+            self.b.ins().brif(failed, fail, &[], go_on, &[]);
+        } else {
+            self.b.ins().jump(go_on, &[]);
+        }
+        self.b.switch_to_block(go_on);
     }
 
     fn finish(mut self) {
@@ -557,13 +609,17 @@ impl Translator<'_, '_> {
     }
 
     fn ret(&mut self, values: &[Operand]) {
+        let values: Vec<Value> = values.iter().map(|value| self.operand(*value)).collect();
+        self.return_values(&values);
+    }
+
+    fn return_values(&mut self, values: &[Value]) {
         let mut returned = Vec::new();
         if self.function.fallible {
             returned.push(self.b.ins().iconst(I8, 0));
         }
         let convention = self.convention;
-        for (value, place) in values.iter().zip(&convention.in_memory) {
-            let value = self.operand(*value);
+        for (value, place) in values.iter().copied().zip(&convention.in_memory) {
             match (place, self.results) {
                 (Some(word), Some(memory)) => {
                     self.b.ins().store(trusted(), value, memory, 8 * word);

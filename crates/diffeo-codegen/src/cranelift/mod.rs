@@ -144,7 +144,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
     let (jit, entry) = link(&target, &codes, &imports).map_err(unsupported)?;
     let frames: Vec<usize> = codes.iter().map(|code| code.frame).collect();
     let margin = crate::engine::stack_margin(module, &frames);
-    // SAFETY: the entry has this convention (`translate_entry`), and `jit` keeps it in memory.
+    // SAFETY: the entry has this convention (`translate_outside`), and `jit` keeps it in memory.
     Ok(unsafe { Compiled::new(module.clone(), imports.raises.list, entry, margin, Box::new(jit)) })
 }
 
@@ -161,7 +161,7 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
     })?;
     let mut out = String::new();
     for (i, text) in functions.iter().enumerate() {
-        let name = module.functions.get(i).map_or("entry", |function| &function.name);
+        let name = module.functions.get(i).map_or("called from outside", |function| &function.name);
         out.push_str(&format!("; u0:{i} = {name}\n{text}\n"));
     }
     for (i, function) in imports.list.iter().enumerate() {
@@ -170,19 +170,26 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
     Ok(out)
 }
 
-/// Translates each function, and then the entry: with its index, and whether it is huge.
+/// Translates each function, and then those that are called from outside, the entry last: with its index, and whether it is huge.
 fn each_function(
     module: &Module,
     target: &Target,
     mut each: impl FnMut(u32, &mut Context, bool) -> Result<(), CompileError>,
 ) -> Result<Imports, CompileError> {
     let conventions: Vec<Convention> = module.functions.iter().map(Convention::new).collect();
-    let entry = module.functions.len();
-    let mut imports = Imports::new(entry + 1);
+    // What is called from outside has a function with the convention of C, behind those of the module.
+    let tasks = module.functions.iter().filter_map(|f| f.blocks.as_ref()).map(|b| b.task.0);
+    let outside: Vec<(u32, usize)> =
+        tasks.map(|task| (task, 5)).chain([(module.entry.0, 3)]).collect();
+    let first = module.functions.len() as u32;
+    let index = |i: usize| first + i as u32;
+    let tasks = outside.iter().enumerate().map(|(i, (task, _))| (*task, index(i))).collect();
+    let mut imports = Imports::new(index(outside.len()) as usize);
     let mut env = Environment {
         module,
         conventions: &conventions,
         imports: &mut imports,
+        tasks: &tasks,
         has_fma: target.has_fma,
         has_rounding: target.has_rounding,
         frontend: target.isa.frontend_config(),
@@ -197,29 +204,24 @@ fn each_function(
         each(i as u32, &mut context, function.statements() > HUGE)?;
         context.clear();
     }
-    let called = module.entry.0;
-    let pointer = ir::AbiParam::new(ir::types::I64);
-    context.func.signature = ir::Signature::new(target.isa.default_call_conv());
-    context.func.signature.params = vec![pointer; 3];
-    context.func.signature.returns = vec![pointer];
-    context.func.name = function::name(entry as u32);
-    let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
-    let signature = b.import_signature(conventions[called as usize].signature.clone());
-    let name = ir::UserExternalName { namespace: 0, index: called };
-    let name = b.func.declare_imported_user_function(name);
-    let callee = b.import_function(ir::ExtFuncData {
-        name: ir::ExternalName::user(name),
-        signature,
-        colocated: true,
-        patchable: false,
-    });
-    function::translate_entry(
-        b,
-        callee,
-        module.functions[called as usize].fallible,
-        target.isa.frontend_config(),
-    );
-    each(entry as u32, &mut context, false)?;
+    for (i, (called, params)) in outside.iter().enumerate() {
+        context.func.signature = function::outside(target.isa.default_call_conv(), *params);
+        context.func.name = function::name(index(i));
+        let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
+        let signature = b.import_signature(conventions[*called as usize].signature.clone());
+        let name = ir::UserExternalName { namespace: 0, index: *called };
+        let name = b.func.declare_imported_user_function(name);
+        let callee = b.import_function(ir::ExtFuncData {
+            name: ir::ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
+        let fallible = module.functions[*called as usize].fallible;
+        function::translate_outside(b, callee, fallible, target.isa.frontend_config());
+        each(index(i), &mut context, false)?;
+        context.clear();
+    }
     Ok(imports)
 }
 
@@ -289,7 +291,7 @@ fn link(
     }
     module.finalize_definitions()?;
     let entry = module.get_finalized_function(*ids.last().ok_or("no entry")?);
-    // SAFETY: the function has this convention (`translate_entry`).
+    // SAFETY: the function has this convention (`translate_outside`).
     let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
     Ok((jit, entry))
 }

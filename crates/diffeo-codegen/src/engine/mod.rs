@@ -17,6 +17,7 @@ mod values;
 mod watch;
 
 pub use cpu::Cpu;
+pub(crate) use stack::on_stack;
 pub use stack::stack_margin;
 
 use crate::low::{Module, Raise, BYTES, DATA};
@@ -208,7 +209,9 @@ impl Instance {
     /// A program that has not run yet.
     pub fn new(compiled: Arc<Compiled>, options: RunOptions) -> Instance {
         let mut context = Owned::new(compiled.module.clone(), options.callbacks);
-        context.memory().set_limit(options.limits.memory);
+        context.set_memory_limit(options.limits.memory);
+        let threads = options.limits.threads();
+        context.set_threads(threads, options.max_stack, compiled.margin);
         Instance {
             compiled,
             context,
@@ -227,7 +230,8 @@ impl Instance {
 
     /// Changes what the following calls may take.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.context.memory().set_limit(limits.memory);
+        self.context.set_memory_limit(limits.memory);
+        self.context.set_threads(limits.threads(), self.max_stack, self.compiled.margin);
         self.limits = limits;
     }
 
@@ -238,7 +242,7 @@ impl Instance {
 
     /// How many blocks there are: 0 if all results were released, and the constants.
     pub fn live_blocks(&mut self) -> usize {
-        self.context.memory().live()
+        self.context.live_blocks()
     }
 
     /// How many blocks the last call allocated besides its arguments, its results and constants.

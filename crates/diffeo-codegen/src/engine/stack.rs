@@ -4,7 +4,7 @@
 //! there are functions, and [`stack_margin`] says how much they need. So the test leaves that much, and
 //! the program never gets to the guard page.
 
-use crate::low::{Module, Stmt};
+use crate::low::{Function, Module, Stmt};
 use corosensei::stack::{DefaultStack, Stack};
 use std::cell::Cell;
 
@@ -27,7 +27,7 @@ thread_local! {
 ///
 /// # Errors
 /// There is no memory for the stack.
-pub(super) fn on_stack<R>(
+pub(crate) fn on_stack<R>(
     size: usize,
     margin: usize,
     f: impl FnOnce(usize) -> R,
@@ -62,7 +62,7 @@ pub fn stack_margin(module: &Module, frames: &[usize]) -> usize {
     let frame = |f: usize| frames.get(f).copied().unwrap_or(0);
     // By function: what it takes with what it calls. 0 while that is not known.
     let mut needs = vec![0; module.functions.len()];
-    let calls: Vec<Vec<usize>> = module.functions.iter().map(|f| callees(&f.body)).collect();
+    let calls: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
     for first in 0..module.functions.len() {
         // A function, and how many of its callees are known.
         let mut path = vec![(first, 0)];
@@ -99,10 +99,10 @@ pub fn stack_margin(module: &Module, frames: &[usize]) -> usize {
     RUNTIME + frames.last().copied().unwrap_or(0) + needs.into_iter().max().unwrap_or(0)
 }
 
-/// The functions that statements call, each once.
-fn callees(body: &[Stmt]) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut todo = vec![body];
+/// The functions that a function calls, each once.
+fn callees(function: &Function) -> Vec<usize> {
+    let mut found: Vec<usize> = function.blocks.iter().map(|b| b.task.0 as usize).collect();
+    let mut todo = vec![function.body.as_slice()];
     while let Some(stmts) = todo.pop() {
         for stmt in stmts {
             if let Stmt::Call { function, .. } = stmt {

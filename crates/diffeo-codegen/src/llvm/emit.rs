@@ -9,15 +9,18 @@
 //! products fused with them (`contract`), what is rare, and what is memory of its own.
 
 mod expr;
+mod lanes;
 mod scope;
 mod stmt;
 mod vector;
 
 use crate::engine::Raises;
-use crate::low::{Function, Module, Operand, Reg, Ty};
+use crate::low::{Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
+use lanes::plan::Plans;
+use lanes::Lanes;
 use scope::Facts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 
 /// A module as text.
@@ -47,6 +50,11 @@ pub(super) struct Shared<'m> {
     intrinsics: BTreeMap<String, String>,
     /// Functions of the library that rare operands are left to.
     rare: BTreeMap<&'static str, runtime::Function>,
+    /// The numbers of lanes that they are called for by name.
+    widths: BTreeSet<u32>,
+    /// The functions for loops that are done block by block: those of their steps are called at several places, and
+    /// inlined at none; the others are executed where that makes no difference.
+    apart: HashSet<FunctionId>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -64,14 +72,30 @@ const NOTHING: usize = 0;
 const FIRST_RARE: usize = 1;
 const SECOND_RARE: usize = 2;
 
-/// The text of a module; code with vectors of `width` bits at most is preferred.
-pub(super) fn emit(module: &Module, width: u32) -> Text {
+/// The loops that are run in lanes, by function and index.
+pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usize, Reg)> {
+    let lanes = width / 64 * lanes::plan::VECTORS;
+    let mut found = HashSet::new();
+    for (i, function) in module.functions.iter().enumerate() {
+        let once = scope::facts(function).once;
+        for (step, _) in lanes::plan::plans(module, function, &once, (lanes, eager)).values() {
+            found.insert((i, *step));
+        }
+    }
+    found
+}
+
+/// The text of a module; code with vectors of `width` bits at most is preferred. `eager`: loops run in lanes wherever
+/// that is possible.
+pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
     let mut shared = Shared {
         module,
         raises: Raises::default(),
         imports: BTreeMap::new(),
         intrinsics: BTreeMap::new(),
         rare: BTreeMap::new(),
+        widths: BTreeSet::new(),
+        apart: apart(module),
         metadata: vec![
             "!{}".into(),
             "!{!\"branch_weights\", i32 1, i32 2000}".into(),
@@ -79,13 +103,19 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         ],
     };
     let mut text = String::new();
+    let lanes = width / 64 * lanes::plan::VECTORS;
     let mut huge = false;
     for index in 0..module.functions.len() {
         let facts = scope::facts(&module.functions[index]);
         huge |= facts.statements > crate::low::HUGE;
-        Emitter::new(&mut shared, index, facts, &mut text).function();
+        let function = &module.functions[index];
+        let plans = lanes::plan::plans(module, function, &facts.once, (lanes, eager));
+        Emitter::new(&mut shared, index, facts, plans, &mut text).function();
     }
     entry(module, &mut text);
+    for blocks in module.functions.iter().filter_map(|f| f.blocks.as_ref()) {
+        task(module, blocks, &mut text);
+    }
     vector::define(&mut shared, &mut text);
     for declaration in shared.intrinsics.values() {
         let _ = writeln!(text, "{declaration}");
@@ -105,6 +135,21 @@ pub(super) fn emit(module: &Module, width: u32) -> Text {
         let _ = writeln!(text, "!{i} = {metadata}");
     }
     Text { text, raises: shared.raises, imports: shared.imports.into_values().collect(), huge }
+}
+
+/// The functions that do loops block by block, and those that they call for that.
+fn apart(module: &Module) -> HashSet<FunctionId> {
+    let mut found = HashSet::new();
+    for (i, function) in module.functions.iter().enumerate() {
+        let Some(blocks) = &function.blocks else { continue };
+        found.extend([FunctionId(i as u32), blocks.task]);
+        for stmt in &module.functions[blocks.task.0 as usize].body {
+            if let Stmt::Call { function, .. } = stmt {
+                found.insert(*function);
+            }
+        }
+    }
+    found
 }
 
 /// A type as LLVM writes it.
@@ -148,6 +193,21 @@ fn entry(module: &Module, text: &mut String) {
     }
 }
 
+/// The function by which the runtime calls a task.
+fn task(module: &Module, blocks: &Blocks, text: &mut String) {
+    let index = blocks.task.0;
+    let args = "ptr %context, ptr %frame, i64 %from, i64 %to, ptr %results";
+    let _ = writeln!(text, "define internal i64 @task{index}({args}) #0 {{");
+    let _ = if module.functions[index as usize].fallible {
+        writeln!(
+            text,
+            "  %status = call fastcc i1 @f{index}({args})\n  %word = zext i1 %status to i64\n  ret i64 %word\n}}"
+        )
+    } else {
+        writeln!(text, "  call fastcc void @f{index}({args})\n  ret i64 0\n}}")
+    };
+}
+
 /// Declares a function of the runtime.
 fn declare(function: &runtime::Function, text: &mut String) {
     let context = function.context.then_some("ptr");
@@ -189,6 +249,12 @@ struct Emitter<'e, 'm> {
     access: Option<usize>,
     /// The registers that the open loops reduce.
     reduced: Vec<Reg>,
+    /// The loops that are run in lanes.
+    plans: Plans,
+    /// The lanes of the open one.
+    lanes: Option<Lanes>,
+    /// In what is done instead where there are few steps.
+    plain: bool,
     /// Where calls failed: the call, as a word, and the block.
     failures: Vec<(i64, String)>,
     /// Whether the function is left with an error somewhere.
@@ -200,6 +266,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         shared: &'e mut Shared<'m>,
         index: usize,
         facts: Facts,
+        plans: Plans,
         out: &'e mut String,
     ) -> Emitter<'e, 'm> {
         let function = &shared.module.functions[index];
@@ -216,6 +283,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
             groups: Vec::new(),
             access: None,
             reduced: Vec::new(),
+            plans,
+            lanes: None,
+            plain: false,
             failures: Vec::new(),
             fails: false,
         }
@@ -302,18 +372,24 @@ impl<'e, 'm> Emitter<'e, 'm> {
         for param in &self.function.params {
             let _ = write!(self.out, ", {} %p{}", llvm_type(self.ty(*param)), param.0);
         }
-        let _ = writeln!(self.out, ") #0 {{ ; {}", self.function.name);
+        let apart = self.shared.apart.contains(&FunctionId(self.index as u32));
+        let apart = if apart { "noinline " } else { "" };
+        let _ = writeln!(self.out, ") {apart}#0 {{ ; {}", self.function.name);
         self.begin("start".into());
         for (i, ty) in self.function.registers.iter().enumerate() {
             if !self.facts.once[i] && self.facts.used[i] {
                 let _ = writeln!(self.out, "  %r{i} = alloca {}", llvm_type(*ty));
             }
         }
+        self.room_for_lanes();
         for param in self.function.params.clone() {
             self.set(param, format!("%p{}", param.0));
         }
         self.test_stack();
         let function = self.function;
+        if let Some(blocks) = &function.blocks {
+            self.split(blocks);
+        }
         self.list(&function.body);
         if self.block.is_some() {
             self.line(format_args!("unreachable"));

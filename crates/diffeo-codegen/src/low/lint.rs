@@ -9,8 +9,8 @@
 //!   its reductions.
 
 use super::{
-    Address, Binary, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty,
-    Unary,
+    Address, Binary, Blocks, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime,
+    Stmt, Ty, Unary,
 };
 use crate::deep::deep;
 use diffeo_calculus::prim::real;
@@ -119,6 +119,37 @@ impl<'a> Lint<'a> {
         }
         if lint.fails != function.fallible {
             lint.error(format!("fallible is {}", function.fallible));
+        }
+        lint.blocks();
+    }
+
+    /// Checks that a function with blocks has the parameters and results for them, and its task, too.
+    fn blocks(&mut self) {
+        let Some(Blocks { task, shared, constants: _, how }) = &self.function.blocks else {
+            return;
+        };
+        let types = |f: &Function| -> Vec<Option<Ty>> {
+            f.params.iter().map(|p| f.registers.get(p.0 as usize).copied()).collect()
+        };
+        let params = types(self.function);
+        let captured = params.strip_suffix(&[Some(Ty::Int); 2]);
+        if captured.is_none_or(|all| all.len() < *shared) {
+            self.error("the parameters are not those of blocks");
+        }
+        if params.iter().take(*shared).any(|ty| *ty != Some(Ty::Ptr)) {
+            self.error("what is shared is no block");
+        }
+        if self.function.results != vec![Ty::Real; how.len()] {
+            self.error("the results are not those of blocks");
+        }
+        let task_params = [Ty::Ptr, Ty::Int, Ty::Int, Ty::Ptr].map(Some);
+        match self.module.functions.get(task.0 as usize) {
+            Some(task) if types(task) == task_params && task.results.is_empty() => {
+                if task.fallible && !self.function.fallible {
+                    self.error("the task can fail");
+                }
+            }
+            Some(_) | None => self.error("the task is none"),
         }
     }
 

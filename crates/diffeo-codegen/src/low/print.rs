@@ -13,8 +13,8 @@
 //! ```
 
 use super::{
-    Address, Binary, Checked, Compare, Expr, For, Function, Layout, Module, Operand, Reg, Runtime,
-    Stmt, Ty, Unary,
+    Address, Binary, Blocks, Checked, Compare, Expr, For, Function, Layout, Module, Operand, Reg,
+    Runtime, Stmt, Ty, Unary,
 };
 use crate::deep::deep;
 use diffeo_array::ir::Reduction;
@@ -85,6 +85,11 @@ fn print_into(module: &Module, function: &Function, out: &mut String) {
     }
     if function.recursive.is_some() {
         head.push_str(" recursive");
+    }
+    if let Some(Blocks { task, shared, constants, how: _ }) = &function.blocks {
+        let task = module.functions.get(task.0 as usize).map_or("?", |task| &task.name);
+        let constants = if *constants { ", constants" } else { "" };
+        let _ = write!(head, " blocks by {task}, shared {shared}{constants}");
     }
     line(out, 0, format_args!("{head} {{"));
     stmts(module, &function.body, 1, out);
@@ -276,7 +281,7 @@ fn print_stmt(module: &Module, stmt: &Stmt, depth: usize, out: &mut String) {
 }
 
 fn print_for(module: &Module, repeat: &For, depth: usize, out: &mut String) {
-    let For { index, from, to, body, independent, reductions } = repeat;
+    let For { index, from, to, body, independent, separate: _, reductions } = repeat;
     let mut head = format!("for {} in {}..{}", reg(index), operand(from), operand(to));
     if *independent {
         head.push_str(" independent");

@@ -4,7 +4,7 @@
 //! body makes are made in their place, so nested comprehensions allocate once ("destination-passing style":
 //! Shaikhha et al., 2017). Else the first step decides, and rows are copied.
 
-use super::emit::{elem_ty, element, layout, width, Array};
+use super::emit::{counted, elem_ty, element, layout, width, Array};
 use super::function::{Lower, Place};
 use super::scan::BlockNumber;
 use super::uses::{var, Use};
@@ -43,6 +43,11 @@ impl<'a> Lower<'_, 'a> {
         }
         let register = self.define_index(index);
         let index = Operand::Reg(register);
+        let plain = |(target, (elem, _)): (&Target, &(Elem, usize))| {
+            matches!(target, Target::Allocated { .. }) && !counted(*elem)
+        };
+        let candidate =
+            if targets.iter().zip(&kinds).all(plain) { self.candidate(body) } else { None };
         let mark = self.mark();
         let outer = self.begin();
         let mut rows = Vec::new();
@@ -82,7 +87,8 @@ impl<'a> Lower<'_, 'a> {
         }
         let steps = self.end(outer);
         self.site = site;
-        self.repeat(register, count, steps, mark, &[], Vec::new());
+        let steps = self.repeat(register, count, steps, mark, &[], Vec::new(), true, false);
+        self.spread(steps, candidate);
     }
 
     /// What a row consists of, and its rank.

@@ -3,18 +3,18 @@
 use super::block::Given;
 use super::emit::{Array, Mark};
 use super::function::Lower;
+use super::loops::Steps;
 use super::unique::{stays, Stays};
-use super::uses::Use;
+use super::uses::{var, Use};
 use super::Polls;
-use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
-use diffeo_array::ir::{Atom, Block, Carried, Reduction, Ty as Flat, Var};
+use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty};
+use diffeo_array::ir::{
+    Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var,
+};
+use diffeo_calculus::prim::IntOp;
 
-/// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
-/// binary number.
-const STEPS: i64 = 0xFFF;
-
-/// How many steps there are between two such questions in loops that are cut into parts.
-const PART: i64 = 1 << 16;
+/// Loops of at most so many steps need not ask whether the run is to end.
+const MOST: i64 = 1 << 12;
 
 impl<'a> Lower<'_, 'a> {
     /// New registers for the results of a choice.
@@ -127,24 +127,10 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// Asks whether the run is to end.
-    fn poll(&mut self) {
-        let stop = self.runtime_one(Runtime::Poll, Vec::new());
-        self.refuse(stop, Raise::Stopped, Vec::new());
-    }
-
-    /// Asks now and then: if the last bits of a number are ones.
-    pub fn poll_at(&mut self, step: Operand) {
-        let bits = self.set(Ty::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
-        let due = self.compare(Compare::IntEq, bits, Operand::Int(STEPS));
-        let outer = self.begin();
-        self.poll();
-        let ask = self.end(outer);
-        self.push(Stmt::If(due, ask, Vec::new()));
-    }
-
-    /// A counted loop around `body`, which has been translated since `mark`. It asks now and then whether the run
-    /// is to end, if [`Polls`] says so.
+    /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
+    /// whether the run is to end, if [`Polls`] says so. `separate` is of comprehensions and sums;
+    /// `short` of loops that need not ask.
+    #[allow(clippy::too_many_arguments)]
     pub fn repeat(
         &mut self,
         index: Reg,
@@ -153,15 +139,15 @@ impl<'a> Lower<'_, 'a> {
         mark: Mark,
         carried: &[Reg],
         reductions: Vec<(Reg, Reduction)>,
-    ) {
+        separate: bool,
+        short: bool,
+    ) -> Steps {
         let independent = self.effects == mark.effects && carried.is_empty();
+        let separate = separate || independent;
         let quiet = self.exits == mark.exits;
-        if quiet && self.cx.polls == Polls::All && (independent || !reductions.is_empty()) {
-            let (from, to) = (Operand::Int(0), count);
-            let body = For { index, from, to, body, independent, reductions };
-            return self.repeat_in_parts(body);
-        }
-        if !quiet || self.cx.polls == Polls::All {
+        let all = self.cx.options.polls == Polls::All;
+        let in_parts = quiet && all && (independent || !reductions.is_empty());
+        if !in_parts && !short && (!quiet || all) {
             let outer = self.begin();
             self.poll_at(Operand::Reg(index));
             let mut poll = self.end(outer);
@@ -169,36 +155,8 @@ impl<'a> Lower<'_, 'a> {
             body = poll;
         }
         let from = Operand::Int(0);
-        self.push(Stmt::For(Box::new(For {
-            index,
-            from,
-            to: count,
-            body,
-            independent,
-            reductions,
-        })));
-    }
-
-    /// A loop from 0 whose steps must not ask whether the run is to end, because they may become vector
-    /// instructions: it is cut into parts, and between them is asked.
-    fn repeat_in_parts(&mut self, whole: For) {
-        let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
-        self.assign(start, Operand::Int(0));
-        let outer = self.begin();
-        let goes_on = self.compare(Compare::IntLt, Operand::Reg(start), whole.to);
-        self.push(Stmt::If(goes_on, Vec::new(), vec![Stmt::Break]));
-        self.poll();
-        let left = Expr::Binary(Binary::IntSub, whole.to, Operand::Reg(start));
-        let left = self.set(Ty::Int, left);
-        let many = self.compare(Compare::IntLt, Operand::Int(PART), left);
-        let steps = self.set(Ty::Int, Expr::Select(many, Operand::Int(PART), left));
-        let next = Expr::Binary(Binary::IntAdd, Operand::Reg(start), steps);
-        self.push(Stmt::Set(end, next));
-        let (from, to) = (Operand::Reg(start), Operand::Reg(end));
-        self.push(Stmt::For(Box::new(For { from, to, ..whole })));
-        self.assign(start, Operand::Reg(end));
-        let body = self.end(outer);
-        self.push(Stmt::Loop(body));
+        let step = For { index, from, to: count, body, independent, separate, reductions };
+        Steps { step, in_parts }
     }
 
     /// Notes which carried arrays have the only references to their blocks, at each step. With `count`, arrays
@@ -249,6 +207,7 @@ impl<'a> Lower<'_, 'a> {
         body: &'a Block,
         given: &[Given],
     ) {
+        let short = self.is_short(count, 8);
         let count = self.word(count);
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, Some(count));
@@ -257,7 +216,23 @@ impl<'a> Lower<'_, 'a> {
         let outer = self.begin();
         self.step(carried, &regs, body);
         let body = self.end(outer);
-        self.repeat(index, count, body, mark, &regs, Vec::new());
+        let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), false, short);
+        steps.in_parts &= !short;
+        self.add_loop(steps);
+    }
+
+    /// Whether a loop with this count has so few steps that it need not ask whether the run is to end.
+    fn is_short(&self, count: &Atom, depth: u32) -> bool {
+        let Some(v) = var(count) else { return matches!(count, Atom::Int(..=MOST)) };
+        match self.scan.def[v.0 as usize] {
+            Some((Statement { op: Op::Int(IntOp::Min, args), .. }, _)) if depth > 0 => {
+                args.iter().any(|a| self.is_short(a, depth - 1))
+            }
+            Some((Statement { op: Op::Int(IntOp::Max, args), .. }, _)) if depth > 0 => {
+                args.iter().all(|a| self.is_short(a, depth - 1))
+            }
+            Some(_) | None => false,
+        }
     }
 
     /// The register of an index.
@@ -313,6 +288,7 @@ impl<'a> Lower<'_, 'a> {
             reductions.push((reg, *how));
         }
         let index = self.define_index(index);
+        let candidate = self.candidate(body);
         let mark = self.mark();
         let outer = self.begin();
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
@@ -324,13 +300,14 @@ impl<'a> Lower<'_, 'a> {
         }
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
-        self.repeat(index, count, body, mark, &[], reductions);
+        let steps = self.repeat(index, count, body, mark, &[], reductions, true, false);
+        self.spread(steps, candidate);
         results
     }
 }
 
 /// What a reduction of nothing is.
-fn neutral(how: Reduction) -> f64 {
+pub(super) fn neutral(how: Reduction) -> f64 {
     match how {
         Reduction::Add => 0.0,
         Reduction::Max => f64::NEG_INFINITY,

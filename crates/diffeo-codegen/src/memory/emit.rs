@@ -4,7 +4,7 @@ use crate::low::{
     Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Operand, Raise, Reg,
     Runtime, Stmt, Ty, COUNT, DATA, NOWHERE,
 };
-use diffeo_array::ir::{Elem, SiteId};
+use diffeo_array::ir::{Elem, Reduction, SiteId};
 
 /// The index of [`crate::low::Layout::Plain`].
 pub(super) const PLAIN: i64 = 0;
@@ -368,7 +368,29 @@ impl Code {
         let body = self.list(|code| step(code, Operand::Reg(index)));
         let (from, to) = (Operand::Int(0), count);
         let reductions = Vec::new();
-        self.push(Stmt::For(Box::new(For { index, from, to, body, independent, reductions })));
+        let step = For { index, from, to, body, independent, separate: independent, reductions };
+        self.push(Stmt::For(Box::new(step)));
+    }
+
+    /// Whether `min` or `max` is the second operand: the first if they are equal; a nan is preferred.
+    pub fn second(&mut self, how: Reduction, a: Operand, b: Operand) -> Operand {
+        let beyond = match how {
+            Reduction::Min => self.compare(Compare::Lt, b, a),
+            Reduction::Max | Reduction::Add => self.compare(Compare::Lt, a, b),
+        };
+        let nan = self.compare(Compare::Ne, b, b);
+        self.set(Ty::Bool, Expr::Binary(Binary::Or, beyond, nan))
+    }
+
+    /// What a reduction makes of what there is and a value.
+    pub fn combine(&mut self, how: Reduction, so_far: Operand, value: Operand) -> Expr {
+        match how {
+            Reduction::Add => Expr::Binary(Binary::Add, so_far, value),
+            Reduction::Max | Reduction::Min => {
+                let second = self.second(how, so_far, value);
+                Expr::Select(second, value, so_far)
+            }
+        }
     }
 
     /// The function of these parts, whose statements are complete.
@@ -380,6 +402,7 @@ impl Code {
             results,
             fallible: self.fails,
             recursive: None,
+            blocks: None,
             body: self.out,
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct Lower<'c, 'a> {
     pub placed: HashMap<Var, Place>,
     /// Variables with a reference of their own to a block that nothing else refers to.
     pub unshared: HashSet<Var>,
+    /// Whether this is within steps that may be done at once.
+    pub within: bool,
     code: Code,
 }
 
@@ -62,7 +64,8 @@ impl<'c, 'a> Lower<'c, 'a> {
     ) -> Self {
         let values = vec![Box::default(); source.vars.len()];
         let (placed, unshared, code) = (HashMap::new(), HashSet::new(), Code::new());
-        Lower { cx, source, id, scan, owners, values, placed, unshared, code }
+        let within = false;
+        Lower { cx, source, id, scan, owners, values, placed, unshared, within, code }
     }
 
     /// The function in Low.

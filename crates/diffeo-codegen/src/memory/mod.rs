@@ -7,7 +7,8 @@
 //!
 //! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
-//! [`helpers`] are functions that the result needs beside those of the program.
+//! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
+//! block by block.
 
 mod array;
 mod block;
@@ -15,13 +16,16 @@ mod boxes;
 mod build;
 mod calls;
 mod control;
+mod cost;
 mod derivative;
 mod emit;
 mod entry;
 mod function;
 mod helpers;
 mod int;
+mod loops;
 mod owners;
+mod parallel;
 mod scalar;
 mod scan;
 mod unique;
@@ -34,30 +38,66 @@ use emit::Code;
 use function::Lower;
 use helpers::Helper;
 use owners::{Owners, Signatures};
+use parallel::Effects;
 use scan::Scan;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// Which loops are done block by block, so that several blocks can be done at once.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Splitting {
+    /// Those with so much to do, in simple operations.
+    pub threshold: f64,
+    /// So much there is to do in a block at least, unless there were too many blocks then.
+    pub block: f64,
+}
+
+impl Splitting {
+    /// No loop.
+    pub const NEVER: Splitting = Splitting { threshold: f64::INFINITY, block: f64::INFINITY };
+    /// Every loop with steps that may be done at once, with few steps in each block.
+    pub const ALWAYS: Splitting = Splitting { threshold: 0.0, block: 1.0 };
+}
+
+impl Default for Splitting {
+    /// Where there is work for some 10 microseconds (as vector instructions) to 100: asking a thread for help takes a few.
+    fn default() -> Splitting {
+        Splitting { threshold: (1 << 18) as f64, block: (1 << 15) as f64 }
+    }
+}
+
 /// Which loops ask now and then whether the run is to end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Polls {
     /// Those that can be left anyway; others might not become vector instructions if they did.
+    #[default]
     Some,
     /// All.
     All,
 }
 
-/// The module in Low.
-pub fn lower(flat: Arc<Flat>) -> low::Module {
-    lower_with(flat, Polls::Some)
+/// How loops are done.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Options {
+    /// Which ask whether the run is to end.
+    pub polls: Polls,
+    /// Which are done block by block.
+    pub splitting: Splitting,
+    /// Whether arrays that each step makes for itself are made once.
+    pub reuse: bool,
 }
 
-/// The module in Low, in which these loops can be stopped.
-pub fn lower_with(flat: Arc<Flat>, polls: Polls) -> low::Module {
+/// The module in Low.
+pub fn lower(flat: Arc<Flat>) -> low::Module {
+    lower_with(flat, Options::default())
+}
+
+/// The module in Low.
+pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
     let calls = calls::calls(&flat);
     let scans: Vec<Scan> = flat.functions.iter().map(Scan::new).collect();
     let signatures = Signatures::new(&flat, &scans);
-    let mut cx = Cx::new(&flat, signatures, polls);
+    let mut cx = Cx::new(&flat, signatures, options);
     let count = flat.functions.len();
     cx.functions.resize_with(count, || None);
     for id in calls.order {
@@ -66,11 +106,12 @@ pub fn lower_with(flat: Arc<Flat>, polls: Polls) -> low::Module {
         let owners = Owners::new(function, id, scan, &cx.signatures);
         let recursive = calls.recursive[id.0 as usize];
         let lowered = Lower::new(&mut cx, function, id, scan, &owners).function(recursive);
+        cx.costs[id.0 as usize] = cost::of_function(&cx.costs, &lowered);
         cx.functions[id.0 as usize] = Some(lowered);
     }
     let entry = entry::entry(&mut cx);
     let Cx { functions, layouts, texts, constant_references, .. } = cx;
-    low::Module {
+    let mut module = low::Module {
         functions: functions.into_iter().flatten().collect(),
         layouts,
         texts,
@@ -78,13 +119,17 @@ pub fn lower_with(flat: Arc<Flat>, polls: Polls) -> low::Module {
         constant_references,
         entry,
         flat: Arc::clone(&flat),
+    };
+    if options.reuse {
+        crate::scratch::reuse(&mut module, &|_, _| false);
     }
+    module
 }
 
 /// What is known of the module while its functions are translated.
 struct Cx<'a> {
     flat: &'a Flat,
-    polls: Polls,
+    options: Options,
     signatures: Signatures,
     /// The functions so far; of recursive ones that are not translated yet, what is known is in `ahead`.
     functions: Vec<Option<Function>>,
@@ -102,10 +147,13 @@ struct Cx<'a> {
     /// The word of the state, by constant.
     constants: Vec<u32>,
     helpers: BTreeMap<Helper, FunctionId>,
+    effects: Effects,
+    /// What the functions take.
+    costs: Vec<f64>,
 }
 
 impl<'a> Cx<'a> {
-    fn new(flat: &'a Flat, signatures: Signatures, polls: Polls) -> Cx<'a> {
+    fn new(flat: &'a Flat, signatures: Signatures, options: Options) -> Cx<'a> {
         let mut layouts = vec![Layout::Plain, Layout::Text, Layout::References];
         let mut first_layout = Vec::new();
         for ty in &flat.boxes {
@@ -125,7 +173,7 @@ impl<'a> Cx<'a> {
         }
         Cx {
             flat,
-            polls,
+            options,
             signatures,
             functions: Vec::new(),
             quiet: vec![false; flat.functions.len()],
@@ -138,6 +186,8 @@ impl<'a> Cx<'a> {
             constant_references,
             constants,
             helpers: BTreeMap::new(),
+            effects: Effects::new(flat),
+            costs: vec![cost::UNKNOWN; flat.functions.len()],
         }
     }
 
@@ -185,6 +235,7 @@ impl<'a> Cx<'a> {
     }
 
     fn add(&mut self, function: Function) -> FunctionId {
+        self.costs.push(cost::of_function(&self.costs, &function));
         self.functions.push(Some(function));
         FunctionId(self.functions.len() as u32 - 1)
     }

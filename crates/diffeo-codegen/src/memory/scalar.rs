@@ -76,27 +76,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Whether `min` or `max` is the second operand: the first if they are equal; a nan is preferred.
-    fn second(&mut self, how: Reduction, a: Operand, b: Operand) -> Operand {
-        let beyond = match how {
-            Reduction::Min => self.compare(Compare::Lt, b, a),
-            Reduction::Max | Reduction::Add => self.compare(Compare::Lt, a, b),
-        };
-        let nan = self.compare(Compare::Ne, b, b);
-        self.set(Ty::Bool, Expr::Binary(Binary::Or, beyond, nan))
-    }
-
-    /// What a reduction makes of what there is and a value.
-    pub fn combine(&mut self, how: Reduction, so_far: Operand, value: Operand) -> Expr {
-        match how {
-            Reduction::Add => Expr::Binary(Binary::Add, so_far, value),
-            Reduction::Max | Reduction::Min => {
-                let second = self.second(how, so_far, value);
-                Expr::Select(second, value, so_far)
-            }
-        }
-    }
-
     /// A power by repeated multiplication, in the order of `prim::real::power`.
     pub fn pow_int(&mut self, x: &Atom, n: &Atom) -> Operand {
         let (x, n) = (self.word(x), self.word(n));

@@ -6,8 +6,9 @@
 
 use super::failure::Failure;
 use super::memory::{Memory, STATIC};
+use super::split::Workers;
 use crate::low::{Layout, Module, DATA};
-use diffeo_calculus::eval::Progress;
+use diffeo_calculus::eval::{MemoryLimit, Progress};
 use std::any::Any;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,6 +54,16 @@ pub struct Context {
     /// What a callback panicked with: the run ends, and then it goes on.
     pub(super) panic: Option<Box<dyn Any + Send>>,
     pub(super) module: Arc<Module>,
+    /// How many threads may do a loop.
+    pub(super) threads: usize,
+    /// The contexts of the others, as far as there were any.
+    pub(super) workers: Workers,
+    /// Whether loops that ask for constants may find some that have not been computed.
+    pub(super) constants_missing: bool,
+    /// How many bytes of the stack open calls may take, and what is needed besides.
+    pub(super) max_stack: usize,
+    /// See [`Context::max_stack`].
+    pub(super) margin: usize,
     /// The blocks of the texts, each in words of its own: they are not in [`Context::memory`], because an
     /// error does not free them.
     text_blocks: Vec<Box<[u64]>>,
@@ -101,7 +112,7 @@ impl Owned {
         });
         let static_table: Vec<*mut u8> = statics.collect();
         let mut constant_words = vec![0; module.constant_words];
-        let context = Box::new(Context {
+        Owned::boxed(Context {
             stack_end: AtomicUsize::new(0),
             constants: constant_words.as_mut_ptr(),
             texts: text_table.as_ptr(),
@@ -111,14 +122,100 @@ impl Owned {
             callbacks,
             panic: None,
             module,
+            threads: 1,
+            workers: Workers::default(),
+            constants_missing: true,
+            max_stack: 0,
+            margin: 0,
             text_blocks,
             static_blocks,
             text_table,
             static_table,
             constant_words,
-        });
+        })
+    }
+
+    fn boxed(context: Context) -> Owned {
         // SAFETY: the address of a box is not null.
-        Owned(unsafe { NonNull::new_unchecked(Box::into_raw(context)) })
+        Owned(unsafe { NonNull::new_unchecked(Box::into_raw(Box::new(context))) })
+    }
+
+    /// A context for another thread that works for the same run. It uses the texts of the first one, which lives
+    /// longer.
+    ///
+    /// # Safety
+    /// The context is live, and nothing changes it meanwhile.
+    pub(super) unsafe fn worker(first: *mut Context) -> Owned {
+        // SAFETY: by the condition of the function.
+        let first = unsafe { &*first };
+        let mut constant_words = vec![0; first.module.constant_words];
+        let mut memory = Memory::new();
+        memory.set_limit(first.memory.limit());
+        Owned::boxed(Context {
+            stack_end: AtomicUsize::new(0),
+            constants: constant_words.as_mut_ptr(),
+            texts: first.texts,
+            statics: first.statics,
+            memory,
+            failure: Failure::new(),
+            callbacks: Callbacks::default(),
+            panic: None,
+            module: first.module.clone(),
+            threads: 1,
+            workers: Workers::default(),
+            constants_missing: true,
+            max_stack: first.max_stack,
+            margin: first.margin,
+            text_blocks: Vec::new(),
+            static_blocks: Vec::new(),
+            text_table: Vec::new(),
+            static_table: Vec::new(),
+            constant_words,
+        })
+    }
+
+    /// How many threads may work for the run, and the stack of each: so many bytes for open calls, and what is
+    /// needed besides.
+    pub(crate) fn set_threads(&mut self, threads: usize, max_stack: usize, margin: usize) {
+        // SAFETY: no compiled code runs, and other threads do not know these fields.
+        unsafe {
+            let context = self.as_ptr();
+            (*context).threads = threads;
+            (*context).max_stack = max_stack;
+            (*context).margin = margin;
+        }
+    }
+
+    fn workers(&mut self) -> &mut Workers {
+        // SAFETY: as for `memory`.
+        unsafe { &mut (*self.as_ptr()).workers }
+    }
+
+    /// Changes the bound on memory.
+    pub(crate) fn set_memory_limit(&mut self, limit: Option<MemoryLimit>) {
+        self.memory().set_limit(limit);
+        self.workers().iter_mut().for_each(|worker| worker.memory().set_limit(limit));
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn live_blocks(&mut self) -> usize {
+        let workers = self.workers().iter_mut().map(|worker| worker.memory().live());
+        workers.sum::<usize>() + self.memory().live()
+    }
+
+    /// Gives the words of the constants these values.
+    pub(super) fn set_constants(&mut self, words: &[u64]) {
+        // SAFETY: there are so many words, or none are given.
+        unsafe {
+            let constants = (*self.as_ptr()).constants;
+            constants.copy_from_nonoverlapping(words.as_ptr(), words.len());
+        }
+    }
+
+    /// As [`Context::forget_constants`].
+    pub(super) fn forget_constants(&mut self, before: &[u64]) -> bool {
+        // SAFETY: no compiled code runs with this context.
+        unsafe { Context::forget_constants(self.as_ptr(), before) }
     }
 
     /// Its address.
@@ -185,6 +282,7 @@ impl Owned {
             let context = self.as_ptr();
             let module = &(*context).module;
             (*context).constants.write_bytes(0, module.constant_words);
+            (*context).constants_missing = true;
         }
     }
 
@@ -193,6 +291,7 @@ impl Owned {
         self.clear_constants();
         // SAFETY: no compiled code runs, and no result is taken after an error; the constants are cleared.
         unsafe { self.memory().free_all() };
+        self.workers().iter_mut().for_each(Owned::reset);
     }
 }
 
@@ -226,6 +325,55 @@ impl Context {
     pub(super) unsafe fn stopped(context: *mut Context) -> bool {
         // SAFETY: by the condition of the function.
         unsafe { (*context).stack_end.load(Ordering::Relaxed) == STOP }
+    }
+
+    /// The end of its stack.
+    ///
+    /// # Safety
+    /// The context is live.
+    pub(super) unsafe fn stack_end(context: *mut Context) -> usize {
+        // SAFETY: by the condition of the function.
+        unsafe { (*context).stack_end.load(Ordering::Relaxed) }
+    }
+
+    /// The words of the constants.
+    ///
+    /// # Safety
+    /// The context is live, and nothing changes them as long as they are borrowed.
+    pub(super) unsafe fn constant_words<'a>(context: *mut Context) -> &'a [u64] {
+        // SAFETY: by the condition of the function; there are so many words.
+        unsafe {
+            let module = &(*context).module;
+            std::slice::from_raw_parts((*context).constants, module.constant_words)
+        }
+    }
+
+    /// Makes the words of the constants what they were before, and releases what has been computed since; whether
+    /// anything has.
+    ///
+    /// # Safety
+    /// The context is live, and nothing else uses it now; since then constants have been computed in its memory,
+    /// and none was released. If no words are given, none have been computed.
+    pub(super) unsafe fn forget_constants(context: *mut Context, before: &[u64]) -> bool {
+        // SAFETY: by the condition of the function.
+        let module = unsafe { (*context).module.clone() };
+        let mut computed = false;
+        for (i, before) in before.iter().enumerate() {
+            // SAFETY: there are so many words; those marked refer to live blocks or are null.
+            unsafe {
+                let word = (*context).constants.add(i);
+                let now = word.read();
+                if now != *before {
+                    computed = true;
+                    word.write(*before);
+                    if module.constant_references.get(i) == Some(&true) {
+                        let (memory, layouts) = Context::memory(context);
+                        memory.release(layouts, now as *mut u8);
+                    }
+                }
+            }
+        }
+        computed
     }
 
     /// Ends the run.

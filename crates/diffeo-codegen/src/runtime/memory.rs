@@ -41,8 +41,24 @@ struct Large {
 
 const _: () = assert!(std::mem::size_of::<Large>() == GRAIN);
 
+/// Whether every block is allocated by itself, so that valgrind and AddressSanitizer see what compiled code does
+/// with it.
+const SEPARATE: bool = cfg!(feature = "separate-blocks");
+
 /// The alignment that the allocator of the program is asked for: more would cost it its fast paths.
-const ALIGN: usize = 16;
+const ALIGN: usize = if SEPARATE { GRAIN } else { 16 };
+
+/// What a large block takes besides: room for the list, and for aligning the block.
+const BESIDES: usize = if SEPARATE { GRAIN } else { 2 * GRAIN };
+
+/// The size class of a block; of a large one, more than [`CLASSES`].
+fn class(size: usize) -> usize {
+    if SEPARATE {
+        CLASSES + 1
+    } else {
+        size.div_ceil(GRAIN)
+    }
+}
 
 /// The memory of a run.
 #[repr(C)]
@@ -96,13 +112,17 @@ impl Memory {
         self.allocated
     }
 
+    pub(super) fn limit(&self) -> Option<MemoryLimit> {
+        self.limit
+    }
+
     pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
         self.limit = limit;
     }
 
     /// A block of this size, header and all; null if memory is used up.
     pub(super) fn allocate(&mut self, size: usize, zeros: bool) -> *mut u8 {
-        let class = size.div_ceil(GRAIN);
+        let class = class(size);
         let block = if class > CLASSES {
             self.allocate_large(size, zeros)
         } else {
@@ -162,8 +182,7 @@ impl Memory {
 
     #[cold]
     fn allocate_large(&mut self, size: usize, zeros: bool) -> *mut u8 {
-        // Room for the list, and for aligning the block.
-        let Some(whole) = size.checked_add(2 * GRAIN) else { return null_mut() };
+        let Some(whole) = size.checked_add(BESIDES) else { return null_mut() };
         let Ok(layout) = alloc::Layout::from_size_align(whole, ALIGN) else { return null_mut() };
         if !self.fits(whole) {
             return null_mut();
@@ -179,7 +198,7 @@ impl Memory {
         if start.is_null() {
             return null_mut();
         }
-        // SAFETY: the block begins at most 2 * GRAIN bytes behind the start, with room for `Large` before it,
+        // SAFETY: the block begins at most `BESIDES` bytes behind the start, which is a multiple of `ALIGN`, with room for `Large` before it,
         // aligned as `Large` needs it. The next of the list is a live large block.
         unsafe {
             let block = start.add(GRAIN + (start.add(GRAIN)).align_offset(GRAIN));
@@ -199,7 +218,7 @@ impl Memory {
     /// [`Memory::allocate`] gave it with this size, and it is not used any more.
     unsafe fn deallocate(&mut self, block: *mut u8, size: usize) {
         self.live -= 1;
-        let class = size.div_ceil(GRAIN);
+        let class = class(size);
         if class <= CLASSES {
             // SAFETY: the block has at least a word, and it is free.
             unsafe { block.cast::<*mut u8>().write(self.free[class]) };
@@ -437,7 +456,7 @@ unsafe fn array_size(block: *mut u8) -> usize {
 ///
 /// # Safety
 /// It is a live stack.
-unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
+pub(super) unsafe fn stack_tuples(stack: *mut u8) -> *mut u8 {
     // SAFETY: the third word of a stack is null or the address of the data of an array.
     unsafe {
         let data = word(stack, STACK_DATA).read() as *mut u8;

@@ -8,20 +8,25 @@
 //! | `sort.rs` | sorting |
 //! | `math.rs` | real operations |
 //! | `failure.rs` | an error on its way out |
+//! | `split.rs` | loops whose blocks are done at once |
+//! | `freeze.rs` | memory that several threads read |
 //!
 //! Engines call a [`Function`] by its address, with the calling convention of C: first the context, unless it
 //! says otherwise, then its parameters, of which a Bool is a word.
 
 mod context;
 mod failure;
+mod freeze;
 mod math;
 mod memory;
 mod operations;
 mod sort;
+mod split;
 
 pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS};
 pub use failure::{Failure, Open, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
+pub use split::{shape, DONE, FAILED, SERIAL};
 
 use crate::low::{Runtime, Ty};
 use diffeo_calculus::prim::{RealOp, Rounding};
@@ -73,6 +78,15 @@ pub fn raise() -> Function {
 /// `(call: `[`Open::to_word`]`)`: records an open call of a function that failed.
 pub fn note() -> Function {
     function!("note", operations::note, (Int))
+}
+
+/// `(task, frame, layout, how, count, step) → status`: does the blocks of a loop, as a function with
+/// [`Blocks`](crate::low::Blocks) does. The task is the address of a function with the convention of C that takes the
+/// context and the parameters of [`Blocks::task`](crate::low::Blocks::task), and gives its status as an Int. The frame
+/// has the captured words, and room for the results behind them. [`shape`] gives the two words after it. The status is
+/// [`DONE`], [`FAILED`] (the error is recorded) or [`SERIAL`] (nothing was done).
+pub fn split() -> Function {
+    function!("split", split::split, (Ptr, Ptr, Int, Int, Int, Int) -> Int)
 }
 
 /// `(a, b, c) → a * b + c`, where there is no instruction for it.

@@ -24,6 +24,7 @@ impl Build {
                 results: results.to_vec(),
                 fallible: false,
                 recursive: None,
+                blocks: None,
                 body: Vec::new(),
             },
         }

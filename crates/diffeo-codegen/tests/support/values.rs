@@ -7,6 +7,7 @@ use diffeo_array::ir::{Elem, Module as Flat, Ty};
 use diffeo_array::typing::param_types;
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_codegen::low::{Module, Raise, COUNT, DATA, FIELDS};
+use diffeo_codegen::memory::Splitting;
 use diffeo_codegen::{low, memory};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -237,9 +238,14 @@ fn write(value: &Value, out: &mut String) {
 /// What a program gives: the texts of its results, or the code of its error.
 pub type Outcome = Result<Vec<String>, String>;
 
-/// Lowers a module and complains if the result does not lint.
+/// Lowers a module, without loops done block by block, and complains if the result does not lint.
 pub fn lowered(flat: &Arc<Flat>) -> Module {
-    let low = memory::lower(Arc::clone(flat));
+    lowered_with(flat, Splitting::NEVER)
+}
+
+fn lowered_with(flat: &Arc<Flat>, splitting: Splitting) -> Module {
+    let options = memory::Options { splitting, ..memory::Options::default() };
+    let low = memory::lower_with(Arc::clone(flat), options);
     let errors = low::lint::lint(&low);
     assert!(errors.is_empty(), "{}\n{}", errors.join("\n"), low::print::print(&low));
     low
@@ -343,7 +349,12 @@ pub fn run_flat(flat: &Arc<Flat>, args: &[Value]) -> Outcome {
 /// Runs a program on the evaluator and in Low, with arguments of both kinds, and compares; gives what it
 /// cost in Low with arguments that are counted.
 pub fn check(flat: &Arc<Flat>, args: &[Value]) -> (Outcome, Costs) {
-    let low = lowered(flat);
+    check_with(flat, args, Splitting::NEVER)
+}
+
+/// The same, with loops done block by block.
+pub fn check_with(flat: &Arc<Flat>, args: &[Value], splitting: Splitting) -> (Outcome, Costs) {
+    let low = lowered_with(flat, splitting);
     let expected = run_flat(flat, args);
     let run = |counted| match run_low(&low, args, counted) {
         Ok(result) => result,

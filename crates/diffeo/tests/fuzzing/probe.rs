@@ -5,8 +5,7 @@
 //! text is no failure.
 
 use diffeo::data::{read_argument, to_json, Field};
-use diffeo::lower::Unsupported;
-use diffeo::{Diagnostic, Engine, Entry, Kinks, Limits, ModuleId, Options, Session};
+use diffeo::{Diagnostic, Entry, Kinks, Limits, ModuleId, Options, Session};
 use diffeo_base::{FileId, Span};
 use diffeo_calculus::show::show;
 use diffeo_calculus::{alpha_eq_programs, lint, Ty};
@@ -168,42 +167,6 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome
     }
     read_back(session, module, &entry, &shown);
     Outcome::Value(shown)
-}
-
-/// What `main` gives on the evaluator and on Flat: the same value or error. None if the program is refused.
-pub fn flat(text: &str, options: &dyn Fn() -> Options) -> Option<&'static str> {
-    let (mut session, module) = load(text);
-    let main = session.definitions(module).iter().any(|d| *d == "main");
-    if session.has_errors() || !main {
-        return None;
-    }
-    let entry = session.entry(module, "main").filter(|entry| entry.fields.is_empty())?;
-    let run = session.run_on(&entry, None, options(), Engine::Flat);
-    match run.unsupported {
-        None => {}
-        Some(Unsupported::Derivative(_)) => return Some("derivative"),
-        Some(other) => panic!("{other:?}"),
-    }
-    let expected = session.run_on(&entry, None, options(), Engine::Evaluator);
-    let ty = match &entry.ty {
-        Ty::Fun(f) => &f.1,
-        ty => ty,
-    };
-    let outcome = |result: &Result<_, Diagnostic>| match result {
-        Ok(value) => Ok(show(value, ty, &entry.program.datas)),
-        Err(d) => Err((d.code, d.message.clone(), d.primary.clone())),
-    };
-    match (outcome(&expected.result), outcome(&run.result)) {
-        (Err((code, ..)), _) | (_, Err((code, ..)))
-            if ["timeout", "out-of-memory", "too-deep"].contains(&code) =>
-        {
-            Some("bounded")
-        }
-        (expected, found) => {
-            assert_eq!(expected, found);
-            Some(expected.map_or_else(|(code, ..)| code, |_| "value"))
-        }
-    }
 }
 
 /// A value is shown as an expression of this value.

@@ -256,7 +256,7 @@ pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
         }
     }
     if let Some(value) = &case.near {
-        if !outcome.value.as_ref().is_some_and(|v| near(value, v)) {
+        if !outcome.value.as_ref().is_some_and(|v| near(value, v, 1e-9)) {
             wrong.push(format!("expected about {value}, found {:?}", outcome.value));
         }
     }
@@ -266,8 +266,8 @@ pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
     wrong
 }
 
-/// Whether two printed values agree up to 1e-9 in their numbers.
-fn near(a: &str, b: &str) -> bool {
+/// Whether two printed values agree up to a relative tolerance in their numbers.
+pub fn near(a: &str, b: &str, tolerance: f64) -> bool {
     fn split(s: &str) -> (Vec<f64>, String) {
         let mut numbers = Vec::new();
         let mut rest = String::new();
@@ -293,7 +293,7 @@ fn near(a: &str, b: &str) -> bool {
     let close = |x: f64, y: f64| {
         x == y
             || x.is_nan() && y.is_nan()
-            || (x - y).abs() <= 1e-9 * x.abs().max(y.abs()).max(1e-12)
+            || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1e-12)
     };
     s == t && xs.len() == ys.len() && xs.iter().zip(&ys).all(|(x, y)| close(*x, *y))
 }

@@ -136,11 +136,15 @@ impl Emitter<'_, '_> {
         params: &str,
         args: &str,
     ) -> String {
+        self.declare_intrinsic(name, result, params);
+        self.compute(format_args!("call {flags}{result} @{name}({args})"))
+    }
+
+    pub(super) fn declare_intrinsic(&mut self, name: &str, result: &str, params: &str) {
         if !self.shared.intrinsics.contains_key(name) {
             let declaration = format!("declare {result} @{name}({params})");
             self.shared.intrinsics.insert(name.to_string(), declaration);
         }
-        self.compute(format_args!("call {flags}{result} @{name}({args})"))
     }
 
     /// A call of an intrinsic function of Reals.
@@ -169,7 +173,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The instruction of an operation.
-    fn binary(&self, register: Reg, op: Binary) -> &'static str {
+    pub(super) fn binary(&self, register: Reg, op: Binary) -> &'static str {
         match op {
             Binary::Add if self.reduced.contains(&register) => "fadd reassoc contract",
             Binary::Mul if self.facts.fused[register.0 as usize] => "fmul contract",
@@ -260,7 +264,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The smaller or larger one, or nan; of zeros with different signs, either.
-    fn extremum(&mut self, which: &str, a: &str, b: &str) -> String {
+    pub(super) fn extremum(&mut self, which: &str, a: &str, b: &str) -> String {
         let args = format!("double {a}, double {b}");
         let name = format!("llvm.{which}.f64");
         self.intrinsic("nsz ", "double", &name, "double, double", &args)
@@ -278,7 +282,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-fn compare(op: Compare) -> &'static str {
+pub(super) fn compare(op: Compare) -> &'static str {
     match op {
         Compare::IntEq => "icmp eq",
         Compare::IntNe => "icmp ne",

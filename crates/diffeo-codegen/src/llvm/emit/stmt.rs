@@ -2,7 +2,9 @@
 
 use super::{llvm_type, returned, Emitter, FIRST_RARE, SECOND_RARE};
 use crate::deep::deep;
-use crate::low::{Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE};
+use crate::low::{
+    Blocks, Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE,
+};
 use crate::runtime;
 use diffeo_array::ir::SiteId;
 use diffeo_calculus::prim::RealOp;
@@ -24,6 +26,9 @@ impl Emitter<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        if self.lane_stmt(stmt) {
+            return;
+        }
         match stmt {
             Stmt::Set(register, expr) => {
                 let value = self.expr(*register, expr);
@@ -68,7 +73,10 @@ impl Emitter<'_, '_> {
                     self.jump(&exit);
                 }
             }
-            Stmt::For(step) => self.count(step),
+            Stmt::For(step) => match self.plans.get(&(&raw const **step)).cloned() {
+                Some((_, plan)) if self.lanes.is_none() => self.in_lanes(step, &plan),
+                Some(_) | None => self.count(step),
+            },
             Stmt::Call { results, function, args, site } => {
                 self.call(results, *function, args, *site);
             }
@@ -166,7 +174,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn count(&mut self, step: &For) {
+    pub(super) fn count(&mut self, step: &For) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let [body, latch, exit] = [(); 3].map(|()| self.label());
         let (index, next) = (self.name(), self.name());
@@ -178,15 +186,25 @@ impl Emitter<'_, '_> {
         self.set(step.index, index.clone());
         let around = (self.access, self.groups.len(), self.reduced.len());
         let mut metadata = String::new();
-        if step.independent {
-            let group = self.shared.metadata("distinct !{}".into());
-            self.groups.push(group);
-            self.access = None;
-            let accesses =
-                self.shared.metadata(format!("!{{!\"llvm.loop.parallel_accesses\", !{group}}}"));
+        if step.independent || self.plain {
+            let mut facts = Vec::new();
+            if step.independent {
+                let group = self.shared.metadata("distinct !{}".into());
+                self.groups.push(group);
+                self.access = None;
+                facts.push(format!("!{{!\"llvm.loop.parallel_accesses\", !{group}}}"));
+            }
+            if self.plain {
+                facts.push("!{!\"llvm.loop.unroll.disable\"}".into());
+                facts.push("!{!\"llvm.loop.interleave.count\", i32 1}".into());
+            }
+            let mut list = String::new();
+            for fact in facts {
+                list.push_str(&format!(", !{}", self.shared.metadata(fact)));
+            }
             // The first operand is the loop itself, so that no two are the same.
             let own = self.shared.metadata.len();
-            self.shared.metadata(format!("distinct !{{!{own}, !{accesses}}}"));
+            self.shared.metadata(format!("distinct !{{!{own}{list}}}"));
             metadata = format!(", !llvm.loop !{own}");
         }
         self.reduced.extend(step.reductions.iter().map(|(register, _)| *register));
@@ -312,6 +330,58 @@ impl Emitter<'_, '_> {
         self.line(format_args!("br i1 {over}, label %{stop}, label %{go_on}, !prof !{FIRST_RARE}"));
         self.begin(stop);
         self.raise(&Raise::Stopped, &[], site);
+        self.begin(go_on);
+    }
+
+    /// Lets the runtime do the blocks of a loop. If it does, the function returns; else it goes on.
+    pub(super) fn split(&mut self, blocks: &Blocks) {
+        let function = self.function;
+        let Some((captured, [count, step])) = function.params.split_last_chunk() else { return };
+        let words = (captured.len() + blocks.how.len()).max(1);
+        self.line(format_args!("%frame = alloca [{words} x i64]"));
+        for (i, param) in captured.iter().enumerate() {
+            let at = self.at("%frame", 8 * i as i64);
+            let value = self.operand(Operand::Reg(*param));
+            match self.ty(*param) {
+                Ty::Bool => {
+                    let byte = self.compute(format_args!("zext i1 {value} to i8"));
+                    self.line(format_args!("store i8 {byte}, ptr {at}, align 8"));
+                }
+                ty @ (Ty::Int | Ty::Real | Ty::Ptr) => {
+                    let ty = llvm_type(ty);
+                    self.line(format_args!("store {ty} {value}, ptr {at}, align 8"));
+                }
+            }
+        }
+        let name = self.import(runtime::split());
+        let [layout, how] = runtime::shape(function, blocks);
+        let [count, step] = [*count, *step].map(|reg| self.operand(Operand::Reg(reg)));
+        let task = blocks.task.0;
+        let status = self.compute(format_args!(
+            "call i64 @{name}(ptr %context, ptr @task{task}, ptr %frame, i64 {layout}, i64 {how}, i64 {count}, \
+             i64 {step})"
+        ));
+        let [done, failed, go_on] = [(); 3].map(|()| self.label());
+        let failure = match function.fallible {
+            true => format!("i64 {}, label %{failed} ", runtime::FAILED),
+            false => String::new(),
+        };
+        self.line(format_args!(
+            "switch i64 {status}, label %{go_on} [ i64 {}, label %{done} {failure}]",
+            runtime::DONE
+        ));
+        self.begin(done);
+        let mut results: Vec<String> =
+            function.fallible.then(|| "false".into()).into_iter().collect();
+        for i in 0..blocks.how.len() {
+            let at = self.at("%frame", 8 * (captured.len() + i) as i64);
+            results.push(self.compute(format_args!("load double, ptr {at}, align 8")));
+        }
+        self.ret(results);
+        if function.fallible {
+            self.begin(failed);
+            self.fail();
+        }
         self.begin(go_on);
     }
 

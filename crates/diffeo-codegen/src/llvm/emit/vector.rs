@@ -25,15 +25,17 @@ pub(super) fn define(shared: &mut Shared<'_>, text: &mut String) {
     }
     let rolled = shared.metadata("!{!\"llvm.loop.unroll.disable\"}".into());
     let mut kept = Vec::new();
+    let mut widths = std::mem::take(&mut shared.widths);
+    widths.extend(LANES);
     for function in functions.values() {
-        for lanes in LANES {
+        for lanes in widths.iter().copied() {
             let own = shared.metadata.len();
             shared.metadata(format!("distinct !{{!{own}, !{rolled}}}"));
             define_one(function, lanes, own, text);
             kept.push(format!("ptr @{}_{lanes}", function.name));
         }
     }
-    for lanes in LANES {
+    for lanes in &widths {
         let _ = writeln!(text, "declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)");
     }
     // Nobody calls them before loops are vectorised.

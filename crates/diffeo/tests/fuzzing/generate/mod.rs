@@ -3,9 +3,10 @@
 //! Choices come in, from a generator of numbers or from the bytes of a fuzzer; programs go out that check
 //! without errors, end soon and usually have a value. Arrays have lengths that are known here, so sizes
 //! agree; an annotation may leave them out. `forms` are the expressions of every type, `typed` those of one
-//! type, `calculus` those with derivatives.
+//! type, `calculus` those with derivatives, `engines` those with recursive types, long arrays and errors.
 
 mod calculus;
+mod engines;
 mod forms;
 mod typed;
 mod types;
@@ -49,6 +50,32 @@ pub fn differentiable(choices: &mut dyn Choices, fuel: usize) -> String {
     text
 }
 
+/// A program without a parameter and without derivatives, for comparing engines: it has recursive types and long
+/// arrays besides, and one of a few may stop with an error.
+pub fn for_engines(choices: &mut dyn Choices, fuel: usize) -> String {
+    let mut generator = Generator::new(choices, fuel);
+    generator.max_orders = 0;
+    generator.engines = true;
+    generator.errors = generator.below(3) == 0;
+    let mut text =
+        String::from("type Tree[a] = Leaf(a) | Node(Tree[a], Tree[a]) | Many([]Tree[a], Int)\n");
+    text.push_str(&generator.definitions());
+    let ty = generator.data(2);
+    let (body, ty) = (generator.expr(&ty), generator.written(&ty));
+    text.push_str(&format!("def main: {ty} = {body}\n"));
+    text
+}
+
+/// Numbers that look like chance, from a seed (Knuth's MMIX generator).
+pub struct Random(pub u64);
+
+impl Choices for Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
 /// Makes expressions.
 struct Generator<'c> {
     choices: &'c mut dyn Choices,
@@ -61,6 +88,9 @@ struct Generator<'c> {
     /// How many derivative operators are open, and how many may be.
     orders: usize,
     max_orders: usize,
+    /// Whether the program is for comparing engines, and whether it may stop with an error.
+    engines: bool,
+    errors: bool,
     /// How many names were made.
     names: usize,
 }
@@ -76,7 +106,17 @@ const NAMES: [&str; 16] =
 impl<'c> Generator<'c> {
     fn new(choices: &'c mut dyn Choices, fuel: usize) -> Generator<'c> {
         let max_orders = 2 + choices.below(2);
-        Generator { choices, scope: Vec::new(), fuel, depth: 0, orders: 0, max_orders, names: 0 }
+        Generator {
+            choices,
+            scope: Vec::new(),
+            fuel,
+            depth: 0,
+            orders: 0,
+            max_orders,
+            engines: false,
+            errors: false,
+            names: 0,
+        }
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -220,6 +260,13 @@ impl<'c> Generator<'c> {
         let (used, whole) = (1 + self.below(self.fuel), self.fuel);
         self.fuel = used - 1;
         self.depth += 1;
+        if self.engines {
+            if let Some(term) = self.of_engines(ty) {
+                self.depth -= 1;
+                self.fuel += whole - used;
+                return term;
+            }
+        }
         let term = match self.below(8) {
             0 => self.variable(ty).unwrap_or_else(|| self.leaf(ty)),
             1..=3 => self.any(ty),
@@ -279,6 +326,11 @@ impl<'c> Generator<'c> {
                 0 => "Dot".into(),
                 1 => format!("Disc({})", self.leaf(t).0),
                 _ => format!("Box({}, {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
+            },
+            Ty::Tree(t) => match self.below(4) {
+                0 => format!("Node(Leaf({}), Leaf({}))", self.leaf(t).0, self.leaf(t).0),
+                1 => format!("Many([Leaf({})], {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
+                _ => format!("Leaf({})", self.leaf(t).0),
             },
             Ty::Fun(from, to) => {
                 let (pattern, vars) = self.pattern(from, true);

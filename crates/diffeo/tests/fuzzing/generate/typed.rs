@@ -61,6 +61,7 @@ impl Generator<'_> {
                 1 => (format!("Box({}, {})", self.expr(t), self.expr(&Ty::Int)), true),
                 _ => (format!("Disc({})", self.expr(t)), true),
             },
+            Ty::Tree(t) => self.tree(ty, t),
             Ty::Fun(from, to) => match (&**from, &**to) {
                 (Ty::Real, Ty::Real) if self.below(3) == 0 => (self.pick(&SMOOTH).into(), true),
                 (a, b) if self.below(5) == 0 => {

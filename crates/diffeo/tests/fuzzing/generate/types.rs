@@ -18,6 +18,8 @@ pub enum Ty {
     List(Box<Ty>),
     /// The variant type that each program declares.
     Shape(Box<Ty>),
+    /// The recursive type that programs for the engines declare.
+    Tree(Box<Ty>),
     Fun(Box<Ty>, Box<Ty>),
 }
 
@@ -44,7 +46,7 @@ impl Ty {
             Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => Vec::new(),
             Ty::Tuple(parts) => parts.iter().collect(),
             Ty::Record(fields) => fields.iter().map(|(_, t)| t).collect(),
-            Ty::Array(_, t) | Ty::Maybe(t) | Ty::List(t) | Ty::Shape(t) => vec![t],
+            Ty::Array(_, t) | Ty::Maybe(t) | Ty::List(t) | Ty::Shape(t) | Ty::Tree(t) => vec![t],
             Ty::Fun(from, to) => vec![from, to],
         }
     }
@@ -68,13 +70,13 @@ impl Ty {
             Ty::Real => true,
             Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => self.below().iter().all(|t| t.vector()),
             Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => false,
-            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Fun(..) => false,
+            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Tree(_) | Ty::Fun(..) => false,
         }
     }
 
     /// Whether all of its values have one shape.
     pub fn fixed(&self) -> bool {
-        !matches!(self, Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Fun(..))
+        !matches!(self, Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Tree(_) | Ty::Fun(..))
             && self.below().iter().all(|t| t.fixed())
     }
 
@@ -118,7 +120,7 @@ impl Ty {
                 t.parts(&format!("{path}[{}]", n - 1), levels - 1, found);
             }
             Ty::Array(..) | Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => {}
-            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Fun(..) => {}
+            Ty::Maybe(_) | Ty::List(_) | Ty::Shape(_) | Ty::Tree(_) | Ty::Fun(..) => {}
         }
     }
 }
@@ -134,6 +136,8 @@ impl Generator<'_> {
             0 => Ty::array(1 + self.below(2), function),
             1 => Ty::pair(function, self.data(depth - 1)),
             2 => Ty::Maybe(Box::new(function)),
+            3 if self.engines => Ty::List(Box::new(function)),
+            4 if self.engines => Ty::Tree(Box::new(function)),
             _ => function,
         }
     }
@@ -141,6 +145,17 @@ impl Generator<'_> {
     /// A first-order type.
     pub(super) fn data(&mut self, depth: usize) -> Ty {
         let simple = if depth == 0 { 7 } else { 16 };
+        if self.engines && depth > 0 {
+            match self.below(24) {
+                0 | 1 => return Ty::Tree(Box::new(self.data(depth - 1))),
+                // More components than a function gives one by one.
+                2 if depth > 1 => {
+                    let part = self.data(0);
+                    return Ty::Tuple(vec![Ty::pair(part, Ty::Int); 17]);
+                }
+                _ => {}
+            }
+        }
         match self.below(simple) {
             0..=2 => Ty::Real,
             3 => Ty::Int,
@@ -191,6 +206,10 @@ impl Generator<'_> {
     }
 
     pub(super) fn length(&mut self) -> usize {
+        if self.engines && self.below(12) == 0 {
+            // As long as several vectors, and a rest.
+            return [5, 8, 11][self.below(3)];
+        }
         [2, 3, 1, 2, 3, 4, 2, 0][self.below(8)]
     }
 
@@ -218,6 +237,7 @@ impl Generator<'_> {
             Ty::Maybe(t) => format!("Maybe[{}]", self.written(t)),
             Ty::List(t) => format!("List[{}]", self.written(t)),
             Ty::Shape(t) => format!("Shape[{}]", self.written(t)),
+            Ty::Tree(t) => format!("Tree[{}]", self.written(t)),
             Ty::Fun(from, to) => format!("({} -> {})", self.written(from), self.written(to)),
         }
     }

@@ -1,0 +1,663 @@
+//! Which loops are run in lanes, and what that makes of their registers.
+
+use crate::deep::deep;
+use crate::low::visit::{occurrences, operands_of as operands};
+use crate::low::{
+    Address, Binary, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty, DATA,
+};
+use crate::scratch;
+use diffeo_calculus::prim::RealOp;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+/// The lanes of outer loops take so many vectors, to hide how long an addition takes.
+pub(in crate::llvm::emit) const VECTORS: u32 = 4;
+
+/// Innermost loops of so many statements run in lanes, too: LLVM leaves the last steps, which may be all of them,
+/// to a loop without vectors.
+const HEAVY: usize = 24;
+
+/// What a register is in the lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::llvm::emit) enum Class {
+    /// The same in all.
+    Uniform,
+    /// An Int or an address that grows from lane to lane; the register has that of the first lane.
+    Linear(Stride),
+    /// A number of its own in each.
+    Varying,
+    /// A block that the loop makes, with room for the data of all lanes.
+    Block,
+    /// An address in such a block: of the numbers of all lanes, one after the other.
+    Inside,
+}
+
+/// By how much something grows from lane to lane: Ints, or elements of 8 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::llvm::emit) enum Stride {
+    By(i64),
+    /// By what a register from before the loop has.
+    Times(Reg),
+}
+
+/// Elements that steps of the loop read again and again, of the array at `base`: `stride` apart for the steps, so
+/// many for each. They are copied first, so that those of all lanes lie together.
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::llvm::emit) struct Row {
+    pub base: Operand,
+    pub stride: Reg,
+    pub offset: i64,
+    pub count: Operand,
+    pub ty: Ty,
+    /// How many steps the loops have in which they are read: they are read where all of these are positive.
+    pub loops: Vec<Operand>,
+}
+
+/// How a loop is run in lanes.
+#[derive(Debug, Default)]
+pub(in crate::llvm::emit) struct Plan {
+    /// How many lanes.
+    pub width: u32,
+    /// How many steps there have to be.
+    pub least: u32,
+    /// Of the registers that the body sets.
+    pub classes: HashMap<Reg, Class>,
+    /// What is copied first.
+    pub rows: Vec<Row>,
+    /// The registers that are loaded from such copies.
+    pub copied: HashMap<Reg, (usize, Operand)>,
+    /// The blocks that are made once, and used again.
+    pub kept: Vec<Reg>,
+    /// How many statements at the beginning ask whether the run is to end.
+    pub poll: usize,
+    /// The number of the plan in its function.
+    pub number: usize,
+}
+
+impl Plan {
+    pub fn class(&self, operand: Operand) -> Class {
+        match operand {
+            Operand::Reg(register) => {
+                self.classes.get(&register).copied().unwrap_or(Class::Uniform)
+            }
+            Operand::Int(_)
+            | Operand::Real(_)
+            | Operand::Bool(_)
+            | Operand::Null
+            | Operand::Text(_)
+            | Operand::Static(_)
+            | Operand::Constant(_) => Class::Uniform,
+        }
+    }
+}
+
+/// The plans of a function, by the address of the loop, with its index.
+pub(in crate::llvm::emit) type Plans = BTreeMap<*const For, (Reg, Rc<Plan>)>;
+
+/// Plans the loops of a function. `once` has the registers that are set once, before they are read.
+pub(in crate::llvm::emit) fn plans(
+    module: &Module,
+    function: &Function,
+    once: &[bool],
+    (width, eager): (u32, bool),
+) -> Plans {
+    let mut plans = Plans::new();
+    if function.body.iter().any(loops) {
+        let mut uses = vec![0; function.registers.len()];
+        function
+            .body
+            .iter()
+            .for_each(|stmt| occurrences(stmt, &mut |r, _| uses[r.0 as usize] += 1));
+        let cx = Cx { module, function, once, uses: &uses, width, eager };
+        cx.list(&function.body, &mut plans);
+    }
+    plans
+}
+
+/// Whether a statement is or has a counted loop.
+fn loops(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For(_)) || deep(|| stmt.blocks().into_iter().any(|l| l.iter().any(loops)))
+}
+
+/// What planning looks at.
+struct Cx<'m> {
+    module: &'m Module,
+    function: &'m Function,
+    once: &'m [bool],
+    /// How often registers occur in the function.
+    uses: &'m [u32],
+    width: u32,
+    /// Whether it need not pay.
+    eager: bool,
+}
+
+impl Cx<'_> {
+    fn list(&self, stmts: &[Stmt], plans: &mut Plans) {
+        for stmt in stmts {
+            if let Stmt::For(step) = stmt {
+                if let Some(mut plan) = self.plan(step) {
+                    plan.number = plans.len();
+                    let least = plan.least;
+                    plans.insert(&raw const **step, (step.index, Rc::new(plan)));
+                    if least == 1 {
+                        continue;
+                    }
+                }
+            }
+            deep(|| stmt.blocks().into_iter().for_each(|list| self.list(list, plans)));
+        }
+    }
+
+    fn plan(&self, step: &For) -> Option<Plan> {
+        let innermost = !step.body.iter().any(loops);
+        let light = innermost && step.body.len() < HEAVY && !self.eager;
+        if !step.separate || light || !self.is_closed(step) {
+            return None;
+        }
+        let poll = polls(step);
+        // Without inner loops, the next steps can begin before these are finished.
+        let width = if innermost { self.width / 2 } else { self.width };
+        let least = if innermost || self.eager { 1 } else { width / 2 };
+        let mut walk = Walk {
+            cx: self,
+            plan: Plan { width, least, poll, ..Plan::default() },
+            set: HashSet::new(),
+            exprs: HashMap::new(),
+            changed: true,
+            bad: false,
+            divergent: false,
+            loops: Vec::new(),
+            conditional: false,
+            stops: false,
+            judge: false,
+            scattered: 0,
+            deepest: 0,
+        };
+        let body = &step.body[poll..];
+        body.iter().for_each(|stmt| {
+            occurrences(stmt, &mut |r, set| {
+                if set {
+                    walk.set.insert(r);
+                }
+            });
+        });
+        let reduced: Vec<Reg> = step.reductions.iter().map(|(r, _)| *r).collect();
+        walk.plan.classes.insert(step.index, Class::Linear(Stride::By(1)));
+        walk.set.insert(step.index);
+        walk.plan.classes.extend(reduced.iter().map(|r| (*r, Class::Varying)));
+        while walk.changed && !walk.bad {
+            walk.changed = false;
+            walk.stmts(body);
+        }
+        walk.judge = true;
+        walk.stmts(body);
+        let pays = walk.scattered < walk.deepest.max(1) || self.eager;
+        let worth = !walk.bad && pays;
+        walk.keep(body);
+        worth.then_some(walk.plan)
+    }
+
+    /// Whether no step sees what another one has set, and nothing behind the loop does, reductions aside.
+    fn is_closed(&self, step: &For) -> bool {
+        let mut counts: HashMap<Reg, (u32, bool)> = HashMap::new();
+        for stmt in &step.body {
+            occurrences(stmt, &mut |r, set| {
+                let entry = counts.entry(r).or_default();
+                entry.0 += 1;
+                entry.1 |= set;
+            });
+        }
+        let reduced = |r: Reg| step.reductions.iter().any(|(reduced, _)| *reduced == r);
+        let own: HashSet<Reg> =
+            counts.iter().filter(|(_, (_, set))| *set).map(|(r, _)| *r).collect();
+        let inner = own.iter().all(|r| reduced(*r) || self.uses[r.0 as usize] == counts[r].0);
+        let mut seen: HashSet<Reg> = step.reductions.iter().map(|(r, _)| *r).collect();
+        inner && self.once[step.index.0 as usize] && defined_first(&step.body, &own, &mut seen)
+    }
+}
+
+/// Whether the registers of `own` are set before they are read; `seen` gets those that surely are.
+fn defined_first(stmts: &[Stmt], own: &HashSet<Reg>, seen: &mut HashSet<Reg>) -> bool {
+    for stmt in stmts {
+        let mut good = true;
+        let mut check = |o: Operand, seen: &HashSet<Reg>| {
+            if let Operand::Reg(r) = o {
+                good &= !own.contains(&r) || seen.contains(&r);
+            }
+        };
+        match stmt {
+            Stmt::Set(_, expr) => operands(expr, &mut |o| check(o, seen)),
+            Stmt::Checked { a, b, .. } => [*a, *b].into_iter().for_each(|o| check(o, seen)),
+            Stmt::Store(_, address, value) => {
+                [address.base, address.index, *value].into_iter().for_each(|o| check(o, seen));
+            }
+            Stmt::If(on, ..) | Stmt::Switch(on, ..) => check(*on, seen),
+            Stmt::For(step) => [step.from, step.to].into_iter().for_each(|o| check(o, seen)),
+            Stmt::Call { args, .. }
+            | Stmt::Runtime { args, .. }
+            | Stmt::Raise { args, .. }
+            | Stmt::Return(args) => args.iter().for_each(|o| check(*o, seen)),
+            Stmt::Loop(_) | Stmt::Break => {}
+        }
+        if !good {
+            return false;
+        }
+        let blocks = stmt.blocks();
+        let mut common: Option<HashSet<Reg>> = None;
+        for block in &blocks {
+            let mut inner = seen.clone();
+            if let Stmt::For(step) = stmt {
+                inner.insert(step.index);
+            }
+            if !deep(|| defined_first(block, own, &mut inner)) {
+                return false;
+            }
+            common = Some(match common {
+                None => inner,
+                Some(common) => common.intersection(&inner).copied().collect(),
+            });
+        }
+        match stmt {
+            // All arms set it.
+            Stmt::If(..) | Stmt::Switch(..) => seen.extend(common.into_iter().flatten()),
+            Stmt::Set(r, _) => _ = seen.insert(*r),
+            Stmt::Checked { result, overflow, .. } => seen.extend([*result, *overflow]),
+            Stmt::Call { results, .. } | Stmt::Runtime { results, .. } => {
+                seen.extend(results.iter().copied());
+            }
+            Stmt::Store(..)
+            | Stmt::Loop(_)
+            | Stmt::Break
+            | Stmt::For(_)
+            | Stmt::Raise { .. }
+            | Stmt::Return(_) => {}
+        }
+    }
+    true
+}
+
+/// How many statements at the beginning of a body ask now and then whether the run is to end.
+fn polls(step: &For) -> usize {
+    let index = Operand::Reg(step.index);
+    match &step.body[..] {
+        [Stmt::Set(bits, Expr::Binary(Binary::And, a, _)), Stmt::Set(due, Expr::Compare(_, b, _)), Stmt::If(c, ask, _), ..]
+            if *a == index
+                && *b == Operand::Reg(*bits)
+                && *c == Operand::Reg(*due)
+                && matches!(ask.first(), Some(Stmt::Runtime { op: Runtime::Poll, .. })) =>
+        {
+            3
+        }
+        _ => 0,
+    }
+}
+
+/// A walk over the body of a loop, again and again until the classes stay.
+struct Walk<'c, 'm> {
+    cx: &'c Cx<'m>,
+    plan: Plan,
+    /// What the body sets.
+    set: HashSet<Reg>,
+    /// What registers that are set once are.
+    exprs: HashMap<Reg, Expr>,
+    changed: bool,
+    /// There is something that is not done in lanes.
+    bad: bool,
+    /// Only some lanes are here.
+    divergent: bool,
+    /// The counted loops around: index and count.
+    loops: Vec<(Reg, Operand)>,
+    /// In a branch, or in a loop that is not counted.
+    conditional: bool,
+    /// The program can be stopped by more than a lack of memory.
+    stops: bool,
+    /// The last walk: whether it is worth it.
+    judge: bool,
+    /// The deepest level, counted from 1, with accesses to memory that is not contiguous.
+    scattered: usize,
+    deepest: usize,
+}
+
+impl Walk<'_, '_> {
+    /// None: not known yet.
+    fn class(&self, operand: Operand) -> Option<Class> {
+        match operand {
+            Operand::Reg(r) if self.set.contains(&r) => self.plan.classes.get(&r).copied(),
+            _ => Some(Class::Uniform),
+        }
+    }
+
+    fn is(&self, operand: Operand, class: Class) -> bool {
+        self.class(operand).is_none_or(|c| c == class)
+    }
+
+    fn ty(&self, r: Reg) -> Ty {
+        self.cx.function.registers[r.0 as usize]
+    }
+
+    fn update(&mut self, r: Reg, class: Class) {
+        let once = self.cx.once[r.0 as usize];
+        let class = match class {
+            Class::Linear(_) if !once => Class::Varying,
+            Class::Uniform if !once && self.divergent => Class::Varying,
+            class => class,
+        };
+        let old = self.plan.classes.get(&r).copied();
+        let class = match old {
+            None => class,
+            Some(old) if old == class => return,
+            Some(Class::Block | Class::Inside) => return self.bad = true,
+            Some(_) if matches!(class, Class::Block | Class::Inside) => return self.bad = true,
+            Some(_) => Class::Varying,
+        };
+        if class == Class::Varying && self.ty(r) == Ty::Ptr {
+            self.bad = true;
+        }
+        if old != Some(class) {
+            self.plan.classes.insert(r, class);
+            self.changed = true;
+        }
+    }
+
+    fn stmts(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            if self.bad {
+                return;
+            }
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Set(r, expr) => {
+                if self.cx.once[r.0 as usize] {
+                    self.exprs.insert(*r, *expr);
+                }
+                if let Some(class) = self.expr(*r, expr) {
+                    self.update(*r, class);
+                }
+            }
+            Stmt::Checked { op: _, result, overflow, a, b } => {
+                self.bad |= self.divergent;
+                self.bad |= !self.is(*a, Class::Uniform) || !self.is(*b, Class::Uniform);
+                self.update(*result, Class::Uniform);
+                self.update(*overflow, Class::Uniform);
+            }
+            Stmt::Store(ty, address, value) => {
+                let (Some(base), Some(index), Some(value)) =
+                    (self.class(address.base), self.class(address.index), self.class(*value))
+                else {
+                    return;
+                };
+                self.bad |= *ty == Ty::Ptr || matches!(value, Class::Block | Class::Inside);
+                match (base, index) {
+                    (Class::Inside, _) => {}
+                    (Class::Uniform, Class::Uniform) | (Class::Varying | Class::Block, _) => {
+                        self.bad = true;
+                    }
+                    (Class::Uniform | Class::Linear(_), _) => self.access(*ty, address),
+                }
+            }
+            Stmt::If(on, then, otherwise) => {
+                let around = (self.divergent, self.conditional);
+                self.divergent |= !self.is(*on, Class::Uniform);
+                self.conditional = true;
+                deep(|| {
+                    self.stmts(then);
+                    self.stmts(otherwise);
+                });
+                (self.divergent, self.conditional) = around;
+            }
+            Stmt::Switch(on, arms, default) => {
+                self.bad |= self.divergent || !self.is(*on, Class::Uniform);
+                let around = std::mem::replace(&mut self.conditional, true);
+                deep(|| {
+                    arms.iter().for_each(|(_, arm)| self.stmts(arm));
+                    self.stmts(default);
+                });
+                self.conditional = around;
+            }
+            Stmt::Loop(body) => {
+                self.bad |= self.divergent;
+                let around = std::mem::replace(&mut self.conditional, true);
+                deep(|| self.stmts(body));
+                self.conditional = around;
+            }
+            Stmt::Break => self.bad |= self.divergent,
+            Stmt::For(step) => {
+                self.bad |= self.divergent;
+                self.bad |=
+                    !self.is(step.from, Class::Uniform) || !self.is(step.to, Class::Uniform);
+                self.update(step.index, Class::Uniform);
+                let around = self.conditional;
+                self.conditional |= step.from != Operand::Int(0);
+                self.loops.push((step.index, step.to));
+                self.deepest = self.deepest.max(self.loops.len() + 1);
+                deep(|| self.stmts(&step.body));
+                self.loops.pop();
+                self.conditional = around;
+            }
+            Stmt::Call { results, function, args, site: _ } => {
+                let callee = &self.cx.module.functions[function.0 as usize];
+                let helper = function.0 as usize >= self.cx.module.flat.functions.len();
+                let releases = helper && callee.name == "release";
+                let own = args.iter().all(|a| self.is(*a, Class::Block));
+                self.bad |= !releases || !results.is_empty() || self.divergent || !own;
+            }
+            Stmt::Runtime { results, op, args } => {
+                let uniform = args.iter().all(|a| self.is(*a, Class::Uniform));
+                self.bad |= self.divergent || !uniform;
+                match op {
+                    Runtime::Array => results.iter().for_each(|r| self.update(*r, Class::Block)),
+                    Runtime::Poll => results.iter().for_each(|r| self.update(*r, Class::Uniform)),
+                    _ => self.bad = true,
+                }
+            }
+            Stmt::Raise { error, args, site: _ } => {
+                self.stops |= !matches!(error, Raise::Memory | Raise::Stopped);
+                self.bad |= self.divergent || !args.iter().all(|a| self.is(*a, Class::Uniform));
+            }
+            Stmt::Return(_) => self.bad = true,
+        }
+    }
+
+    fn expr(&mut self, r: Reg, expr: &Expr) -> Option<Class> {
+        let mut classes = Vec::new();
+        let mut known = true;
+        operands(expr, &mut |o| match self.class(o) {
+            Some(class) => classes.push(class),
+            None => known = false,
+        });
+        if !known {
+            return None;
+        }
+        let uniform = classes.iter().all(|c| *c == Class::Uniform);
+        let own = classes.iter().any(|c| matches!(c, Class::Block | Class::Inside));
+        match expr {
+            Expr::Copy(_) => match classes[0] {
+                Class::Block => self.bad = true,
+                class => return Some(class),
+            },
+            Expr::Offset(address) => return self.offset(address),
+            Expr::Load(ty, address) => {
+                return match (classes[0], classes[1]) {
+                    (Class::Uniform, Class::Uniform) if !self.divergent => Some(Class::Uniform),
+                    (Class::Block, _) => {
+                        self.bad = true;
+                        None
+                    }
+                    (Class::Inside, _) => Some(Class::Varying),
+                    (Class::Uniform | Class::Linear(_) | Class::Varying, _) => {
+                        if !self.copied(r, *ty, address) {
+                            self.access(*ty, address);
+                        }
+                        Some(Class::Varying)
+                    }
+                };
+            }
+            // The test whether there was memory.
+            Expr::Compare(..) if own && classes.contains(&Class::Uniform) => {
+                return Some(Class::Uniform)
+            }
+            _ if own => self.bad = true,
+            Expr::Binary(Binary::IntDiv | Binary::IntRem, ..) if self.divergent => {}
+            _ if uniform => return Some(Class::Uniform),
+            Expr::Binary(op, a, b) => {
+                if let Some(stride) = self.stride(*op, (*a, classes[0]), (*b, classes[1])) {
+                    return Some(Class::Linear(stride));
+                }
+            }
+            Expr::Math(op, ..) => self.bad |= !is_vector(*op),
+            Expr::Unary(..) | Expr::Fma(..) | Expr::Compare(..) | Expr::Select(..) => {}
+        }
+        Some(Class::Varying)
+    }
+
+    /// By how much the result of an operation grows from lane to lane, if by the same.
+    fn stride(&self, op: Binary, a: (Operand, Class), b: (Operand, Class)) -> Option<Stride> {
+        use {Class::Linear, Class::Uniform, Stride::By};
+        match (op, a.1, b.1) {
+            (Binary::IntAdd, Linear(s), Uniform) | (Binary::IntAdd, Uniform, Linear(s)) => Some(s),
+            (Binary::IntSub, Linear(s), Uniform) => Some(s),
+            (Binary::IntAdd, Linear(By(x)), Linear(By(y))) => x.checked_add(y).map(By),
+            (Binary::IntSub, Linear(By(x)), Linear(By(y))) => x.checked_sub(y).map(By),
+            (Binary::IntSub, Uniform, Linear(By(x))) => x.checked_neg().map(By),
+            (Binary::IntMul, Linear(By(x)), Uniform) => self.times(x, b.0),
+            (Binary::IntMul, Uniform, Linear(By(x))) => self.times(x, a.0),
+            _ => None,
+        }
+    }
+
+    fn times(&self, stride: i64, factor: Operand) -> Option<Stride> {
+        match factor {
+            Operand::Int(n) => stride.checked_mul(n).map(Stride::By),
+            Operand::Reg(r) if stride == 1 && !self.set.contains(&r) => Some(Stride::Times(r)),
+            _ => None,
+        }
+    }
+
+    fn offset(&mut self, address: &Address) -> Option<Class> {
+        let class = match (self.class(address.base)?, self.class(address.index)?) {
+            (Class::Uniform, Class::Uniform) => Class::Uniform,
+            (Class::Block, Class::Uniform)
+                if address.index == Operand::Int(0) && address.offset == DATA =>
+            {
+                Class::Inside
+            }
+            (Class::Inside, Class::Uniform) => Class::Inside,
+            (Class::Linear(s), Class::Uniform) => Class::Linear(s),
+            (Class::Uniform, Class::Linear(s)) if address.scale == 8 => Class::Linear(s),
+            _ => {
+                self.bad = true;
+                return None;
+            }
+        };
+        Some(class)
+    }
+
+    /// Takes note of an access to memory that is not the loop's own.
+    fn access(&mut self, ty: Ty, address: &Address) {
+        let size = if ty == Ty::Bool { 1 } else { 8 };
+        self.bad |= ty == Ty::Ptr || size != address.scale;
+        let by_one = Class::Linear(Stride::By(1));
+        let contiguous = match (self.class(address.base), self.class(address.index)) {
+            (Some(Class::Uniform), Some(class)) => class == by_one,
+            (Some(class), Some(Class::Uniform)) => class == by_one && size == 8,
+            (base, _) => {
+                // Addresses that grow and indices that do, too.
+                self.bad |= base != Some(Class::Uniform);
+                false
+            }
+        };
+        if self.judge && !contiguous {
+            self.scattered = self.scattered.max(self.loops.len() + 1);
+        }
+    }
+
+    /// Whether a load is of elements that are copied first.
+    fn copied(&mut self, r: Reg, ty: Ty, address: &Address) -> bool {
+        if !self.judge
+            || self.stops
+            || self.conditional
+            || self.loops.len() < 2
+            || address.scale != 8
+        {
+            return false;
+        }
+        let outer = |o: Operand| !matches!(o, Operand::Reg(r) if self.set.contains(&r));
+        let Operand::Reg(index) = address.index else { return false };
+        let Some(Class::Linear(Stride::Times(stride))) = self.class(address.index) else {
+            return false;
+        };
+        let Some(Expr::Binary(Binary::IntAdd, a, b)) = self.exprs.get(&index) else { return false };
+        let (a, b) = (*a, *b);
+        let column = if self.is(a, Class::Uniform) { a } else { b };
+        let start = if column == a { b } else { a };
+        let Operand::Reg(start) = start else { return false };
+        let is_start = matches!(self.exprs.get(&start), Some(Expr::Binary(Binary::IntMul, ..)));
+        let found = self.loops.iter().find(|(index, _)| Operand::Reg(*index) == column);
+        let Some((_, count)) = found.copied() else { return false };
+        let loops: Vec<Operand> = self.loops.iter().map(|(_, count)| *count).collect();
+        if !is_start || !outer(address.base) || !loops.iter().all(|count| outer(*count)) {
+            return false;
+        }
+        let row = Row { base: address.base, stride, offset: address.offset, count, ty, loops };
+        let same = |other: &Row| {
+            (other.base, other.stride, other.offset, other.count)
+                == (row.base, row.stride, row.offset, row.count)
+        };
+        let number = self.plan.rows.iter().position(same).unwrap_or_else(|| {
+            self.plan.rows.push(row.clone());
+            self.plan.rows.len() - 1
+        });
+        self.plan.copied.insert(r, (number, column));
+        true
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Finds the blocks that can be used again, because they have the same size in every step.
+    fn keep(&mut self, body: &[Stmt]) {
+        let blocks = self.plan.classes.values().any(|class| *class == Class::Block);
+        let Some(release) = scratch::release_of(self.cx.module).filter(|_| blocks) else { return };
+        let arrays = scratch::arrays(self.cx.function, release);
+        let defs = scratch::definitions(self.cx.function);
+        let mut made = Vec::new();
+        body.iter().for_each(|stmt| made_arrays(stmt, &mut made));
+        for (r, bytes) in made {
+            if arrays.contains(&r) && scratch::is_same(&defs, bytes, &self.set, scratch::DEPTH) {
+                self.plan.kept.push(r);
+            }
+        }
+    }
+}
+
+/// The arrays that a statement makes, with their sizes.
+fn made_arrays(stmt: &Stmt, made: &mut Vec<(Reg, Operand)>) {
+    match stmt {
+        Stmt::Runtime { results, op: Runtime::Array, args } => {
+            made.extend(results.iter().map(|r| (*r, args[1])));
+        }
+        _ => deep(|| stmt.blocks().into_iter().flatten().for_each(|s| made_arrays(s, made))),
+    }
+}
+
+/// Operations with instructions for vectors.
+fn is_vector(op: RealOp) -> bool {
+    matches!(
+        op,
+        RealOp::Add
+            | RealOp::Sub
+            | RealOp::Mul
+            | RealOp::Div
+            | RealOp::Neg
+            | RealOp::Sqrt
+            | RealOp::Abs
+            | RealOp::Sign
+            | RealOp::Min
+            | RealOp::Max
+            | RealOp::Sin
+            | RealOp::Cos
+    )
+}

@@ -1,0 +1,126 @@
+//! The registers of statements.
+
+use super::{Address, Expr, Operand, Reg, Stmt};
+use crate::deep::deep;
+
+impl Stmt {
+    /// Shows the registers of this statement, without those of the statements within it, each with whether it is
+    /// set.
+    pub fn registers_mut(&mut self, each: &mut dyn FnMut(&mut Reg, bool)) {
+        match self {
+            Stmt::Set(reg, expr) => {
+                expr_registers(expr, each);
+                each(reg, true);
+            }
+            Stmt::Checked { op: _, result, overflow, a, b } => {
+                operands([a, b], each);
+                each(result, true);
+                each(overflow, true);
+            }
+            Stmt::Store(_, address, value) => {
+                address_registers(address, each);
+                operands([value], each);
+            }
+            Stmt::If(on, ..) | Stmt::Switch(on, ..) => operands([on], each),
+            Stmt::For(step) => {
+                operands([&mut step.from, &mut step.to], each);
+                each(&mut step.index, true);
+                step.reductions.iter_mut().for_each(|(reg, _)| each(reg, true));
+            }
+            Stmt::Call { results, args, .. } | Stmt::Runtime { results, args, .. } => {
+                operands(args, each);
+                results.iter_mut().for_each(|reg| each(reg, true));
+            }
+            Stmt::Raise { args, .. } | Stmt::Return(args) => operands(args, each),
+            Stmt::Loop(_) | Stmt::Break => {}
+        }
+    }
+}
+
+fn operands<'a>(
+    operands: impl IntoIterator<Item = &'a mut Operand>,
+    each: &mut dyn FnMut(&mut Reg, bool),
+) {
+    for operand in operands {
+        match operand {
+            Operand::Reg(reg) => each(reg, false),
+            Operand::Int(_)
+            | Operand::Real(_)
+            | Operand::Bool(_)
+            | Operand::Null
+            | Operand::Text(_)
+            | Operand::Static(_)
+            | Operand::Constant(_) => {}
+        }
+    }
+}
+
+fn address_registers(address: &mut Address, each: &mut dyn FnMut(&mut Reg, bool)) {
+    operands([&mut address.base, &mut address.index], each);
+}
+
+fn expr_registers(expr: &mut Expr, each: &mut dyn FnMut(&mut Reg, bool)) {
+    match expr {
+        Expr::Copy(a) | Expr::Unary(_, a) => operands([a], each),
+        Expr::Binary(_, a, b) | Expr::Math(_, a, b) | Expr::Compare(_, a, b) => {
+            operands([a, b], each);
+        }
+        Expr::Fma(a, b, c) | Expr::Select(a, b, c) => operands([a, b, c], each),
+        Expr::Load(_, address) | Expr::Offset(address) => address_registers(address, each),
+    }
+}
+
+/// All occurrences of registers in a statement; whether they are set there.
+pub(crate) fn occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
+    let read = |operand: &Operand, each: &mut dyn FnMut(Reg, bool)| {
+        if let Operand::Reg(register) = operand {
+            each(*register, false);
+        }
+    };
+    match stmt {
+        Stmt::Set(register, expr) => {
+            operands_of(expr, &mut |o| read(&o, each));
+            each(*register, true);
+        }
+        Stmt::Checked { op: _, result, overflow, a, b } => {
+            [a, b].into_iter().for_each(|o| read(o, each));
+            each(*result, true);
+            each(*overflow, true);
+        }
+        Stmt::Store(_, address, value) => {
+            [&address.base, &address.index, value].into_iter().for_each(|o| read(o, each));
+        }
+        Stmt::If(on, ..) | Stmt::Switch(on, ..) => read(on, each),
+        Stmt::Loop(_) | Stmt::Break => {}
+        Stmt::For(step) => {
+            [&step.from, &step.to].into_iter().for_each(|o| read(o, each));
+            each(step.index, true);
+        }
+        Stmt::Call { results, args, .. } | Stmt::Runtime { results, args, .. } => {
+            args.iter().for_each(|o| read(o, each));
+            results.iter().for_each(|r| each(*r, true));
+        }
+        Stmt::Raise { args, .. } | Stmt::Return(args) => args.iter().for_each(|o| read(o, each)),
+    }
+    deep(|| {
+        for list in stmt.blocks() {
+            list.iter().for_each(|stmt| occurrences(stmt, each));
+        }
+    });
+}
+
+/// The operands of an expression.
+pub(crate) fn operands_of(expr: &Expr, each: &mut dyn FnMut(Operand)) {
+    match expr {
+        Expr::Copy(a) | Expr::Unary(_, a) => each(*a),
+        Expr::Binary(_, a, b) | Expr::Math(_, a, b) | Expr::Compare(_, a, b) => {
+            each(*a);
+            each(*b);
+        }
+        Expr::Fma(a, b, c) | Expr::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(each),
+        Expr::Load(_, Address { base, index, .. }) | Expr::Offset(Address { base, index, .. }) => {
+            each(*base);
+            each(*index);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! How much there is to do in a loop, roughly: in simple operations, of which a processor does a few in a nanosecond.
+//!
+//! The number of steps of inner loops is a factor where it is known before the loop; else a guess.
+
+use super::emit::Code;
+use super::loops::whole;
+use crate::deep::deep;
+use crate::low::{Binary, Expr, Function, Operand, Runtime, Stmt, Ty, Unary};
+
+/// How many steps a loop is taken to have if nothing is known.
+const STEPS: f64 = 8.0;
+/// What a call of a function takes that is not translated yet, because it is recursive.
+pub(super) const UNKNOWN: f64 = 64.0;
+/// So many inner loops are looked at, at most.
+const MOST_LOOPS: usize = 8;
+
+/// What statements take: so much, and for each loop its number of steps times what a step takes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cost {
+    /// Without the loops.
+    pub fixed: f64,
+    /// The loops.
+    pub loops: Vec<(Operand, Cost)>,
+}
+
+impl Cost {
+    /// What it is if all loops have [`STEPS`].
+    fn guess(&self) -> f64 {
+        let loops = self.loops.iter().map(|(_, step)| STEPS * (1.0 + step.guess()));
+        self.fixed + loops.sum::<f64>()
+    }
+
+    fn add(&mut self, other: Cost) {
+        self.fixed += other.fixed;
+        self.loops.extend(other.loops);
+    }
+
+    fn add_loop(&mut self, steps: Operand, step: Cost, known: bool, left: &mut usize) {
+        if let Operand::Int(n) = steps {
+            self.fixed += n.max(0) as f64 * (1.0 + step.guess());
+        } else if known && *left > 0 {
+            *left -= 1;
+            self.loops.push((steps, step));
+        } else {
+            self.fixed += STEPS * (1.0 + step.guess());
+        }
+    }
+
+    /// Code that computes it, a Real.
+    pub fn emit(&self, code: &mut Code) -> Operand {
+        let mut sum = Operand::Real(self.fixed);
+        for (steps, step) in &self.loops {
+            let step = step.emit(code);
+            let steps = code.set(Ty::Real, Expr::Unary(Unary::ToReal, *steps));
+            let product = code.set(Ty::Real, Expr::Binary(Binary::Mul, steps, step));
+            sum = code.set(Ty::Real, Expr::Binary(Binary::Add, sum, product));
+        }
+        sum
+    }
+}
+
+/// What statements take, where registers below `first` are known before. `functions` has what functions take.
+pub(super) fn cost(functions: &[f64], stmts: &[Stmt], first: u32) -> Cost {
+    Finder { functions, first, left: MOST_LOOPS }.list(stmts)
+}
+
+/// What a function takes.
+pub(super) fn of_function(functions: &[f64], function: &Function) -> f64 {
+    if function.blocks.is_some() {
+        // The loop as it stands beside the call counts.
+        return 0.0;
+    }
+    cost(functions, &function.body, 0).guess()
+}
+
+struct Finder<'a> {
+    functions: &'a [f64],
+    first: u32,
+    left: usize,
+}
+
+impl Finder<'_> {
+    fn list(&mut self, stmts: &[Stmt]) -> Cost {
+        let mut sum = Cost::default();
+        for stmt in stmts {
+            let cost = deep(|| self.stmt(stmt));
+            sum.add(cost);
+        }
+        sum
+    }
+
+    /// The list that takes the most.
+    fn largest<'s>(&mut self, lists: impl Iterator<Item = &'s [Stmt]>) -> Cost {
+        let costs = lists.map(|list| self.list(list));
+        costs.max_by(|a, b| a.guess().total_cmp(&b.guess())).unwrap_or_default()
+    }
+
+    /// Of a loop from 0.
+    fn steps(&mut self, to: Operand, body: &[Stmt]) -> Cost {
+        let step = self.list(body);
+        let known = matches!(to, Operand::Reg(reg) if reg.0 < self.first);
+        let mut cost = Cost::default();
+        cost.add_loop(to, step, known, &mut self.left);
+        cost
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Cost {
+        let fixed = match stmt {
+            Stmt::Set(_, Expr::Copy(_)) | Stmt::Break | Stmt::Raise { .. } | Stmt::Return(_) => 0.0,
+            Stmt::Set(_, Expr::Math(..)) => 16.0,
+            Stmt::Set(_, Expr::Binary(Binary::Div | Binary::IntDiv | Binary::IntRem, ..))
+            | Stmt::Set(_, Expr::Unary(Unary::Sqrt, _)) => 6.0,
+            Stmt::Set(..) | Stmt::Checked { .. } | Stmt::Store(..) => 1.0,
+            Stmt::Call { function, .. } => {
+                4.0 + self.functions.get(function.0 as usize).copied().unwrap_or(UNKNOWN)
+            }
+            Stmt::Runtime { op, .. } => runtime(*op),
+            Stmt::If(..) | Stmt::Switch(..) => {
+                let mut cost = self.largest(stmt.blocks().into_iter());
+                cost.fixed += 1.0;
+                return cost;
+            }
+            Stmt::Loop(body) => match whole(body) {
+                Some((to, part)) => return self.steps(to, &part.body),
+                None => STEPS * (1.0 + self.list(body).guess()),
+            },
+            Stmt::For(step) => return self.steps(step.to, &step.body),
+        };
+        Cost { fixed, loops: Vec::new() }
+    }
+}
+
+fn runtime(op: Runtime) -> f64 {
+    match op {
+        Runtime::Poll => 1.0,
+        Runtime::StackGrow => 4.0,
+        Runtime::Free | Runtime::Copy | Runtime::RetainAll | Runtime::PowInt => 16.0,
+        Runtime::Box
+        | Runtime::Array
+        | Runtime::Zeros
+        | Runtime::StackNew
+        | Runtime::CompareText => 32.0,
+        Runtime::AppendText
+        | Runtime::ShowReal
+        | Runtime::ShowInt
+        | Runtime::ShowBool
+        | Runtime::ShowText => 128.0,
+        Runtime::Trace | Runtime::Progress => 1024.0,
+        Runtime::SortReals | Runtime::SortInts | Runtime::SortTexts => 1024.0,
+    }
+}

@@ -1,0 +1,74 @@
+//! Counted loops, and how they ask whether the run is to end.
+
+use super::emit::Code;
+use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Runtime, Stmt, Ty};
+
+/// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
+/// binary number.
+const STEPS: i64 = 0xFFF;
+
+/// How many steps there are between two such questions in loops that are cut into parts.
+const PART: i64 = 1 << 16;
+
+/// A loop that is to be added.
+#[derive(Clone)]
+pub(super) struct Steps {
+    /// The loop.
+    pub step: For,
+    /// Its steps must not ask whether the run is to end, because they may become vector instructions: it is cut
+    /// into parts, and between them is asked.
+    pub in_parts: bool,
+}
+
+impl Code {
+    /// Asks whether the run is to end.
+    fn poll(&mut self) {
+        let stop = self.runtime_one(Runtime::Poll, Vec::new());
+        self.refuse(stop, Raise::Stopped, Vec::new());
+    }
+
+    /// Asks now and then: if the last bits of a number are ones.
+    pub fn poll_at(&mut self, step: Operand) {
+        let bits = self.set(Ty::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
+        let due = self.compare(Compare::IntEq, bits, Operand::Int(STEPS));
+        let ask = self.list(Code::poll);
+        self.push(Stmt::If(due, ask, Vec::new()));
+    }
+
+    /// Adds a loop.
+    pub fn add_loop(&mut self, steps: Steps) {
+        let Steps { step: whole, in_parts } = steps;
+        if !in_parts {
+            self.push(Stmt::For(Box::new(whole)));
+            return;
+        }
+        let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
+        self.assign(start, whole.from);
+        let body = self.list(|code| {
+            let goes_on = code.compare(Compare::IntLt, Operand::Reg(start), whole.to);
+            code.push(Stmt::If(goes_on, Vec::new(), vec![Stmt::Break]));
+            code.poll();
+            let left = Expr::Binary(Binary::IntSub, whole.to, Operand::Reg(start));
+            let left = code.set(Ty::Int, left);
+            let many = code.compare(Compare::IntLt, Operand::Int(PART), left);
+            let steps = code.set(Ty::Int, Expr::Select(many, Operand::Int(PART), left));
+            let next = Expr::Binary(Binary::IntAdd, Operand::Reg(start), steps);
+            code.push(Stmt::Set(end, next));
+            let (from, to) = (Operand::Reg(start), Operand::Reg(end));
+            code.push(Stmt::For(Box::new(For { from, to, ..whole })));
+            code.assign(start, Operand::Reg(end));
+        });
+        self.push(Stmt::Loop(body));
+    }
+}
+
+/// The whole of a loop that is cut into parts: its end, and a part.
+pub(super) fn whole(body: &[Stmt]) -> Option<(Operand, &For)> {
+    let Some(Stmt::Set(_, Expr::Compare(Compare::IntLt, start, to))) = body.first() else {
+        return None;
+    };
+    body.iter().find_map(|stmt| match stmt {
+        Stmt::For(part) if part.from == *start => Some((*to, &**part)),
+        _ => None,
+    })
+}

@@ -1,0 +1,424 @@
+//! Loops with much to do, block by block: what [`Op::Build`] and [`Op::Reduce`] become where their steps may be
+//! done at once.
+//!
+//! The steps become a function of their own, over a range. Where there is much to do, which the program finds out
+//! from the sizes before the loop, another function calls it for one block of steps after the other, and combines
+//! what they give in this order ([`Blocks`]). The blocks depend on the sizes alone. So whoever does several of them
+//! at once gets the same result, to the last bit. Loops with little to do stay as they are.
+//!
+//! It is done where
+//! - the steps print nothing, and put no references into arrays (counting is not atomic, so blocks of memory never go
+//!   from one thread to another);
+//! - the places of their results are known before the loop;
+//! - they do not lie within steps for which it is done.
+
+use super::control::neutral;
+use super::cost::{cost, Cost};
+use super::emit::{at, Code};
+use super::function::Lower;
+use super::loops::Steps;
+use super::uses::{called, statements, uses, var};
+use super::{symbol, Splitting};
+use crate::deep::deep;
+use crate::low::{
+    Binary, Blocks, Compare, Expr, For, Function, FunctionId, Operand, Reg, Stmt, Ty, Unary,
+};
+use diffeo_array::ir::{Atom, Block, Module, Op, Reduction, SiteId, Ty as Flat};
+use diffeo_calculus::prim::Rounding;
+use std::collections::{BTreeSet, HashMap};
+
+/// A loop has so many blocks at most.
+const MOST_BLOCKS: f64 = 128.0;
+/// The blocks of loops of so many steps have a multiple of this number of steps.
+const WHOLE: i64 = 32;
+const MANY: i64 = 512;
+/// The steps of loops with little to do stand in their place as well, if they have no more statements than this.
+const SMALL: usize = 48;
+/// More is not given to a function for steps.
+const MOST_CAPTURED: usize = 1000;
+/// More results are not combined.
+const MOST_RESULTS: usize = 16;
+
+/// What functions do that concerns other threads, themselves and by calls.
+pub(super) struct Effects {
+    /// Which print.
+    pub prints: Vec<bool>,
+    /// Which ask for constants.
+    pub constants: Vec<bool>,
+}
+
+impl Effects {
+    /// Of the functions of a module.
+    pub fn new(module: &Module) -> Effects {
+        let prints = |op: &Op| matches!(op, Op::Trace(..) | Op::Progress(..));
+        let constants = |op: &Op| matches!(op, Op::Constant(_));
+        Effects { prints: reaching(module, prints), constants: reaching(module, constants) }
+    }
+}
+
+/// Which functions have an operation, or call one that has it.
+fn reaching(module: &Module, is: impl Fn(&Op) -> bool) -> Vec<bool> {
+    let mut callers = vec![Vec::new(); module.functions.len()];
+    let mut found = vec![false; module.functions.len()];
+    let mut todo = Vec::new();
+    for (i, function) in module.functions.iter().enumerate() {
+        statements(&function.body, &mut |stmt| {
+            if let Some(callee) = called(module, &stmt.op) {
+                callers[callee.0 as usize].push(i);
+            }
+            if is(&stmt.op) && !std::mem::replace(&mut found[i], true) {
+                todo.push(i);
+            }
+        });
+    }
+    while let Some(i) = todo.pop() {
+        for caller in std::mem::take(&mut callers[i]) {
+            if !std::mem::replace(&mut found[caller], true) {
+                todo.push(caller);
+            }
+        }
+    }
+    found
+}
+
+/// A loop whose steps may be done at once.
+pub(super) struct Candidate {
+    /// The blocks of memory from outside that the steps use.
+    shared: BTreeSet<Reg>,
+    /// Whether the steps may ask for constants.
+    constants: bool,
+    /// The first register of the steps.
+    first: u32,
+}
+
+impl Lower<'_, '_> {
+    /// Whether the steps of a loop may be done at once, before they are translated; [`Lower::spread`] follows.
+    pub fn candidate(&mut self, body: &Block) -> Option<Candidate> {
+        if self.within || self.cx.options.splitting.threshold == f64::INFINITY {
+            return None;
+        }
+        let number = self.scan.number(body);
+        let mut allowed = true;
+        let mut constants = false;
+        let mut shared = BTreeSet::new();
+        let mut read = |atom: &Atom| {
+            let Some(v) = var(atom).filter(|v| self.scan.home[v.0 as usize] < number) else {
+                return;
+            };
+            match self.ty(v) {
+                Flat::Real | Flat::Int | Flat::Bool => {}
+                Flat::Text | Flat::Array(..) | Flat::Box(_) => {
+                    if let Operand::Reg(reg) = self.word(atom) {
+                        shared.insert(reg);
+                    }
+                }
+                Flat::Acc(_) | Flat::Stack(_) => allowed = false,
+            }
+        };
+        let effects = &self.cx.effects;
+        statements(body, &mut |stmt| {
+            uses(&self.source.vars, &stmt.op, |_, _| false, |atom, _| read(atom));
+            super::uses::regions(&stmt.op, |region| region.results.iter().for_each(&mut read));
+        });
+        body.results.iter().for_each(&mut read);
+        statements(body, &mut |stmt| {
+            let callee = called(self.cx.flat, &stmt.op).map(|id| id.0 as usize);
+            allowed &= !matches!(stmt.op, Op::Trace(..) | Op::Progress(..))
+                && !callee.is_some_and(|i| effects.prints[i]);
+            constants |=
+                matches!(stmt.op, Op::Constant(_)) || callee.is_some_and(|i| effects.constants[i]);
+        });
+        let first = self.registers.len() as u32;
+        self.within = allowed;
+        allowed.then_some(Candidate { shared, constants, first })
+    }
+
+    /// Adds a loop; that of a candidate block by block, where there is much to do.
+    pub fn spread(&mut self, mut steps: Steps, candidate: Option<Candidate>) {
+        let Some(candidate) = candidate else { return self.add_loop(steps) };
+        self.within = false;
+        let count = steps.step.to;
+        let work = cost(&self.cx.costs, &steps.step.body, candidate.first);
+        let Splitting { threshold, block } = self.cx.options.splitting;
+        let seen = self.looked_at(&mut steps.step, &candidate);
+        if is_little(count, &work, threshold) || !seen.allows() {
+            return self.add_loop(steps);
+        }
+        let reductions = steps.step.reductions.clone();
+        let small = statements_of(&steps.step.body) <= SMALL;
+        let serial = small.then(|| steps.clone());
+        let part = part(&self.registers, steps, &seen, self.site);
+        let captured = seen.captured;
+        let (part, split) = self.functions(part, &captured, &reductions, &candidate);
+        let large = self.is_large(count, &work, threshold);
+        let outer = self.begin();
+        let per_block = self.steps(count, &work, block);
+        self.call_part(split, &captured, [count, per_block], &reductions);
+        let blocks = self.end(outer);
+        let outer = self.begin();
+        match serial {
+            Some(steps) => self.add_loop(steps),
+            None => self.call_part(part, &captured, [Operand::Int(0), count], &reductions),
+        }
+        let serial = self.end(outer);
+        self.push(Stmt::If(large, blocks, serial));
+    }
+
+    /// What steps read and change.
+    fn looked_at(&self, step: &mut For, candidate: &Candidate) -> Seen {
+        let mut seen = Seen {
+            captured: candidate.shared.iter().copied().collect(),
+            inside: candidate.shared.clone(),
+            carries: false,
+            fallible: false,
+        };
+        seen.inside.extend(step.reductions.iter().map(|(reg, _)| *reg));
+        seen.inside.insert(step.index);
+        let reduced: BTreeSet<Reg> = step.reductions.iter().map(|(reg, _)| *reg).collect();
+        let mut look = |reg: &mut Reg, set: bool| {
+            if reg.0 < candidate.first {
+                seen.carries |= set && !reduced.contains(reg);
+                if seen.inside.insert(*reg) {
+                    seen.captured.push(*reg);
+                }
+            }
+        };
+        registers(&mut step.body, &mut look);
+        seen.fallible = fails(&step.body, &|function| self.can_fail(function));
+        seen.carries |= reduced.len() > MOST_RESULTS;
+        seen
+    }
+
+    fn can_fail(&self, function: FunctionId) -> bool {
+        // What is not translated yet is recursive.
+        self.cx.functions[function.0 as usize].as_ref().is_none_or(|f| f.fallible)
+    }
+
+    /// Calls a function with what steps read and two numbers; the results are the reductions.
+    fn call_part(
+        &mut self,
+        function: FunctionId,
+        captured: &[Reg],
+        numbers: [Operand; 2],
+        reductions: &[(Reg, Reduction)],
+    ) {
+        let mut args: Vec<Operand> = captured.iter().map(|reg| Operand::Reg(*reg)).collect();
+        args.extend(numbers);
+        if self.can_fail(function) {
+            self.fails = true;
+            self.effects += 1;
+            self.exits += 1;
+        }
+        let results = self.call(function, args, vec![Ty::Real; reductions.len()]);
+        for ((reg, _), result) in reductions.iter().zip(results) {
+            self.assign(*reg, result);
+        }
+    }
+
+    /// Whether there is much to do.
+    fn is_large(&mut self, count: Operand, work: &Cost, threshold: f64) -> Operand {
+        if work.loops.is_empty() {
+            let least = (threshold / work.fixed.max(1.0)).ceil() as i64;
+            return self.compare(Compare::IntLe, Operand::Int(least), count);
+        }
+        let total = self.total_work(count, work);
+        self.compare(Compare::Le, Operand::Real(threshold), total)
+    }
+
+    fn total_work(&mut self, count: Operand, work: &Cost) -> Operand {
+        let step = work.emit(self);
+        let count = self.set(Ty::Real, Expr::Unary(Unary::ToReal, count));
+        self.set(Ty::Real, Expr::Binary(Binary::Mul, count, step))
+    }
+
+    /// How many steps a block has. A block has `least` to do, if there are not too many blocks.
+    fn steps(&mut self, count: Operand, work: &Cost, least: f64) -> Operand {
+        let total = self.total_work(count, work);
+        let real = |e: &mut Self, expr| e.set(Ty::Real, expr);
+        let mut blocks = real(self, Expr::Binary(Binary::Div, total, Operand::Real(least)));
+        for (bound, above) in [(MOST_BLOCKS, true), (1.0, false)] {
+            let bound = Operand::Real(bound);
+            let (a, b) = if above { (bound, blocks) } else { (blocks, bound) };
+            let beyond = self.compare(Compare::Lt, a, b);
+            blocks = self.select(Ty::Real, beyond, bound, blocks);
+        }
+        let all = count;
+        let count = real(self, Expr::Unary(Unary::ToReal, count));
+        let steps = real(self, Expr::Binary(Binary::Div, count, blocks));
+        let steps = real(self, Expr::Unary(Unary::Integral(Rounding::Ceil), steps));
+        let steps = self.set(Ty::Int, Expr::Unary(Unary::ToInt, steps));
+        // Several steps may be done at once in lanes: blocks are to have enough of them.
+        let more = self.set(Ty::Int, Expr::Binary(Binary::IntAdd, steps, Operand::Int(WHOLE - 1)));
+        let whole = self.set(Ty::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
+        let many = self.compare(Compare::IntLe, Operand::Int(MANY), all);
+        self.select(Ty::Int, many, whole, steps)
+    }
+
+    /// Adds the function of the steps to the module, and those that do it for blocks: gives it and the last one.
+    fn functions(
+        &mut self,
+        mut part: Function,
+        captured: &[Reg],
+        reductions: &[(Reg, Reduction)],
+        candidate: &Candidate,
+    ) -> (FunctionId, FunctionId) {
+        let name = |what: &str, next: usize| {
+            symbol(&format!("{}_{what}", self.source.name), FunctionId(next as u32))
+        };
+        let how: Vec<Reduction> = reductions.iter().map(|(_, how)| *how).collect();
+        let types: Vec<Ty> = captured.iter().map(|reg| self.registers[reg.0 as usize]).collect();
+        let next = self.cx.functions.len();
+        let names = [name("steps", next), name("task", next + 1), name("blocks", next + 2)];
+        let [steps_name, task_name, blocks_name] = names;
+        let fallible = part.fallible;
+        part.name = steps_name;
+        let part = self.cx.add(part);
+        let mut task = task(task_name, part, &types, how.len());
+        task.fallible = fallible;
+        let task = self.cx.add(task);
+        let mut split = blocks(blocks_name, part, &types, &how);
+        split.fallible = fallible;
+        let (shared, constants) = (candidate.shared.len(), candidate.constants);
+        split.blocks = Some(Blocks { task, shared, constants, how });
+        (part, self.cx.add(split))
+    }
+}
+
+/// The function that does one block after the other.
+fn blocks(name: String, part: FunctionId, captured: &[Ty], how: &[Reduction]) -> Function {
+    let mut code = Code::new();
+    let params = code.regs(captured.iter().copied().chain([Ty::Int, Ty::Int]));
+    let (captured, numbers) = params.split_at(captured.len());
+    let [count, steps] = [numbers[0], numbers[1]].map(Operand::Reg);
+    let from = code.reg(Ty::Int);
+    code.assign(from, Operand::Int(0));
+    let results = code.regs(vec![Ty::Real; how.len()]);
+    for (reg, how) in results.iter().zip(how) {
+        code.assign(*reg, Operand::Real(neutral(*how)));
+    }
+    let from_now = Operand::Reg(from);
+    let body = code.list(|code| {
+        let more = code.compare(Compare::IntLt, from_now, count);
+        code.push(Stmt::If(more, Vec::new(), vec![Stmt::Break]));
+        let left = code.sub(count, from_now);
+        let last = code.compare(Compare::IntLe, left, steps);
+        let next = code.add(from_now, steps);
+        let to = code.select(Ty::Int, last, count, next);
+        let mut args: Vec<Operand> = captured.iter().map(|reg| Operand::Reg(*reg)).collect();
+        args.extend([from_now, to]);
+        let values = code.call(part, args, vec![Ty::Real; how.len()]);
+        for ((reg, how), value) in results.iter().zip(how).zip(values) {
+            let sum = code.combine(*how, Operand::Reg(*reg), value);
+            code.push(Stmt::Set(*reg, sum));
+        }
+        code.assign(from, to);
+    });
+    code.push(Stmt::Loop(body));
+    code.push(Stmt::Return(results.into_iter().map(Operand::Reg).collect()));
+    code.finish(name, params, vec![Ty::Real; how.len()])
+}
+
+/// The function that does steps for whoever has the words of what they read in memory.
+fn task(name: String, part: FunctionId, captured: &[Ty], results: usize) -> Function {
+    let mut code = Code::new();
+    let params = code.regs([Ty::Ptr, Ty::Int, Ty::Int, Ty::Ptr]);
+    let [words, from, to, out] = [0, 1, 2, 3].map(|i| Operand::Reg(params[i]));
+    let loads = captured.iter().enumerate();
+    let mut args: Vec<Operand> =
+        loads.map(|(i, ty)| code.load(*ty, at(words, 8 * i as i64))).collect();
+    args.extend([from, to]);
+    let values = code.call(part, args, vec![Ty::Real; results]);
+    for (i, value) in values.into_iter().enumerate() {
+        code.store(Ty::Real, at(out, 8 * i as i64), value);
+    }
+    code.push(Stmt::Return(Vec::new()));
+    code.finish(name, params, Vec::new())
+}
+
+/// Whether it is known that there is little to do.
+fn is_little(count: Operand, work: &Cost, threshold: f64) -> bool {
+    match count {
+        Operand::Int(n) => work.loops.is_empty() && n as f64 * work.fixed < threshold,
+        _ => false,
+    }
+}
+
+/// How many statements there are.
+fn statements_of(stmts: &[Stmt]) -> usize {
+    let inner = |stmt: &Stmt| stmt.blocks().into_iter().map(statements_of).sum::<usize>();
+    stmts.iter().map(|stmt| 1 + deep(|| inner(stmt))).sum()
+}
+
+/// What is known of steps.
+struct Seen {
+    /// The registers from outside that they read.
+    captured: Vec<Reg>,
+    /// Those, and the registers of the loop.
+    inside: BTreeSet<Reg>,
+    /// Whether a step changes something that outlives it, or they are not to be a function for another reason.
+    carries: bool,
+    /// Whether they can fail.
+    fallible: bool,
+}
+
+impl Seen {
+    /// Whether they may be a function.
+    fn allows(&self) -> bool {
+        !self.carries && self.captured.len() <= MOST_CAPTURED
+    }
+}
+
+/// Shows the registers of statements and those within them.
+fn registers(stmts: &mut [Stmt], each: &mut dyn FnMut(&mut Reg, bool)) {
+    for stmt in stmts {
+        stmt.registers_mut(each);
+        for inner in stmt.blocks_mut() {
+            deep(|| registers(inner, each));
+        }
+    }
+}
+
+/// Whether statements can fail.
+fn fails(stmts: &[Stmt], can_fail: &dyn Fn(FunctionId) -> bool) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Raise { .. } => true,
+        Stmt::Call { function, .. } => can_fail(*function),
+        Stmt::Set(..)
+        | Stmt::Checked { .. }
+        | Stmt::Store(..)
+        | Stmt::If(..)
+        | Stmt::Switch(..)
+        | Stmt::Loop(_)
+        | Stmt::Break
+        | Stmt::For(_)
+        | Stmt::Runtime { .. }
+        | Stmt::Return(_) => stmt.blocks().into_iter().any(|inner| deep(|| fails(inner, can_fail))),
+    })
+}
+
+/// The function of steps: `(captured…, from, to)`. The site is that of the loop.
+fn part(types: &[Ty], steps: Steps, seen: &Seen, site: SiteId) -> Function {
+    let Steps { mut step, in_parts } = steps;
+    let mut code = Code::new();
+    code.site = site;
+    code.fails = seen.fallible;
+    let mut map: HashMap<Reg, Reg> = HashMap::new();
+    let mut rename = |reg: &mut Reg, _: bool| {
+        *reg = *map.entry(*reg).or_insert_with_key(|reg| code.reg(types[reg.0 as usize]));
+    };
+    let mut params = seen.captured.clone();
+    params.iter_mut().for_each(|reg| rename(reg, true));
+    rename(&mut step.index, true);
+    step.reductions.iter_mut().for_each(|(reg, _)| rename(reg, true));
+    registers(&mut step.body, &mut rename);
+    let numbers = code.regs([Ty::Int; 2]);
+    (step.from, step.to) = (Operand::Reg(numbers[0]), Operand::Reg(numbers[1]));
+    params.extend(numbers);
+    let reductions = step.reductions.clone();
+    for (reg, how) in &reductions {
+        code.assign(*reg, Operand::Real(neutral(*how)));
+    }
+    code.add_loop(Steps { step, in_parts });
+    code.push(Stmt::Return(reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect()));
+    code.finish(String::new(), params, vec![Ty::Real; reductions.len()])
+}

@@ -1,0 +1,405 @@
+//! The blocks of a loop, several at once ([`Blocks`]): by the thread that comes to the loop, and by others of a pool.
+//!
+//! Whoever is free takes the next block. What they give is combined in the order of the blocks, so it does not
+//! depend on who did which. Each of the other threads has a [`Context`] of its own: with memory, a stack
+//! with as much room as there is left on the one of the first thread, and a copy of the constants. In it, loops
+//! are done one block after the other.
+//!
+//! Of several errors that of the lowest block counts, which is that of the lowest step: blocks are taken
+//! in their order, and none is taken after an error, so all blocks before it are done to their end.
+
+use super::context::{Context, Owned, STOP};
+use super::freeze::Frozen;
+use crate::low::{Blocks, Function};
+use diffeo_array::ir::Reduction;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// All blocks are done.
+pub const DONE: i64 = 0;
+/// A block failed; the error is recorded.
+pub const FAILED: i64 = 1;
+/// Nothing was done: do one block after the other.
+pub const SERIAL: i64 = 2;
+
+/// Does the steps of a block, as [`Blocks::task`], and gives its status.
+type Task = unsafe extern "C" fn(*mut Context, *const u64, i64, i64, *mut f64) -> i64;
+
+/// More threads would find nothing to do in most loops.
+const MOST_THREADS: usize = 128;
+
+/// How often the first thread looks whether the run is to end, while it waits for the others.
+const TICK: Duration = Duration::from_millis(2);
+
+/// What [`split`] is told of a function with blocks, in two words.
+pub fn shape(function: &Function, blocks: &Blocks) -> [i64; 2] {
+    let captured = function.params.len().saturating_sub(2) as i64;
+    let layout = captured | (blocks.shared as i64) << 16 | i64::from(blocks.constants) << 32;
+    let results = blocks.how.iter().enumerate().map(|(i, how)| {
+        let code = match how {
+            Reduction::Add => 0,
+            Reduction::Max => 1,
+            Reduction::Min => 2,
+        };
+        code << (8 + 2 * i)
+    });
+    [layout, blocks.how.len() as i64 | results.sum::<i64>()]
+}
+
+/// As the code that is made of a [`Reduction`].
+fn combine(code: i64, so_far: f64, value: f64) -> f64 {
+    let beyond = match code {
+        0 => return so_far + value,
+        1 => so_far < value,
+        _ => value < so_far,
+    };
+    if beyond || value.is_nan() {
+        value
+    } else {
+        so_far
+    }
+}
+
+/// A context for another thread.
+struct Worker(Owned);
+
+// SAFETY: its callbacks are empty and its memory belongs to it alone; the module, the texts and the static blocks
+// that it shares are not changed.
+unsafe impl Send for Worker {}
+
+/// Contexts that wait for the next loop.
+#[derive(Default)]
+pub(super) struct Workers(Vec<Worker>);
+
+impl Workers {
+    /// Their contexts.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Owned> {
+        self.0.iter_mut().map(|worker| &mut worker.0)
+    }
+}
+
+/// A loop whose blocks are done.
+struct Region {
+    task: Task,
+    frame: *const u64,
+    count: i64,
+    step: i64,
+    /// Where the results of each block go.
+    results: *mut f64,
+    width: usize,
+    /// The words of the constants when it began.
+    constants: Vec<u64>,
+    max_stack: usize,
+    margin: usize,
+    /// How many bytes of the stack are left.
+    room: usize,
+    state: Mutex<State>,
+    /// Told when nobody is at work.
+    idle: Condvar,
+}
+
+// SAFETY: what it refers to lives as long as there are blocks to take or to be done, and `split` waits for their
+// end. The frame is only read, and each block has a place of its own for its results.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+struct State {
+    /// The next block.
+    next: i64,
+    /// The lowest block that failed, or the number of blocks.
+    failed: i64,
+    /// Whether the run is to end.
+    stop: bool,
+    /// Whether a thread computed constants for itself.
+    computed: bool,
+    /// Contexts that nobody uses.
+    free: Vec<Worker>,
+    /// The blocks that other threads do, with the ends of their stacks.
+    open: Vec<(i64, *const AtomicUsize)>,
+    /// The block that failed and its context.
+    failures: Vec<(i64, Worker)>,
+}
+
+impl Region {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does a block; its status.
+    ///
+    /// # Safety
+    /// The block was taken and not done, and the context is one for it.
+    unsafe fn run(&self, block: i64, context: *mut Context) -> i64 {
+        let from = block * self.step;
+        let to = (from + self.step).min(self.count);
+        // SAFETY: `split` has these from its caller; each block has as many results as there is room for.
+        unsafe {
+            let results = self.results.add(block as usize * self.width);
+            (self.task)(context, self.frame, from, to, results)
+        }
+    }
+
+    /// Works in another thread.
+    fn help(&self) {
+        let mut state = self.state();
+        if state.next >= state.failed {
+            return;
+        }
+        let Some(mut worker) = state.free.pop() else { return };
+        let end = worker.0.stack_end() as *const AtomicUsize;
+        state.open.push((-1, end));
+        drop(state);
+        worker.0.set_constants(&self.constants);
+        let failed = crate::engine::on_stack(self.max_stack, self.margin, |lowest| {
+            self.blocks_of(&worker.0, end, lowest)
+        });
+        let failed = failed.unwrap_or(None);
+        let computed = failed.is_none() && worker.0.forget_constants(&self.constants);
+        let mut state = self.state();
+        state.computed |= computed;
+        state.open.retain(|(_, other)| *other != end);
+        match failed {
+            Some(block) => state.failures.push((block, worker)),
+            None => state.free.push(worker),
+        }
+        if state.open.is_empty() {
+            self.idle.notify_one();
+        }
+    }
+
+    /// Does blocks as long as there are any; gives the one that failed.
+    fn blocks_of(&self, context: &Owned, end: *const AtomicUsize, lowest: usize) -> Option<i64> {
+        let here = 0u8;
+        let pointer = std::ptr::from_ref(&here) as usize;
+        loop {
+            let mut state = self.state();
+            let block = state.take()?;
+            let stack_end = pointer.saturating_sub(self.room).max(lowest);
+            let stack_end = if state.stop { STOP } else { stack_end };
+            context.stack_end().store(stack_end, Ordering::Relaxed);
+            if let Some(own) = state.open.iter_mut().find(|(_, other)| *other == end) {
+                own.0 = block;
+            }
+            drop(state);
+            // SAFETY: it was taken just now.
+            if unsafe { self.run(block, context.as_ptr()) } != 0 {
+                self.state().fail(block);
+                return Some(block);
+            }
+        }
+    }
+}
+
+impl State {
+    /// The next block, if there is one.
+    fn take(&mut self) -> Option<i64> {
+        let block = self.next;
+        (block < self.failed).then(|| {
+            self.next += 1;
+            block
+        })
+    }
+
+    /// Notes that a block failed; who does a later one may stop.
+    fn fail(&mut self, block: i64) {
+        self.failed = self.failed.min(block);
+        self.stop_behind(self.failed);
+    }
+
+    fn stop_behind(&self, block: i64) {
+        for (_, end) in self.open.iter().filter(|(other, _)| *other > block) {
+            // SAFETY: the contexts of open blocks are live.
+            unsafe { (**end).store(STOP, Ordering::Relaxed) };
+        }
+    }
+}
+
+/// The threads that help, by how many there are.
+fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pool) = pools.get(&threads) {
+        return Some(pool.clone());
+    }
+    let name = |i| format!("diffeo-worker-{i}");
+    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+    let pool = Arc::new(pool);
+    pools.insert(threads, pool.clone());
+    Some(pool)
+}
+
+/// Does the blocks of a loop of `count` steps, `step` in each, as `layout` and `how` say ([`shape`]). The frame has the
+/// words of what the steps read, and room for the results behind them. Gives [`DONE`], [`FAILED`] or [`SERIAL`].
+///
+/// # Safety
+/// The context is that of the run, the task is that of the function with blocks, compiled with the convention of C;
+/// the frame has the words.
+pub(super) unsafe extern "C" fn split(
+    context: *mut Context,
+    task: *const u8,
+    frame: *mut u64,
+    layout: i64,
+    how: i64,
+    count: i64,
+    step: i64,
+) -> i64 {
+    // SAFETY: the context is live, and nothing else uses these fields while the program waits for this function.
+    let threads = unsafe { (*context).threads }.min(MOST_THREADS);
+    let step = step.max(1);
+    if threads <= 1 || count <= step {
+        return SERIAL;
+    }
+    let blocks = (count - 1) / step + 1;
+    let captured = (layout & 0xFFFF) as usize;
+    let shared = (layout >> 16 & 0xFFFF) as usize;
+    let width = (how & 0xFF) as usize;
+    let uses_constants = layout >> 32 != 0;
+    let helpers = (threads - 1).min(blocks as usize - 1);
+    let Some(pool) = pool(threads - 1) else { return SERIAL };
+    // Of no block 0, so that none is null.
+    let mut results = vec![0.0f64; (blocks as usize * width).max(1)];
+    let here = 0u8;
+    let pointer = std::ptr::from_ref(&here) as usize;
+    // SAFETY: by the condition of the function; a function pointer has the size of an address.
+    unsafe {
+        let task = std::mem::transmute::<*const u8, Task>(task);
+        let mut first = 0;
+        if uses_constants && std::mem::take(&mut (*context).constants_missing) {
+            // The first block computes those that are needed, most likely.
+            if task(context, frame, 0, step, results.as_mut_ptr()) != 0 {
+                return FAILED;
+            }
+            first = 1;
+        }
+        let constants =
+            if uses_constants { Context::constant_words(context).to_vec() } else { Vec::new() };
+        let roots = (0..shared).map(|i| frame.add(i).read() as *mut u8);
+        let module = (*context).module.clone();
+        let references = module.constant_references.iter().zip(&constants);
+        let constant_roots =
+            references.filter(|(counted, _)| **counted).map(|(_, word)| *word as *mut u8);
+        let frozen = Frozen::new(&module.layouts, roots.chain(constant_roots));
+        let Some(frozen) = frozen else {
+            // The first block is done again, with the same result.
+            return SERIAL;
+        };
+        let mut free = std::mem::take(&mut (*context).workers.0);
+        while free.len() < helpers {
+            free.push(Worker(Owned::worker(context)));
+        }
+        let stack_end = Context::stack_end(context);
+        let state = State {
+            next: first,
+            failed: blocks,
+            stop: false,
+            computed: false,
+            free,
+            open: Vec::new(),
+            failures: Vec::new(),
+        };
+        let region = Arc::new(Region {
+            task,
+            frame,
+            count,
+            step,
+            results: results.as_mut_ptr(),
+            width,
+            constants,
+            max_stack: (*context).max_stack,
+            margin: (*context).margin,
+            room: pointer.saturating_sub(stack_end),
+            state: Mutex::new(state),
+            idle: Condvar::new(),
+        });
+        for _ in 0..helpers {
+            let region = region.clone();
+            pool.spawn(move || region.help());
+        }
+        // Loops within this one are done block by block.
+        let all = std::mem::replace(&mut (*context).threads, 1);
+        let failed = work(&region, context);
+        (*context).threads = all;
+        if uses_constants && failed == blocks {
+            // What was computed may refer to what was frozen, without having counted it.
+            let computed = Context::forget_constants(context, &region.constants);
+            (*context).constants_missing = computed || region.state().computed;
+        }
+        drop(frozen);
+        if failed < blocks {
+            return FAILED;
+        }
+        for i in 0..width {
+            let code = how >> (8 + 2 * i) & 3;
+            let values = results.iter().skip(i).step_by(width);
+            let none = [0.0, f64::NEG_INFINITY, f64::INFINITY][code as usize % 3];
+            let combined = values.fold(none, |so_far, value| combine(code, so_far, *value));
+            frame.add(captured + i).write(combined.to_bits());
+        }
+    }
+    DONE
+}
+
+/// The part of the thread that came to the loop, until all is done; gives the lowest block that failed, whose error
+/// the context has then, or the number of blocks.
+///
+/// # Safety
+/// As for [`split`].
+unsafe fn work(region: &Region, context: *mut Context) -> i64 {
+    let mut own = None;
+    loop {
+        let Some(block) = region.state().take() else { break };
+        // SAFETY: it was taken just now.
+        if unsafe { region.run(block, context) } != 0 {
+            region.state().fail(block);
+            own = Some(block);
+            break;
+        }
+    }
+    let mut state = region.state();
+    while !state.open.is_empty() {
+        // SAFETY: the context is live.
+        if !state.stop && unsafe { Context::stopped(context) } {
+            state.stop = true;
+            state.stop_behind(-2);
+        }
+        let waited = region.idle.wait_timeout(state, TICK);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+    // Who comes now finds nothing to do: there are no blocks to take.
+    let failed = state.failed;
+    let mut free = std::mem::take(&mut state.free);
+    for (block, mut worker) in std::mem::take(&mut state.failures) {
+        if block == failed && own != Some(block) {
+            // SAFETY: nothing else uses the failure of the context; the operands live in the memory of the worker
+            // until the context is reset.
+            unsafe { std::mem::swap(&mut (*context).failure, worker.0.failure()) };
+        }
+        free.push(worker);
+    }
+    // SAFETY: nothing else uses the field.
+    unsafe { (*context).workers.0 = free };
+    failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::combine;
+    use diffeo_calculus::prim::{real, RealOp};
+
+    #[test]
+    fn results_are_combined_as_by_code() {
+        let xs = [f64::NEG_INFINITY, -1.5, -0.0, 0.0, 2.0, f64::INFINITY, f64::NAN];
+        for a in xs {
+            for b in xs {
+                let same = |x: f64, y: f64| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
+                assert!(same(combine(0, a, b), a + b));
+                assert!(same(combine(1, a, b), real::eval(RealOp::Max, a, b)), "{a} {b}");
+                assert!(same(combine(2, a, b), real::eval(RealOp::Min, a, b)), "{a} {b}");
+            }
+        }
+    }
+}

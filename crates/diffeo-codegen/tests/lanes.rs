@@ -1,0 +1,227 @@
+//! Loops in lanes: programs whose loops LLVM runs several steps of at once give what Flat's evaluator says, whatever
+//! the number of steps and the lengths of rows.
+
+use diffeo_array::value::{Array, Data, Value};
+use diffeo_array::{lint, parse, Evaluator};
+use diffeo_calculus::eval::Options;
+use diffeo_codegen::engine::{Instance, RunOptions};
+use diffeo_codegen::llvm::{self, Stage};
+use diffeo_codegen::memory;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Numbers of both signs, none of them 0.
+fn numbers(n: usize) -> Vec<f64> {
+    (0..n).map(|i| ((i * 37 + 11) % 97) as f64 / 16.0 - 3.03).collect()
+}
+
+fn reals(n: usize) -> Value {
+    Value::reals(numbers(n))
+}
+
+fn matrix(rows: usize, columns: usize) -> Value {
+    let elements = Data::Reals(Rc::new(numbers(rows * columns)));
+    Value::array(Array::new(&[rows as i64, columns as i64], elements).unwrap())
+}
+
+/// The numbers in values, in order.
+fn leaves(values: &[Value]) -> Vec<f64> {
+    let mut out = Vec::new();
+    for value in values {
+        match value {
+            Value::Real(x) => out.push(*x),
+            Value::Array(array) => {
+                for i in 0..array.count() {
+                    match array.element(i) {
+                        Value::Real(x) => out.push(x),
+                        Value::Int(n) => out.push(n as f64),
+                        Value::Bool(b) => out.push(f64::from(u8::from(b))),
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    out
+}
+
+/// A program, which has to have loops in lanes, at each of the points.
+fn check(text: &str, points: &[Vec<Value>]) {
+    if let Err(missing) = llvm::library() {
+        return println!("skipped: {missing}");
+    }
+    let module = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(lint(&module), Vec::<String>::new(), "{text}");
+    let module = Arc::new(module);
+    let low = Arc::new(memory::lower(module.clone()));
+    for eager in [false, true] {
+        let options = llvm::Options { eager, ..llvm::Options::default() };
+        let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
+        assert!(emitted.contains("%w0."), "no loop is in lanes\n{text}");
+        let compiled = Arc::new(llvm::compile(&low, &options).unwrap());
+        let mut instance = Instance::new(compiled, RunOptions::default());
+        for point in points {
+            let mut evaluator = Evaluator::new(module.clone(), Options::default());
+            let expected = leaves(&evaluator.run(point.clone()).unwrap());
+            let found = leaves(&instance.call(point).unwrap());
+            assert_eq!(found.len(), expected.len());
+            for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
+                let scale = a.abs().max(b.abs()).max(1.0);
+                let same = a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-12 * scale;
+                assert!(same, "{i}: {a}, not {b}, eager {eager}, {point:?}\n{text}");
+            }
+            assert_eq!(instance.live_blocks(), 0);
+        }
+    }
+}
+
+const STEPS: [usize; 10] = [0, 1, 7, 8, 15, 16, 31, 32, 33, 101];
+
+#[test]
+fn sums_in_sums() {
+    let text = "entry main fn main(xs: []Real, ys: []Real) -> (Real, []Real, Real) {
+        n: Int = dim[0](xs)
+        m: Int = dim[0](ys)
+        a: Real = reduce[add] i < n {
+            x: Real = get(xs, i)
+            s: Real = reduce[add] j < m {
+                y: Real = get(ys, j)
+                d: Real = real.sub(x, y)
+                q: Real = real.mul(d, d)
+                e: Real = real.neg(q)
+                r: Real = real.exp(e)
+                yield r }
+            yield s }
+        b: []Real = build i < n {
+            x: Real = get(xs, i)
+            t: Real = for j < m with (u = x) {
+                y: Real = get(ys, j)
+                v: Real = real.mul(u, 0.5)
+                w: Real = real.add(v, y)
+                yield w }
+            yield t }
+        c: Real = reduce[max] i < n {
+            x: Real = get(xs, i)
+            s: Real = reduce[min] j < m {
+                y: Real = get(ys, j)
+                p: Real = real.mul(x, y)
+                yield p }
+            yield s }
+        return a, b, c }";
+    let points: Vec<Vec<Value>> =
+        STEPS.iter().flat_map(|n| [0, 1, 5].map(|m| vec![reals(*n), reals(m)])).collect();
+    check(text, &points);
+}
+
+#[test]
+fn rows_and_arrays_of_their_own() {
+    let text = "entry main fn main(xs: [][]Real, ms: [][]Real, d: Int) -> (Real, []Real) {
+        n: Int = dim[0](xs)
+        k: Int = dim[0](ms)
+        a: Real = reduce[add] i < n {
+            q: []Real = build c < k {
+                z: []Real = build j < d {
+                    x: Real = get(xs, i, j)
+                    m: Real = get(ms, c, j)
+                    e: Real = real.sub(x, m)
+                    yield e }
+                s: Real = reduce[add] j < d {
+                    l: Int = fits.sub(d, j)
+                    h: Int = fits.add(l, -1)
+                    u: Real = get(z, j)
+                    v: Real = get(z, h)
+                    w: Real = real.mul(u, v)
+                    yield w }
+                yield s }
+            t: Real = reduce[max] c < k { y: Real = get(q, c) yield y }
+            some: Bool = gt[Int](k, 0)
+            r: Real = select(some, t, 0.0)
+            yield r }
+        b: []Real = build i < n {
+            s: Real = reduce[add] c < k {
+                t: Real = reduce[add] j < d {
+                    x: Real = get(xs, i, j)
+                    m: Real = get(ms, c, j)
+                    e: Real = real.mul(x, m)
+                    yield e }
+                u: Real = real.abs(t)
+                yield u }
+            yield s }
+        return a, b }";
+    let mut points = Vec::new();
+    for n in STEPS {
+        for (k, d) in [(0, 3), (3, 0), (1, 1), (3, 5), (2, 64), (2, 65)] {
+            points.push(vec![matrix(n, d), matrix(k, d), Value::Int(d as i64)]);
+        }
+    }
+    check(text, &points);
+}
+
+#[test]
+fn branches_and_other_types() {
+    let text = "entry main fn main(xs: []Real, is: []Int, ys: []Real) -> ([]Real, []Int, []Bool) {
+        n: Int = dim[0](xs)
+        m: Int = dim[0](ys)
+        a: []Real, b: []Int, c: []Bool = build i < n {
+            x: Real = get(xs, i)
+            k: Int = get(is, i)
+            s: Real = reduce[add] j < m { y: Real = get(ys, j) z: Real = real.mul(x, y) yield z }
+            positive: Bool = gt[Real](x, 0.0)
+            r: Real, q: Int = if positive {
+                zero: Bool = eq[Int](k, 0)
+                w: Real, p: Int = if zero {
+                    yield s, 7
+                } else {
+                    o: Int = fits.div(100, k)
+                    g: Real = to_real(o)
+                    yield g, o
+                }
+                e: Real = real.sin(x)
+                h: Real = real.mul(e, w)
+                yield h, p
+            } else {
+                v: Real = real.cos(s)
+                some: Bool = lt[Int](k, m)
+                f: Real = if some {
+                    l: Bool = ge[Int](k, 0)
+                    y: Real = if l { t: Real = get(ys, k) yield t } else { yield 1.0 }
+                    yield y
+                } else { yield 2.0 }
+                u: Real = real.add(v, f)
+                yield u, i
+            }
+            big: Bool = gt[Real](r, 0.5)
+            yield r, q, big }
+        return a, b, c }";
+    let mut points = Vec::new();
+    for n in STEPS {
+        for m in [0, 1, 4] {
+            let is = Value::ints((0..n as i64).map(|i| (i * 5) % 9 - 3).collect());
+            points.push(vec![reals(n), is, reals(m)]);
+        }
+    }
+    check(text, &points);
+}
+
+#[test]
+fn short_loops_of_functions() {
+    let text = "entry main fn main(xs: []Real, k: Int) -> ([]Real, Real) {
+        n: Int = dim[0](xs)
+        a: []Real = build i < n {
+            x: Real = get(xs, i)
+            y: Real = real.tanh(x)
+            z: Real = real.mul(x, 1e13)
+            s: Real = real.sin(z)
+            r: Real = real.add(y, s)
+            yield r }
+        b: Real = reduce[add] i < n {
+            j: Int = fits.sub(n, i)
+            h: Int = fits.add(j, -1)
+            x: Real = get(xs, h)
+            y: Real = real.sigmoid(x)
+            z: Real = real.exp(y)
+            yield z }
+        return a, b }";
+    check(text, &STEPS.map(|n| vec![reals(n), Value::Int(1)]));
+}

@@ -1,0 +1,38 @@
+//! The cases of `tests/lang` on every engine: the same values, messages with places and open calls, and lines, and
+//! no memory is left.
+//!
+//! `DIFFEO_CASE=name` runs the cases with this in their names, `DIFFEO_TARGET=jit` one engine, and
+//! `DIFFEO_TELL=1` tells which case is next.
+
+use crate::agree::{agree, Source, UNBOUNDED};
+use crate::support::{corpus, Case};
+
+/// How many programs a C compiler gets at a time.
+const FILE: usize = 32;
+
+/// At least so many cases have a `main` that takes no derivatives.
+const LEAST: usize = 700;
+
+#[test]
+fn the_corpus_gives_what_the_evaluator_gives() {
+    let only = std::env::var("DIFFEO_CASE").ok();
+    let wanted = |case: &Case| {
+        case.kinks.is_none() && only.as_ref().is_none_or(|name| case.name.contains(name))
+    };
+    let cases: Vec<Case> = corpus().into_iter().filter(wanted).collect();
+    let make = |batch: usize| {
+        let source = |case: &Case| Source {
+            place: format!("{}:{} {}", case.file.display(), case.line, case.name),
+            text: case.text.clone(),
+            tolerance: if case.near.is_some() { 1e-9 } else { 1e-12 },
+        };
+        cases.iter().skip(batch * FILE).take(FILE).map(source).collect()
+    };
+    let report = agree(cases.len().div_ceil(FILE), &make, UNBOUNDED, &|_| {});
+    println!("{} cases: {:?}", cases.len(), report.labels);
+    let failures = &report.failures;
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    let stopped: usize = ["refused", "parameters", "derivative"].map(|l| report.of(l)).iter().sum();
+    let ran = report.labels.values().sum::<usize>() - stopped;
+    assert!(only.is_some() || ran >= LEAST, "{ran} cases were run");
+}

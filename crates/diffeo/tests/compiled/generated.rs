@@ -1,0 +1,135 @@
+//! Programs by chance on every engine: changed ones of the corpus, and generated ones with every form.
+//!
+//! `FUZZ_SEED=n FUZZ_PROGRAMS=m` choose the programs.
+
+use crate::agree::{agree, Bounds, Report, Source};
+use crate::fuzzing::generate::{for_engines, Choices, Random};
+use crate::fuzzing::mutate::mutate;
+use crate::support::corpus;
+use crate::MEMORY;
+use diffeo::{Limits, MemoryLimit};
+use diffeo_array::ir::{Block, Module, Op};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How many programs a C compiler gets at a time.
+const FILE: usize = 32;
+
+/// A program may run this long on the evaluator …
+const TIME: Duration = Duration::from_millis(200);
+/// … and this long on an engine, on any machine.
+const HANG: Duration = Duration::from_secs(20);
+/// It may use this much memory beyond what is in use.
+const BYTES: usize = 400 << 20;
+
+fn limits(time: Duration) -> Limits {
+    let in_use = || MEMORY.allocated();
+    let memory = MemoryLimit { bytes: in_use() + BYTES, in_use };
+    Limits { memory: Some(memory), ..Limits::after(time) }
+}
+
+/// How much memory a program takes depends on the engine.
+const BOUNDED: Bounds = Bounds {
+    evaluator: || limits(TIME),
+    engines: || limits(HANG),
+    left_out: &["timeout", "out-of-memory", "too-deep"],
+    ignored: &["out-of-memory", "too-deep"],
+};
+
+/// Programs number `first` and following.
+fn check(
+    first: usize,
+    count: usize,
+    make: impl Fn(&mut Random) -> String + Sync,
+    see: &(dyn Fn(&Module) + Sync),
+) -> Report {
+    let variable = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
+    let first = variable("FUZZ_SEED").unwrap_or(first);
+    let count = variable("FUZZ_PROGRAMS").unwrap_or(count);
+    let batch = |batch: usize| {
+        let source = |i: usize| {
+            let text = make(&mut Random((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            if std::env::var_os("FUZZ_SHOW").is_some() {
+                println!("{i}:\n{text}");
+            }
+            Source { place: format!("program {i}\n{text}"), text, tolerance: 1e-9 }
+        };
+        let end = (first + count).min(first + (batch + 1) * FILE);
+        (first + batch * FILE..end).map(source).collect()
+    };
+    let report = agree(count.div_ceil(FILE), &batch, BOUNDED, see);
+    println!("{count} programs from {first}: {:?}", report.labels);
+    let failures = &report.failures;
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+    report
+}
+
+fn changed(first: usize, count: usize) {
+    let texts: Vec<String> = corpus().into_iter().map(|c| c.text).collect();
+    let make = |random: &mut Random| {
+        let (a, b) = (random.below(texts.len()), random.below(texts.len()));
+        mutate(random, &texts[a], &texts[b])
+    };
+    let report = check(first, count, make, &|_| {});
+    assert!(report.of("value") > count / 20, "{:?}", report.labels);
+}
+
+/// How often each operation occurs.
+type Counts = BTreeMap<String, usize>;
+
+fn count(counts: &mut Counts, block: &Block) {
+    for stmt in &block.stmts {
+        let text = format!("{:?}", stmt.op);
+        let name: String = text.chars().take_while(|c| c.is_alphanumeric()).collect();
+        // What is checked, and why it stops, are the next words.
+        let next = text[name.len()..].trim_start_matches(['(', ' ']);
+        let next: String = next.chars().take_while(|c| c.is_alphanumeric()).collect();
+        let name = match stmt.op {
+            Op::Check(_) | Op::Stop(_) | Op::Int(..) | Op::Real(..) => format!("{name} {next}"),
+            _ => name,
+        };
+        *counts.entry(name).or_insert(0) += 1;
+        diffeo_array::opt::walk::regions(&stmt.op, |region| count(counts, region));
+    }
+}
+
+fn generated(first: usize, programs: usize) -> Counts {
+    let counts = Mutex::new(Counts::new());
+    let see = |module: &Module| {
+        let mut counts = counts.lock().expect("no panic");
+        module.functions.iter().for_each(|function| count(&mut counts, &function.body));
+    };
+    let make = |random: &mut Random| {
+        let fuel = 4 + random.below(160);
+        for_engines(random, fuel)
+    };
+    let report = check(first, programs, make, &see);
+    let of = |label| report.of(label);
+    assert!(of("value") > programs / 2, "{:?}", report.labels);
+    assert!(of("refused") < programs / 20, "{:?}", report.labels);
+    counts.into_inner().expect("no panic")
+}
+
+#[test]
+fn changed_programs_of_the_corpus() {
+    changed(0, 640);
+}
+
+#[test]
+fn generated_programs() {
+    let counts = generated(0, 320);
+    println!("{counts:?}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_changed_programs_of_the_corpus() {
+    changed(1_000_000, 10_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_generated_programs() {
+    generated(1_000_000, 10_000);
+}

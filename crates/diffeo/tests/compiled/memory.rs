@@ -1,0 +1,1 @@
+//! What is allocated, and how deep recursion may be.

@@ -1,0 +1,246 @@
+//! The engines, and how a program is run on each.
+//!
+//! A [`Program`] comes in with what the evaluator gave; what an engine gave goes out, as text. Engines get
+//! several programs at a time, because a C compiler takes as long for one of them as for ten.
+
+use crate::support::near;
+use diffeo::lower::value::Interface;
+use diffeo::{Diagnostic, Engine, Entry, Limits, Options, Session};
+use diffeo_calculus::value::Value;
+use diffeo_calculus::Ty;
+use diffeo_codegen::c::compiler::Compiler;
+use diffeo_codegen::engine::{Callbacks, CompileError, Compiled, Instance, RunOptions};
+use diffeo_codegen::{c, cranelift, llvm, low};
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// An engine.
+pub struct Target {
+    pub name: &'static str,
+    /// Why it is not there.
+    pub missing: fn() -> Option<String>,
+    /// Runs programs.
+    pub run: fn(&[Program]) -> Vec<Ran>,
+}
+
+/// The engines that the evaluator is compared with.
+pub const TARGETS: [Target; 4] = [
+    Target { name: "flat", missing: || None, run: |programs| programs.iter().map(flat).collect() },
+    Target {
+        name: "jit",
+        missing: || None,
+        run: |programs| each(programs, |module| cranelift::compile(module, &CRANELIFT)),
+    },
+    Target {
+        name: "llvm",
+        missing: || llvm::library().err().map(|missing| missing.to_string()),
+        run: |programs| each(programs, compile_by_llvm),
+    },
+    Target { name: "c", missing: no_c_compiler, run: run_c },
+];
+
+/// The engines that are there, or the one that `DIFFEO_TARGET` names; of the others it is told why not.
+pub fn targets() -> impl Iterator<Item = &'static Target> {
+    let only = std::env::var("DIFFEO_TARGET").ok();
+    TARGETS.iter().filter(move |target| {
+        if only.as_ref().is_some_and(|name| name != target.name) {
+            return false;
+        }
+        let missing = (target.missing)();
+        if let Some(why) = &missing {
+            eprintln!("engine {} is skipped: {why}", target.name);
+        }
+        missing.is_none()
+    })
+}
+
+/// A program, and what it is on the evaluator.
+pub struct Program {
+    /// Where it comes from.
+    pub place: String,
+    pub session: Session,
+    pub entry: Entry,
+    pub argument: Option<Value>,
+    pub interface: Interface,
+    pub low: Arc<low::Module>,
+    /// The bounds of each run.
+    pub limits: fn() -> Limits,
+    /// How far numbers may be from those of the evaluator, relative to them.
+    pub tolerance: f64,
+    pub expected: Ran,
+}
+
+/// What a program gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// The value as it is shown, or the error.
+    pub result: Result<String, Diagnostic>,
+    /// What it printed.
+    pub lines: Vec<String>,
+    /// How many blocks of memory it has left behind.
+    pub blocks: usize,
+}
+
+impl Ran {
+    /// The code of the error, if it stopped.
+    pub fn stopped(&self) -> Option<&'static str> {
+        self.result.as_ref().err().map(|error| error.code)
+    }
+}
+
+/// What takes the lines that a program prints, and the lines.
+fn lines() -> (Callbacks, Rc<RefCell<Vec<String>>>) {
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let (traced, reported) = (lines.clone(), lines.clone());
+    let callbacks = Callbacks {
+        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
+        progress: Box::new(move |p| {
+            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
+        }),
+    };
+    (callbacks, lines)
+}
+
+/// How deep calls may be open: they are outside of what limits count.
+const STACK: usize = 256 << 20;
+
+fn options(limits: Limits) -> (Options, Rc<RefCell<Vec<String>>>) {
+    let (Callbacks { trace, progress }, lines) = lines();
+    (Options { trace, progress, limits, max_stack: STACK, ..Options::default() }, lines)
+}
+
+fn shown(entry: &Entry, value: &Value) -> String {
+    let ty = match &entry.ty {
+        Ty::Fun(fun) => &fun.1,
+        ty => ty,
+    };
+    diffeo_calculus::show::show(value, ty, &entry.program.datas)
+}
+
+/// What a program gives on the evaluator.
+pub fn evaluate(
+    session: &Session,
+    entry: &Entry,
+    argument: Option<Value>,
+    limits: Limits,
+) -> Ran {
+    let (options, lines) = options(limits);
+    let run = session.run_on(entry, argument, options, Engine::Evaluator);
+    let result = run.result.map(|value| shown(entry, &value));
+    let lines = lines.take();
+    Ran { result, lines, blocks: 0 }
+}
+
+fn flat(program: &Program) -> Ran {
+    let (options, lines) = options((program.limits)());
+    let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
+    let mut evaluator = diffeo_array::Evaluator::new(program.low.flat.clone(), options);
+    let result = evaluator.run(args.unwrap_or_default());
+    let result = match result {
+        Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
+        Err(error) => Err(program.session.explain(&program.entry, &error)),
+    };
+    drop(evaluator);
+    let lines = lines.take();
+    Ran { result, lines, blocks: 0 }
+}
+
+/// Runs a compiled program: twice, because the second run finds the constants and the memory of the first.
+fn call(program: &Program, compiled: Compiled) -> Ran {
+    let (callbacks, lines) = lines();
+    let options = RunOptions { callbacks, limits: (program.limits)(), max_stack: STACK };
+    let mut instance = Instance::new(Arc::new(compiled), options);
+    let argument = program.argument.clone().unwrap_or(Value::Unit);
+    let args = program.interface.arguments(&argument);
+    let mut run = || {
+        instance.set_limits((program.limits)());
+        let result = match instance.call(&args) {
+            Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
+            Err(error) => Err(program.session.explain(&program.entry, &error)),
+        };
+        (result, lines.take())
+    };
+    let (result, lines) = run();
+    let (again, _) = run();
+    instance.release_constants();
+    let blocks = instance.live_blocks();
+    let result = if again == result { result } else { again };
+    Ran { result, lines, blocks }
+}
+
+/// What it is if there is no machine code.
+fn not_compiled(program: &Program, error: impl std::fmt::Display) -> Ran {
+    let error = Diagnostic::error("compile", program.entry.span, error.to_string());
+    Ran { result: Err(error), lines: Vec::new(), blocks: 0 }
+}
+
+fn each(
+    programs: &[Program],
+    compile: fn(&Arc<low::Module>) -> Result<Compiled, CompileError>,
+) -> Vec<Ran> {
+    let run = |program: &Program| match compile(&program.low) {
+        Ok(compiled) => call(program, compiled),
+        Err(error) => not_compiled(program, error),
+    };
+    programs.iter().map(run).collect()
+}
+
+const CRANELIFT: cranelift::Options =
+    cranelift::Options { cpu: diffeo_codegen::engine::Cpu::Host, verify: false };
+
+/// Of so many programs one is compiled with all of LLVM's optimisations.
+const WELL: u64 = 8;
+
+fn compile_by_llvm(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
+    let mut hasher = DefaultHasher::new();
+    low::print::print(module).hash(&mut hasher);
+    let quick = !hasher.finish().is_multiple_of(WELL);
+    llvm::compile(module, &llvm::Options { quick, ..llvm::Options::default() })
+}
+
+fn no_c_compiler() -> Option<String> {
+    let found = Compiler::find().path();
+    found.is_none().then(|| "there is no C compiler".to_string())
+}
+
+fn run_c(programs: &[Program]) -> Vec<Ran> {
+    let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low.clone()).collect();
+    let options = c::compiler::Options { quick: true, ..c::compiler::Options::default() };
+    match c::engine::compile_all(&modules, &options) {
+        Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
+        Err(error) => programs.iter().map(|p| not_compiled(p, &error)).collect(),
+    }
+}
+
+/// What is wrong with what an engine gave.
+pub fn differences(program: &Program, ran: &Ran) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let close = |a: &str, b: &str| near(a, b, program.tolerance);
+    let expected = &program.expected;
+    let same = match (&expected.result, &ran.result) {
+        (Ok(a), Ok(b)) => close(a, b),
+        (Err(a), Err(b)) => {
+            // A message may name numbers. The evaluator forgets calls in tail position, engines do not.
+            let (message, labels) = (b.message.clone(), b.labels.clone());
+            // How deep is too deep depends on the engine.
+            (close(&a.message, &b.message) || a.code == "too-deep")
+                && a.labels.len() <= b.labels.len()
+                && Diagnostic { message, labels, ..a.clone() } == *b
+        }
+        (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
+    };
+    if !same {
+        wrong.push(format!("expected {:.2000?}, found {:.2000?}", expected.result, ran.result));
+    }
+    let lines = expected.lines.len() == ran.lines.len()
+        && expected.lines.iter().zip(&ran.lines).all(|(a, b)| close(a, b));
+    if !lines {
+        wrong.push(format!("expected the lines {:?}, found {:?}", expected.lines, ran.lines));
+    }
+    if ran.blocks > 0 {
+        wrong.push(format!("{} blocks are left", ran.blocks));
+    }
+    wrong
+}
