@@ -7,6 +7,7 @@ use diffeo::pipeline::{self, Step};
 use diffeo::Limits;
 use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
+use diffeo_codegen::memory::Polls;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,7 +76,7 @@ fn program(
         Err(Unsupported::Derivative(_)) => return Made::Not("derivative"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
-    let low = pipeline::low(lowered.module);
+    let low = pipeline::low(lowered.module, Polls::Some);
     wrong.extend(diffeo_codegen::low::lint::lint(&low).into_iter().map(|w| format!("low: {w}")));
     if !wrong.is_empty() {
         return Made::Wrong(wrong.join("\n"));
