@@ -22,7 +22,7 @@ pub use stack::stack_margin;
 
 use crate::low::{Module, Raise, BYTES, DATA};
 pub use crate::runtime::Callbacks;
-use crate::runtime::{Context, Memory, Open, Owned, STOP};
+use crate::runtime::{Context, Open, Owned, STOP};
 use diffeo_array::ir::{ConstantId, FunctionId, SiteId, Ty};
 use diffeo_array::report::{self, report, Operand, Why};
 use diffeo_array::value::Value;
@@ -242,12 +242,17 @@ impl Instance {
 
     /// How many blocks there are: 0 if all results were released, and the constants.
     pub fn live_blocks(&mut self) -> usize {
-        self.context.live_blocks()
+        self.context.blocks().1
     }
 
     /// How many blocks the last call allocated besides its arguments, its results and constants.
     pub fn allocations(&self) -> u64 {
         self.allocations
+    }
+
+    /// How many blocks were made so far: the memory that programs take is tested by counting.
+    pub fn made_blocks(&mut self) -> u64 {
+        self.context.memory().made()
     }
 
     /// Releases the constants; a later call computes them again.
@@ -290,12 +295,12 @@ impl Instance {
             at += values::words(ty);
         }
         let (given, taken) = words.split_at_mut(params);
-        let counts = |memory: &Memory| (memory.allocated(), memory.live() as u64);
-        let (allocated, live) = counts(self.context.memory());
+        let (allocated, live) = self.context.blocks();
         // SAFETY: these are the words of the parameters, and there is room for the results.
         unsafe { self.call_words(given, taken) }?;
-        let after = counts(self.context.memory());
-        self.allocations = (after.0 - allocated).saturating_sub(after.1.saturating_sub(live));
+        let after = self.context.blocks();
+        let kept = after.1.saturating_sub(live) as u64;
+        self.allocations = (after.0 - allocated).saturating_sub(kept);
         let mut found = Vec::with_capacity(face.results.len());
         let mut at = 0;
         for ty in &face.results {

@@ -146,15 +146,20 @@ impl Lower<'_, '_> {
         }
         let reductions = steps.step.reductions.clone();
         let small = statements_of(&steps.step.body) <= SMALL;
-        let serial = small.then(|| steps.clone());
+        let known = matches!(count, Operand::Int(_)) && work.loops.is_empty();
+        let serial = (small && !known).then(|| steps.clone());
         let part = part(&self.registers, steps, &seen, self.site);
         let captured = seen.captured;
         let (part, split) = self.functions(part, &captured, &reductions, &candidate);
-        let large = self.is_large(count, &work, threshold);
+        let large = (!known).then(|| self.is_large(count, &work, threshold));
         let outer = self.begin();
         let per_block = self.steps(count, &work, block);
         self.call_part(split, &captured, [count, per_block], &reductions);
         let blocks = self.end(outer);
+        let Some(large) = large else {
+            self.out.extend(blocks);
+            return;
+        };
         let outer = self.begin();
         match serial {
             Some(steps) => self.add_loop(steps),

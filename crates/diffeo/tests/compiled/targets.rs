@@ -67,6 +67,8 @@ pub struct Program {
     pub low: Arc<low::Module>,
     /// The bounds of each run.
     pub limits: fn() -> Limits,
+    /// How many bytes open calls may take.
+    pub stack: usize,
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
     pub expected: Ran,
@@ -103,12 +105,9 @@ fn lines() -> (Callbacks, Rc<RefCell<Vec<String>>>) {
     (callbacks, lines)
 }
 
-/// How deep calls may be open: they are outside of what limits count.
-const STACK: usize = 256 << 20;
-
-fn options(limits: Limits) -> (Options, Rc<RefCell<Vec<String>>>) {
+fn options(limits: Limits, stack: usize) -> (Options, Rc<RefCell<Vec<String>>>) {
     let (Callbacks { trace, progress }, lines) = lines();
-    (Options { trace, progress, limits, max_stack: STACK, ..Options::default() }, lines)
+    (Options { trace, progress, limits, max_stack: stack, ..Options::default() }, lines)
 }
 
 fn shown(entry: &Entry, value: &Value) -> String {
@@ -125,8 +124,9 @@ pub fn evaluate(
     entry: &Entry,
     argument: Option<Value>,
     limits: Limits,
+    stack: usize,
 ) -> Ran {
-    let (options, lines) = options(limits);
+    let (options, lines) = options(limits, stack);
     let run = session.run_on(entry, argument, options, Engine::Evaluator);
     let result = run.result.map(|value| shown(entry, &value));
     let lines = lines.take();
@@ -134,7 +134,7 @@ pub fn evaluate(
 }
 
 fn flat(program: &Program) -> Ran {
-    let (options, lines) = options((program.limits)());
+    let (options, lines) = options((program.limits)(), program.stack);
     let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
     let mut evaluator = diffeo_array::Evaluator::new(program.low.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
@@ -150,7 +150,7 @@ fn flat(program: &Program) -> Ran {
 /// Runs a compiled program: twice, because the second run finds the constants and the memory of the first.
 fn call(program: &Program, compiled: Compiled) -> Ran {
     let (callbacks, lines) = lines();
-    let options = RunOptions { callbacks, limits: (program.limits)(), max_stack: STACK };
+    let options = RunOptions { callbacks, limits: (program.limits)(), max_stack: program.stack };
     let mut instance = Instance::new(Arc::new(compiled), options);
     let argument = program.argument.clone().unwrap_or(Value::Unit);
     let args = program.interface.arguments(&argument);
