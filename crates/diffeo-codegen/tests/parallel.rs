@@ -23,7 +23,7 @@ fn flat(text: &str) -> Flat {
 }
 
 fn lowered(module: Flat, splitting: Splitting) -> Arc<low::Module> {
-    let low = lower_with(Arc::new(module), Options { polls: Polls::All, splitting });
+    let low = lower_with(Arc::new(module), Options { polls: Polls::All, splitting, reuse: true });
     let violations = low::lint::lint(&low);
     assert!(violations.is_empty(), "{violations:?}\n{}", low::print::print(&low));
     Arc::new(low)
@@ -50,7 +50,7 @@ fn jit(low: &Arc<low::Module>) -> Arc<Compiled> {
 fn engines(low: &Arc<low::Module>) -> Vec<Arc<Compiled>> {
     let mut engines = vec![jit(low)];
     if llvm::library().is_ok() {
-        let options = llvm::Options { cpu: Cpu::Host, cache: None };
+        let options = llvm::Options { cpu: Cpu::Host, ..llvm::Options::default() };
         engines.push(Arc::new(llvm::compile(low, &options).unwrap()));
     }
     engines

@@ -8,9 +8,7 @@ use super::unique::{stays, Stays};
 use super::uses::{var, Use};
 use super::Polls;
 use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty};
-use diffeo_array::ir::{
-    Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var,
-};
+use diffeo_array::ir::{Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var};
 use diffeo_calculus::prim::IntOp;
 
 /// Loops of at most so many steps need not ask whether the run is to end.
