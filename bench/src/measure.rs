@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// At least how long a sample takes: short calls are repeated.
 const SAMPLE: Duration = Duration::from_micros(500);
+/// Calls that take less are made once before each sample.
+const SHORT: Duration = Duration::from_millis(5);
 /// At most how many samples are taken.
 const SAMPLES: usize = 51;
 
@@ -36,6 +38,22 @@ impl Times {
     }
 }
 
+/// How many calls take as long as a sample. The first call says little of short ones: it warmed up.
+fn calls_in_sample(runner: &mut Runner<'_>, first: Duration) -> Result<u32, String> {
+    let (mut calls, mut time) = (1, first);
+    while time < SAMPLE {
+        // At most so many times as many, because the last ones perhaps still warmed up.
+        let factor = SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9);
+        calls = (f64::from(calls) * factor.clamp(1.25, 8.0)).ceil() as u32;
+        let start = Instant::now();
+        for _ in 0..calls {
+            runner.prepared.call()?;
+        }
+        time = start.elapsed();
+    }
+    Ok(calls)
+}
+
 /// Measures runners in turn (the first, the second, … and again from the start), so that what disturbs the machine
 /// disturbs all of them. Each is measured until its budget is used up; one call that takes longer than that is the
 /// only sample. `first` are the times of the calls before, which warmed up.
@@ -47,10 +65,10 @@ pub fn interleaved(
     first: &[Duration],
     budget: Duration,
 ) -> Result<Vec<Times>, String> {
-    let calls: Vec<u32> = first
-        .iter()
-        .map(|t| (SAMPLE.as_secs_f64() / t.as_secs_f64().max(1e-9)).ceil().clamp(1.0, 1e6) as u32)
-        .collect();
+    let mut calls = Vec::with_capacity(runners.len());
+    for (runner, first) in runners.iter_mut().zip(first) {
+        calls.push(calls_in_sample(runner, *first)?);
+    }
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); runners.len()];
     let mut spent = vec![Duration::ZERO; runners.len()];
     for (i, time) in first.iter().enumerate() {
@@ -64,6 +82,10 @@ pub fn interleaved(
         for (i, runner) in runners.iter_mut().enumerate() {
             if spent[i] >= budget || samples[i].len() >= SAMPLES {
                 continue;
+            }
+            if first[i] < SHORT {
+                // What the others left in the caches is not its business: each has data of its own.
+                runner.prepared.call()?;
             }
             let start = Instant::now();
             for _ in 0..calls[i] {

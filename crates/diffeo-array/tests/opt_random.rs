@@ -4,6 +4,7 @@
 use diffeo_array::generate::{program, Features, Program};
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{tail, PASSES};
+use diffeo_array::value::Value;
 use diffeo_array::{lint, print, Evaluator};
 use diffeo_calculus::eval::{Limits, Options};
 use proptest::prelude::*;
@@ -27,13 +28,32 @@ fn outcome(module: &Module, program: &Program) -> (String, Vec<String>, u64) {
     };
     let mut evaluator = Evaluator::new(Arc::new(module.clone()), options);
     let result = match evaluator.run(program.args.clone()) {
-        Ok(values) => format!("{values:?}"),
+        Ok(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
         Err(e) => format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace),
     };
     let operations = evaluator.operations();
     drop(evaluator);
     let lines = lines.borrow().clone();
     (result, lines, operations)
+}
+
+/// A value as text: what is in it, not how it lies in memory.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(array) => {
+            let elements: Vec<String> =
+                (0..array.count()).map(|i| shown(&array.element(i))).collect();
+            format!("{:?}{elements:?}", array.sizes())
+        }
+        Value::Box(object) => {
+            let fields: Vec<String> = object.fields.iter().map(shown).collect();
+            format!("{}{fields:?}", object.tag)
+        }
+        Value::Real(_) | Value::Int(_) | Value::Bool(_) | Value::Text(_) | Value::Null => {
+            format!("{value:?}")
+        }
+        Value::Acc(_) | Value::Stack(_) => "mutable".to_string(),
+    }
 }
 
 fn choices() -> impl Strategy<Value = Vec<u32>> {

@@ -21,7 +21,7 @@ mod logarithm;
 mod power;
 mod trigonometric;
 
-use crate::low::{Expr, Function, Module, Stmt};
+use crate::low::{Expr, Function, Module, Stmt, Ty};
 use builder::{Builder, Real};
 use diffeo_calculus::prim::RealOp;
 
@@ -73,6 +73,27 @@ pub fn expand_function(function: &mut Function) {
         }
     }
     function.registers = registers;
+}
+
+/// Expands the elementary functions in a list of statements, those left out that are not straight-line code.
+pub(crate) fn expand_straight(registers: &mut Vec<Ty>, stmts: &mut Vec<Stmt>) {
+    let mut types = std::mem::take(registers);
+    let mut expanded = Vec::with_capacity(stmts.len());
+    for stmt in stmts.drain(..) {
+        let branches = |op| matches!(op, RealOp::Sin | RealOp::Cos | RealOp::Tan);
+        match stmt {
+            Stmt::Set(register, Expr::Math(op, a, b)) if !branches(op) => {
+                let builder = Builder::new(types, expanded);
+                match value(op, builder.real(a), builder.real(b)) {
+                    Some(value) => builder.set(register, value),
+                    None => builder.push(stmt),
+                }
+                (types, expanded) = builder.finish();
+            }
+            stmt => expanded.push(stmt),
+        }
+    }
+    (*registers, *stmts) = (types, expanded);
 }
 
 /// The value of a function, as straight-line code. None where engines have instructions, or where there is no

@@ -7,6 +7,7 @@ use diffeo_array::print::print;
 use diffeo_array::value::Value;
 use diffeo_calculus::eval::{Limits, Options, Progress, RuntimeError};
 use diffeo_codegen::engine::{Callbacks, Instance, RunOptions};
+use diffeo_codegen::memory::Polls;
 use diffeo_codegen::{cranelift, memory};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -61,7 +62,8 @@ fn check(seed: u64) {
     let program = program(&choices(seed, 20 + (seed % 400) as usize), features);
     let lines = Lines::default();
     let expected = expected(&program, &lines);
-    let low = Arc::new(memory::lower(Arc::new(program.module.clone())));
+    let lowering = memory::Options { polls: Polls::All, reuse: true, ..Default::default() };
+    let low = Arc::new(memory::lower_with(Arc::new(program.module.clone()), lowering));
     let options = cranelift::Options { verify: true, ..Default::default() };
     let compiled = Arc::new(cranelift::compile(&low, &options).unwrap());
     let found_lines = Lines::default();

@@ -1,7 +1,8 @@
 //! Puts the bodies of functions in the place of their calls: of small functions, and of those that are called
-//! seldom. Constants that are plain numbers are put in their places, too.
+//! seldom. Constants that are plain numbers are put in their places, too. Small functions that call themselves are put
+//! into themselves once, so that half as many calls are left.
 //!
-//! What it needs: nothing; `dce` drops the functions that are then not called any more. What stays: recursive
+//! What it needs: nothing; `dce` drops the functions that are then not called any more. What stays: other recursive
 //! functions, large ones, and what would make the caller too large, so the module grows at most by a constant
 //! factor; every statement that comes out is copied once. Why it is right: a call evaluates nothing but the body, with
 //! the arguments as they are. What an error says stays the same, because the places of the body remember the
@@ -22,6 +23,9 @@ const ONCE: usize = 600;
 /// So are those that cost at most so much in all their places together, counted in additions.
 const FEW: u64 = 120;
 
+/// Functions of at most so many statements are put into themselves.
+const TINY: usize = 16;
+
 /// A function grows at most to so many statements, or this often its size.
 const LARGE: usize = 6_000;
 
@@ -33,7 +37,7 @@ pub fn inline(mut module: Module) -> Module {
     let constants =
         module.constants.iter().map(|c| number(&functions[c.init.0 as usize])).collect();
     let sites = std::mem::take(&mut module.sites);
-    let mut inliner = Inliner { inlined: &inlined, constants, sites };
+    let mut inliner = Inliner { inlined: &inlined, constants, own: None, sites };
     // Each function is expanded from what was written, so that nothing is copied from caller to caller; those that
     // are put into all their callers are not expanded at all.
     let mut expanded: Vec<Option<(Vec<VarInfo>, Block)>> = vec![None; functions.len()];
@@ -41,7 +45,9 @@ pub fn inline(mut module: Module) -> Module {
     wanted.push(module.entry.0 as usize);
     while let Some(f) = wanted.pop() {
         let Some(None) = expanded.get(f) else { continue };
-        let body = if inlined[f].is_some() {
+        let tiny = graph.recursive[f] && size(&functions[f].body, TINY) <= TINY;
+        inliner.own = tiny.then_some(f);
+        let body = if inlined[f].is_some() || tiny {
             functions[f].body.clone()
         } else {
             std::mem::take(&mut functions[f].body)
@@ -106,6 +112,8 @@ struct Inliner<'a> {
     inlined: &'a [Option<usize>],
     /// By constant, what it is, if it is a plain number.
     constants: Vec<Option<Atom>>,
+    /// The function that is expanded, if it is put into itself.
+    own: Option<usize>,
     sites: Vec<Site>,
 }
 
@@ -129,12 +137,16 @@ impl Inliner<'_> {
             }
             if let Op::Call(f, args) = &stmt.op {
                 let callee = &functions[f.0 as usize];
-                if let Some(length) = self.inlined[f.0 as usize].filter(|n| *n <= *budget) {
+                let own = self.own.filter(|own| *own == f.0 as usize);
+                let length = own.map_or(self.inlined[f.0 as usize], |_| Some(TINY));
+                if let Some(length) = length.filter(|n| *n <= *budget) {
                     *budget -= length;
                     let body = self.copy(callee, args, vars, stmt.site);
+                    let outer = std::mem::take(&mut self.own);
                     // What is called there was counted already.
                     let mut within = usize::MAX;
                     let body = deep(|| self.block(body, vars, functions, &mut within, replaced));
+                    self.own = outer;
                     stmts.extend(body.stmts);
                     replaced.extend(stmt.results.iter().copied().zip(body.results));
                     continue;

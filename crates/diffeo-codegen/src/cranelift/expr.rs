@@ -145,7 +145,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn unary(&mut self, op: Unary, a: Value) -> Value {
+    pub(super) fn unary(&mut self, op: Unary, a: Value) -> Value {
         let ins = self.b.ins();
         match op {
             Unary::Neg => ins.fneg(a),
@@ -175,7 +175,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn binary(&mut self, op: Binary, a: Value, b: Value) -> Value {
+    pub(super) fn binary(&mut self, op: Binary, a: Value, b: Value) -> Value {
         let ins = self.b.ins();
         match op {
             Binary::Add => ins.fadd(a, b),
@@ -196,7 +196,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn compare(&mut self, op: Compare, a: Value, b: Value) -> Value {
+    pub(super) fn compare(&mut self, op: Compare, a: Value, b: Value) -> Value {
         let ins = self.b.ins();
         match op {
             Compare::IntEq => ins.icmp(IntCC::Equal, a, b),
@@ -211,7 +211,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn math(&mut self, op: RealOp, a: Value, b: Value) -> Value {
+    pub(super) fn math(&mut self, op: RealOp, a: Value, b: Value) -> Value {
         match op {
             RealOp::Add => self.b.ins().fadd(a, b),
             RealOp::Sub => self.b.ins().fsub(a, b),
@@ -256,7 +256,7 @@ impl Translator<'_, '_> {
     }
 
     /// The first if it is nan or is as wanted to the second (see `prim::real::chooses_first`).
-    fn choose(&mut self, wanted: FloatCC, a: Value, b: Value) -> Value {
+    pub(super) fn choose(&mut self, wanted: FloatCC, a: Value, b: Value) -> Value {
         let holds = self.b.ins().fcmp(wanted, a, b);
         let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
         let first = self.b.ins().bor(holds, nan);

@@ -107,6 +107,8 @@ pub(super) struct Environment<'m> {
     pub has_fma: bool,
     /// … and for [`low::Unary::Integral`].
     pub has_rounding: bool,
+    /// Whether there are those that `lanes.rs` uses.
+    pub has_lanes: bool,
     /// With the convention of C.
     pub frontend: TargetFrontendConfig,
 }
@@ -122,8 +124,8 @@ struct Open {
 pub(super) struct Translator<'t, 'm> {
     pub b: FunctionBuilder<'t>,
     pub env: &'t mut Environment<'m>,
-    pub function: &'m Function,
-    convention: &'m Convention,
+    pub function: &'t Function,
+    convention: &'t Convention,
     shapes: Vec<Shape>,
     /// The index of the shape of the next statement that has one.
     next: usize,
@@ -141,11 +143,11 @@ pub(super) struct Translator<'t, 'm> {
 }
 
 /// Translates a function.
-pub(super) fn translate<'m>(
-    b: FunctionBuilder<'_>,
-    env: &mut Environment<'m>,
-    function: &'m Function,
-    convention: &'m Convention,
+pub(super) fn translate<'t>(
+    b: FunctionBuilder<'t>,
+    env: &'t mut Environment<'_>,
+    function: &'t Function,
+    convention: &'t Convention,
 ) {
     let mut translator = Translator {
         b,
@@ -266,9 +268,8 @@ impl Translator<'_, '_> {
     fn finish(mut self) {
         if let Some(note) = self.note {
             self.b.switch_to_block(note);
-            let site = self.b.block_params(note)[0];
-            let function = runtime::note();
-            self.call_runtime(&function, &[site]);
+            let call = self.b.block_params(note).to_vec();
+            self.call_runtime(&runtime::note(), &call);
             let fail = self.fail();
             self.b.ins().jump(fail, &[]);
         }
@@ -306,6 +307,7 @@ impl Translator<'_, '_> {
         }
         let block = self.cold();
         self.b.append_block_param(block, I64);
+        self.b.append_block_param(block, I64);
         self.note = Some(block);
         block
     }
@@ -314,7 +316,7 @@ impl Translator<'_, '_> {
         clif_type(self.function.registers[reg.0 as usize])
     }
 
-    fn set(&mut self, reg: Reg, value: Value) {
+    pub fn set(&mut self, reg: Reg, value: Value) {
         self.values[reg.0 as usize] = Some(value);
     }
 
@@ -513,6 +515,7 @@ impl Translator<'_, '_> {
     fn count(&mut self, step: &low::For) -> bool {
         let shape = self.shape();
         let (from, to) = (self.operand(step.from), self.operand(step.to));
+        let from = self.in_lanes(step, &shape, from, to).unwrap_or(from);
         let (body, exit) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(body, I64);
         self.add_params(body, &shape.carried);
@@ -586,13 +589,12 @@ impl Translator<'_, '_> {
                 let fail = self.fail();
                 self.b.ins().brif(status, fail, &[], go_on, &[]);
             } else {
-                let open = runtime::Open { function: id, site };
-                // In a block of its own, so that the word is made only if it is needed.
+                // In a block of its own, so that the numbers are made only if they are needed.
                 let (failed, note) = (self.cold(), self.note());
                 self.b.ins().brif(status, failed, &[], go_on, &[]);
                 self.b.switch_to_block(failed);
-                let word = self.b.ins().iconst(I64, open.to_word());
-                self.b.ins().jump(note, &[word.into()]);
+                let call = [id.0, site.0].map(|n| self.b.ins().iconst(I64, i64::from(n)).into());
+                self.b.ins().jump(note, &call);
             }
             self.b.switch_to_block(go_on);
         }

@@ -5,12 +5,14 @@
 //! | `scope.rs` | which registers have several values, and where |
 //! | `function.rs` | statements, and how functions are called |
 //! | `expr.rs` | operands and expressions |
+//! | `lanes.rs` | several steps of a loop at once |
 //!
 //! Functions are compiled one by one, each by itself; then they are put into memory together and their
 //! references to each other are filled in.
 
 mod expr;
 mod function;
+mod lanes;
 mod scope;
 
 use crate::engine::{CompileError, Compiled, Cpu, Entry, Raises};
@@ -35,6 +37,9 @@ pub struct Options {
     /// Whether Cranelift checks what it is given and what it makes of it, for tests.
     pub verify: bool,
 }
+
+/// The stack for copying functions.
+const COPYING: usize = 64 << 20;
 
 /// The functions of the runtime that the program calls, and its errors.
 pub(in crate::cranelift) struct Imports {
@@ -71,6 +76,7 @@ struct Target {
     quick: OwnedTargetIsa,
     has_fma: bool,
     has_rounding: bool,
+    has_lanes: bool,
 }
 
 fn unsupported(reason: impl Display) -> CompileError {
@@ -106,7 +112,8 @@ impl Target {
         // Other processors have these always.
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
-        Ok(Target { isa: target, quick: isa("none")?, has_fma, has_rounding })
+        let has_lanes = has_fma && has_rounding && (!x64 || has("has_avx"));
+        Ok(Target { isa: target, quick: isa("none")?, has_fma, has_rounding, has_lanes })
     }
 }
 
@@ -192,6 +199,7 @@ fn each_function(
         tasks: &tasks,
         has_fma: target.has_fma,
         has_rounding: target.has_rounding,
+        has_lanes: target.has_lanes,
         frontend: target.isa.frontend_config(),
     };
     let mut context = Context::new();
@@ -199,9 +207,17 @@ fn each_function(
     for (i, (function, convention)) in module.functions.iter().zip(&conventions).enumerate() {
         context.func.signature = convention.signature.clone();
         context.func.name = function::name(i as u32);
+        let huge = function.statements() > HUGE;
+        let mut expanded = None;
+        if target.has_lanes && !huge && lanes::expands(&function.body) {
+            // Copying nested statements takes a level of the stack for each.
+            let mut copy = stacker::grow(COPYING, || function.clone());
+            lanes::expand(&mut copy.registers, &mut copy.body);
+            expanded = Some(copy);
+        }
         let b = FunctionBuilder::new(&mut context.func, &mut builder);
-        function::translate(b, &mut env, function, convention);
-        each(i as u32, &mut context, function.statements() > HUGE)?;
+        function::translate(b, &mut env, expanded.as_ref().unwrap_or(function), convention);
+        each(i as u32, &mut context, huge)?;
         context.clear();
     }
     for (i, (called, params)) in outside.iter().enumerate() {

@@ -250,6 +250,11 @@ impl Instance {
         self.allocations
     }
 
+    /// How many blocks were made so far: the memory that programs take is tested by counting.
+    pub fn made_blocks(&mut self) -> u64 {
+        self.context.memory().made()
+    }
+
     /// Releases the constants; a later call computes them again.
     pub fn release_constants(&mut self) {
         self.context.release_constants();

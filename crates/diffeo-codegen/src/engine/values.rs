@@ -154,7 +154,10 @@ pub(super) unsafe fn write(
                         to.add(2 + i).write(*size as u64);
                     }
                 }
-                (Value::Box(_) | Value::Null | Value::Acc(_) | Value::Stack(_), _) => to.write(0),
+                // Nothing looks at it, but it may be copied and read: an array has no elements.
+                (Value::Box(_) | Value::Null | Value::Acc(_) | Value::Stack(_), ty) => {
+                    to.write_bytes(0, words(ty));
+                }
             }
         }
     }

@@ -255,8 +255,8 @@ struct Emitter<'e, 'm> {
     lanes: Option<Lanes>,
     /// In what is done instead where there are few steps.
     plain: bool,
-    /// Where calls failed: the call, as a word, and the block.
-    failures: Vec<(i64, String)>,
+    /// Where calls failed: the call and the block.
+    failures: Vec<(runtime::Open, String)>,
     /// Whether the function is left with an error somewhere.
     fails: bool,
 }

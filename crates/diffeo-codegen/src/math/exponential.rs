@@ -28,12 +28,16 @@ const TAIL: [f64; 11] = [
     2.0921694377572112e-09,
 ];
 
-/// k and r.
+/// Twice the number that exponents of floating-point numbers are larger by, when they are written as bits.
+const TWICE_BIAS: i64 = 2046;
+
+/// A word whose last 12 bits are `k + TWICE_BIAS`, and r.
 fn reduce(x: Real) -> (Int, Real) {
-    let rounded = x.fma(LOG2_E, ROUNDER);
-    let k = rounded - ROUNDER;
+    let rounder = ROUNDER + TWICE_BIAS as f64;
+    let rounded = x.fma(LOG2_E, rounder);
+    let k = rounded - rounder;
     let r = k.fma(-LN_2_LOW, k.fma(-LN_2, x));
-    (rounded.bits() - ROUNDER.to_bits() as i64, r)
+    (rounded.bits(), r)
 }
 
 /// `exp(r) - 1`
@@ -41,13 +45,12 @@ fn small(r: Real) -> Real {
     r.square().fma(r.polynomial(&TAIL), r)
 }
 
-/// `value·2^k`, for k from -2040 to 2040, rounded once unless the result is subnormal.
-pub(super) fn scaled<'b>(value: Real<'b>, k: Int<'b>) -> Real<'b> {
-    // Half of k, and the rest; both are the exponents of normal numbers.
-    let half = (k + 2048) >> 1;
-    let power = ((half - 1) << 52).real();
-    let rest = ((k - half + 2047) << 52).real();
-    value * power * rest
+/// `value·2^k`, for k from -2040 to 2040, rounded once unless the result is subnormal. `k` is as [`reduce`] gives it.
+fn scaled<'b>(value: Real<'b>, k: Int<'b>) -> Real<'b> {
+    // Half of it, and the rest, are the exponents of normal numbers.
+    let half = k >> 1;
+    let rest = k - half;
+    value * (half << 52).real() * (rest << 52).real()
 }
 
 pub(super) fn exp(x: Real) -> Real {
@@ -64,7 +67,7 @@ pub(super) fn exp_of_sum<'b>(x: Real<'b>, low: Real<'b>) -> Real<'b> {
 /// Quarters of `exp(x) - 1`, for `x ≥ -40`, and of `exp(x)`: they do not overflow where `sinh` does not.
 pub(super) fn quarters(x: Real) -> (Real, Real) {
     let (k, r) = reduce(x.at_most(710.7));
-    let power = ((k + 1021) << 52).real();
+    let power = ((k + (1021 - TWICE_BIAS)) << 52).real();
     let small = small(r);
     (power.fma(small, power - 0.25), power.fma(small, power))
 }

@@ -5,6 +5,7 @@ use crate::low::{
     Runtime, Stmt, Ty, COUNT, DATA, NOWHERE,
 };
 use diffeo_array::ir::{Elem, Reduction, SiteId};
+use diffeo_calculus::prim::RealOp;
 
 /// The index of [`crate::low::Layout::Plain`].
 pub(super) const PLAIN: i64 = 0;
@@ -386,10 +387,8 @@ impl Code {
     pub fn combine(&mut self, how: Reduction, so_far: Operand, value: Operand) -> Expr {
         match how {
             Reduction::Add => Expr::Binary(Binary::Add, so_far, value),
-            Reduction::Max | Reduction::Min => {
-                let second = self.second(how, so_far, value);
-                Expr::Select(second, value, so_far)
-            }
+            Reduction::Max => Expr::Math(RealOp::Max, so_far, value),
+            Reduction::Min => Expr::Math(RealOp::Min, so_far, value),
         }
     }
 

@@ -45,9 +45,6 @@ impl Code {
         let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
         self.assign(start, whole.from);
         let body = self.list(|code| {
-            let goes_on = code.compare(Compare::IntLt, Operand::Reg(start), whole.to);
-            code.push(Stmt::If(goes_on, Vec::new(), vec![Stmt::Break]));
-            code.poll();
             let left = Expr::Binary(Binary::IntSub, whole.to, Operand::Reg(start));
             let left = code.set(Ty::Int, left);
             let many = code.compare(Compare::IntLt, Operand::Int(PART), left);
@@ -56,6 +53,9 @@ impl Code {
             code.push(Stmt::Set(end, next));
             let (from, to) = (Operand::Reg(start), Operand::Reg(end));
             code.push(Stmt::For(Box::new(For { from, to, ..whole })));
+            // Most loops are over here.
+            code.push(Stmt::If(many, Vec::new(), vec![Stmt::Break]));
+            code.poll();
             code.assign(start, Operand::Reg(end));
         });
         self.push(Stmt::Loop(body));
@@ -64,7 +64,7 @@ impl Code {
 
 /// The whole of a loop that is cut into parts: its end, and a part.
 pub(super) fn whole(body: &[Stmt]) -> Option<(Operand, &For)> {
-    let Some(Stmt::Set(_, Expr::Compare(Compare::IntLt, start, to))) = body.first() else {
+    let Some(Stmt::Set(_, Expr::Binary(Binary::IntSub, to, start))) = body.first() else {
         return None;
     };
     body.iter().find_map(|stmt| match stmt {

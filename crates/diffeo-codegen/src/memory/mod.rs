@@ -8,7 +8,7 @@
 //! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
-//! block by block.
+//! block by block; [`peel`] takes loops apart in the end.
 
 mod array;
 mod block;
@@ -26,6 +26,7 @@ mod int;
 mod loops;
 mod owners;
 mod parallel;
+mod peel;
 mod scalar;
 mod scan;
 mod unique;
@@ -120,6 +121,7 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
         entry,
         flat: Arc::clone(&flat),
     };
+    module.functions.iter_mut().for_each(peel::peel);
     if options.reuse {
         crate::scratch::reuse(&mut module, &|_, _| false);
     }

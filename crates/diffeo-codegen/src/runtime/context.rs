@@ -66,17 +66,17 @@ pub struct Context {
     pub(super) margin: usize,
     /// The blocks of the texts, each in words of its own: they are not in [`Context::memory`], because an
     /// error does not free them.
-    text_blocks: Vec<Box<[u64]>>,
+    text_blocks: Vec<Vec<u64>>,
     /// A block of two words for each layout of boxes without fields; their places stay.
-    static_blocks: Vec<Box<[u64]>>,
+    static_blocks: Vec<Vec<u64>>,
     text_table: Vec<*mut u8>,
     static_table: Vec<*mut u8>,
     constant_words: Vec<u64>,
 }
 
 /// A block of a text that is never freed.
-fn text_block(text: &str) -> Box<[u64]> {
-    let mut words = vec![0u64; (DATA as usize + text.len()).div_ceil(8)].into_boxed_slice();
+fn text_block(text: &str) -> Vec<u64> {
+    let mut words = vec![0u64; (DATA as usize + text.len()).div_ceil(8)];
     words[0] = STATIC as u64;
     words[1] = super::memory::TEXT as u64;
     words[2] = text.len() as u64;
@@ -98,10 +98,10 @@ impl Owned {
         let mut text_blocks: Vec<_> = module.texts.iter().map(|text| text_block(text)).collect();
         let text_table: Vec<*mut u8> =
             text_blocks.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
-        let mut static_blocks: Vec<Box<[u64]>> = Vec::new();
+        let mut static_blocks: Vec<Vec<u64>> = Vec::new();
         let statics = module.layouts.iter().enumerate().map(|(i, layout)| match layout {
             Layout::Fields(fields) if fields.is_empty() => {
-                static_blocks.push(vec![STATIC as u64, i as u64].into_boxed_slice());
+                static_blocks.push(vec![STATIC as u64, i as u64]);
                 static_blocks.last_mut().map_or(null_mut(), |block| block.as_mut_ptr().cast())
             }
             Layout::Fields(_)

@@ -15,18 +15,6 @@ pub struct Open {
     pub site: SiteId,
 }
 
-impl Open {
-    /// The call as a word, for compiled code.
-    pub fn to_word(self) -> i64 {
-        (i64::from(self.function.0) << 32) | i64::from(self.site.0)
-    }
-
-    /// The call that a word stands for.
-    pub fn from_word(word: i64) -> Open {
-        Open { function: FunctionId((word >> 32) as u32), site: SiteId(word as u32) }
-    }
-}
-
 /// An error on its way out.
 pub struct Failure {
     /// Why: an index into the table of the compiled program.
@@ -105,7 +93,7 @@ mod tests {
             failure.raise(1, SiteId(7), [1, 2, 3]);
             let call = |i| Open { function: FunctionId(i + 1), site: SiteId(u32::MAX - i) };
             let all: Vec<Open> = (0..n as u32).map(call).collect();
-            all.iter().for_each(|call| failure.note(Open::from_word(call.to_word())));
+            all.iter().for_each(|call| failure.note(*call));
             assert_eq!(failure.calls(), n);
             assert_eq!(failure.innermost(), &all[..n.min(KEPT)]);
             let rest = n.saturating_sub(KEPT).min(KEPT);

@@ -19,6 +19,10 @@ pub const CLASSES: usize = 32;
 const FIRST_CHUNK: usize = 1 << 16;
 /// … up to this.
 const LARGEST_CHUNK: usize = 1 << 22;
+/// So many large blocks are kept when they are free …
+const KEPT: usize = 8;
+/// … of at most so many bytes, each.
+const LARGEST_KEPT: usize = 8 << 20;
 /// The index of [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`] in every module.
 pub const PLAIN: usize = 0;
 /// See [`PLAIN`].
@@ -71,8 +75,12 @@ pub struct Memory {
     end: *mut u8,
     chunks: Vec<(NonNull<u8>, alloc::Layout)>,
     large: *mut Large,
+    /// Large blocks that are free, the latest last: what a loop makes and drops in each step needs the system once.
+    kept: Vec<*mut u8>,
     /// How many blocks there are.
     live: usize,
+    /// How many there ever were.
+    made: u64,
     /// How many there have ever been.
     allocated: u64,
     /// The bound, and how to know what is in use.
@@ -96,7 +104,9 @@ impl Memory {
             end: null_mut(),
             chunks: Vec::new(),
             large: null_mut(),
+            kept: Vec::new(),
             live: 0,
+            made: 0,
             allocated: 0,
             limit: None,
         }
@@ -105,6 +115,11 @@ impl Memory {
     /// How many blocks there are.
     pub fn live(&self) -> usize {
         self.live
+    }
+
+    /// How many blocks were made so far.
+    pub fn made(&self) -> u64 {
+        self.made
     }
 
     /// How many blocks have been allocated.
@@ -134,6 +149,7 @@ impl Memory {
             block
         };
         self.live += usize::from(!block.is_null());
+        self.made += 1;
         self.allocated += 1;
         block
     }
@@ -172,11 +188,13 @@ impl Memory {
         true
     }
 
-    /// Whether so many bytes more are within the bound.
-    fn fits(&self, size: usize) -> bool {
-        match self.limit {
-            Some(limit) => (limit.in_use)().saturating_add(size) <= limit.bytes,
-            None => true,
+    /// Whether so many bytes more are within the bound, perhaps after free blocks were given back.
+    fn fits(&mut self, size: usize) -> bool {
+        let Some(limit) = self.limit else { return true };
+        let fits = || (limit.in_use)().saturating_add(size) <= limit.bytes;
+        fits() || {
+            self.free_kept(0);
+            fits()
         }
     }
 
@@ -184,6 +202,13 @@ impl Memory {
     fn allocate_large(&mut self, size: usize, zeros: bool) -> *mut u8 {
         let Some(whole) = size.checked_add(BESIDES) else { return null_mut() };
         let Ok(layout) = alloc::Layout::from_size_align(whole, ALIGN) else { return null_mut() };
+        if let Some(block) = self.take_kept(whole) {
+            if zeros {
+                // SAFETY: the block has at least `size` bytes.
+                unsafe { block.write_bytes(0, size) };
+            }
+            return block;
+        }
         if !self.fits(whole) {
             return null_mut();
         }
@@ -202,13 +227,50 @@ impl Memory {
         // aligned as `Large` needs it. The next of the list is a live large block.
         unsafe {
             let block = start.add(GRAIN + (start.add(GRAIN)).align_offset(GRAIN));
+            self.enlist(block, start, whole);
+            block
+        }
+    }
+
+    /// Puts a large block into the list of those that are live.
+    ///
+    /// # Safety
+    /// It is a large block with `Large` before it, which is not in the list; it begins in `whole` bytes at `start`.
+    unsafe fn enlist(&mut self, block: *mut u8, start: *mut u8, whole: usize) {
+        // SAFETY: by the condition of the function; the next of the list is a live large block.
+        unsafe {
             let large = block.sub(GRAIN).cast::<Large>();
             large.write(Large { previous: null_mut(), next: self.large, start, size: whole });
             if !self.large.is_null() {
                 (*self.large).previous = large;
             }
             self.large = large;
-            block
+        }
+    }
+
+    /// A free block that is large enough, and not much larger.
+    fn take_kept(&mut self, whole: usize) -> Option<*mut u8> {
+        // SAFETY: before a large block stands `Large`.
+        let large = |block: *mut u8| unsafe { block.sub(GRAIN).cast::<Large>().read() };
+        let fits =
+            |block: &*mut u8| (whole..=whole.saturating_mul(2)).contains(&large(*block).size);
+        let at = self.kept.iter().rposition(fits)?;
+        let block = self.kept.remove(at);
+        let Large { start, size, .. } = large(block);
+        // SAFETY: what is kept is not in the list.
+        unsafe { self.enlist(block, start, size) };
+        Some(block)
+    }
+
+    /// Gives all free large blocks back but for the latest ones.
+    fn free_kept(&mut self, but: usize) {
+        for block in self.kept.drain(..self.kept.len().saturating_sub(but)) {
+            // SAFETY: before a large block stands `Large`, which says how it was allocated; nothing refers to it.
+            unsafe {
+                let large = block.sub(GRAIN).cast::<Large>().read();
+                let layout = alloc::Layout::from_size_align_unchecked(large.size, ALIGN);
+                alloc::dealloc(large.start, layout);
+            }
         }
     }
 
@@ -236,11 +298,9 @@ impl Memory {
             if !large.next.is_null() {
                 (*large.next).previous = large.previous;
             }
-            alloc::dealloc(
-                large.start,
-                alloc::Layout::from_size_align_unchecked(large.size, ALIGN),
-            );
         }
+        self.kept.push(block);
+        self.free_kept(if size > LARGEST_KEPT { 0 } else { KEPT });
     }
 
     /// A box of this layout with a count of one; its fields are not set.
@@ -404,6 +464,7 @@ impl Memory {
     /// # Safety
     /// Nothing uses any of them any more.
     pub(super) unsafe fn free_all(&mut self) {
+        self.free_kept(0);
         // SAFETY: the list has the large blocks that are live, the chunks were allocated with their layouts.
         unsafe {
             while !self.large.is_null() {

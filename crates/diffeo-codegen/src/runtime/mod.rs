@@ -75,9 +75,10 @@ pub fn raise() -> Function {
     function!("raise", operations::raise, (Int, Int, Int, Int, Int))
 }
 
-/// `(call: `[`Open::to_word`]`)`: records an open call of a function that failed.
+/// `(function, site)`: records an open call of a function that failed. (Two small numbers, because code would keep a
+/// large one in a register for the case of an error.)
 pub fn note() -> Function {
-    function!("note", operations::note, (Int))
+    function!("note", operations::note, (Int, Int))
 }
 
 /// `(task, frame, layout, how, count, step) → status`: does the blocks of a loop, as a function with

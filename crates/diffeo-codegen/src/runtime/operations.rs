@@ -12,7 +12,7 @@ use super::context::Context;
 use super::failure::Open;
 use super::memory::word;
 use super::sort;
-use crate::low::{BYTES, DATA};
+use crate::low::{FunctionId, BYTES, DATA};
 use diffeo_array::ir::SiteId;
 use diffeo_calculus::eval::Progress;
 use diffeo_calculus::prim::real;
@@ -248,9 +248,10 @@ pub(super) unsafe extern "C" fn raise(
     unsafe { (*context).failure.raise(raise as u32, SiteId(site as u32), [a, b, c]) }
 }
 
-/// Records an open call of a function that failed, see [`Open::to_word`].
+/// Records an open call of a function that failed.
 #[cold]
-pub(super) unsafe extern "C" fn note(context: *mut Context, call: i64) {
+pub(super) unsafe extern "C" fn note(context: *mut Context, function: i64, site: i64) {
+    let call = Open { function: FunctionId(function as u32), site: SiteId(site as u32) };
     // SAFETY: see the top.
-    unsafe { (*context).failure.note(Open::from_word(call)) }
+    unsafe { (*context).failure.note(call) }
 }

@@ -244,7 +244,8 @@ pub fn lowered(flat: &Arc<Flat>) -> Module {
 }
 
 fn lowered_with(flat: &Arc<Flat>, splitting: Splitting) -> Module {
-    let options = memory::Options { splitting, ..memory::Options::default() };
+    let reuse = splitting != Splitting::NEVER;
+    let options = memory::Options { splitting, reuse, ..memory::Options::default() };
     let low = memory::lower_with(Arc::clone(flat), options);
     let errors = low::lint::lint(&low);
     assert!(errors.is_empty(), "{}\n{}", errors.join("\n"), low::print::print(&low));

@@ -1,12 +1,13 @@
 //! Values of programs as the values of Flat that they consist of, and back.
 //!
-//! What always holds: values are converted without recursion, so long lists and deep trees are no matter.
+//! What always holds: values are converted without recursion, so long lists and deep trees are no matter; boxes that
+//! are shared stay shared.
 
 use super::shape::Shape;
-use diffeo_array::value::{Array as FlatArray, Data, Value as Flat};
+use diffeo_array::value::{Array as FlatArray, Data, Object, Value as Flat};
 use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::DataDecl;
-use diffeo_calculus::value::Value;
+use diffeo_calculus::value::{Data as Variant, Value};
 use diffeo_calculus::Ty;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -42,6 +43,8 @@ enum To {
     Ready(Flat),
     /// A box with so many of the last values as fields.
     New(u32, usize),
+    /// The last value is the box of this one, which others may refer to, too.
+    Shared(*const Variant),
     /// A variant of this type with so many of the last values as fields.
     Slots(Ty, u32, usize),
     /// An array of these sizes with so many of the last values as elements.
@@ -52,6 +55,8 @@ enum To {
 enum From {
     Visit(Vec<Flat>, Ty),
     Ready(Value),
+    /// The last value is that of this box, which others may refer to, too.
+    Shared(Rc<Object>),
     /// The tuple of so many of the last values.
     Tuple(usize),
     /// The variant of so many of the last values.
@@ -113,10 +118,29 @@ impl Interface {
     fn to_flat(&self, value: &Value, ty: &Ty) -> Vec<Flat> {
         let mut tasks = vec![To::Visit(value.clone(), ty.clone())];
         let mut done: Vec<Flat> = Vec::new();
+        let mut shared: HashMap<*const Variant, Flat> = HashMap::new();
         while let Some(task) = tasks.pop() {
             match task {
                 To::Ready(value) => done.push(value),
-                To::Visit(value, ty) => self.visit(&value, &ty, &mut tasks, &mut done),
+                To::Shared(variant) => {
+                    if let Some(value) = done.last() {
+                        shared.insert(variant, value.clone());
+                    }
+                }
+                To::Visit(value, ty) => {
+                    if let Value::Data(variant) = &value {
+                        let boxed = !matches!(self.shape(&ty), Shape::Sum(_));
+                        // Besides this task and what it is a part of.
+                        if boxed && Rc::strong_count(variant) > 2 {
+                            if let Some(value) = shared.get(&Rc::as_ptr(variant)) {
+                                done.push(value.clone());
+                                continue;
+                            }
+                            tasks.push(To::Shared(Rc::as_ptr(variant)));
+                        }
+                    }
+                    self.visit(&value, &ty, &mut tasks, &mut done);
+                }
                 To::New(tag, count) => {
                     let fields = done.split_off(done.len() - count);
                     done.push(Flat::object(tag, fields));
@@ -274,6 +298,8 @@ impl Interface {
     fn value_of(&self, values: Vec<Flat>, ty: &Ty) -> Value {
         let mut tasks = vec![From::Visit(values, ty.clone())];
         let mut done: Vec<Value> = Vec::new();
+        // The boxes are kept, so that no other one gets the address of one of them.
+        let mut shared: HashMap<*const Object, (Rc<Object>, Value)> = HashMap::new();
         let arrays = |values: Vec<Value>| -> Vec<Array> {
             let arrays = values.into_iter().filter_map(|value| match value {
                 Value::Array(array) => Some(Array::clone(&array)),
@@ -284,7 +310,24 @@ impl Interface {
         while let Some(task) = tasks.pop() {
             match task {
                 From::Ready(value) => done.push(value),
-                From::Visit(values, ty) => self.leave(values, &ty, &mut tasks),
+                From::Shared(object) => {
+                    if let Some(value) = done.last() {
+                        shared.insert(Rc::as_ptr(&object), (object, value.clone()));
+                    }
+                }
+                From::Visit(values, ty) => {
+                    if let (Ty::Data(..), [Flat::Box(object)]) = (&ty, values.as_slice()) {
+                        if let Some((_, value)) = shared.get(&Rc::as_ptr(object)) {
+                            done.push(value.clone());
+                            continue;
+                        }
+                        // Besides this task and what it is a part of.
+                        if Rc::strong_count(object) > 2 {
+                            tasks.push(From::Shared(object.clone()));
+                        }
+                    }
+                    self.leave(values, &ty, &mut tasks);
+                }
                 From::Tuple(count) => {
                     let parts = done.split_off(done.len() - count);
                     done.push(Value::tuple(parts));

@@ -28,6 +28,8 @@ pub struct Bounds {
     pub evaluator: fn() -> Limits,
     /// On the engines.
     pub engines: fn() -> Limits,
+    /// How many bytes open calls may take.
+    pub stack: usize,
     /// Programs that stop with an error of these codes on the evaluator are left out.
     pub left_out: &'static [&'static str],
     /// Engines need not agree on errors of these codes.
@@ -35,8 +37,13 @@ pub struct Bounds {
 }
 
 /// No bounds.
-pub const UNBOUNDED: Bounds =
-    Bounds { evaluator: Limits::default, engines: Limits::default, left_out: &[], ignored: &[] };
+pub const UNBOUNDED: Bounds = Bounds {
+    evaluator: Limits::default,
+    engines: Limits::default,
+    stack: 1 << 30,
+    left_out: &[],
+    ignored: &[],
+};
 
 /// What became of a text.
 enum Made {
@@ -80,7 +87,10 @@ fn program(
     if !wrong.is_empty() {
         return Made::Wrong(wrong.join("\n"));
     }
-    let expected = evaluate(&session, &entry, argument.clone(), (bounds.evaluator)());
+    let expected = {
+        let limits = (bounds.evaluator)();
+        evaluate(&session, &entry, argument.clone(), limits, bounds.stack)
+    };
     if expected.stopped().is_some_and(|code| bounds.left_out.contains(&code)) {
         return Made::Not("bounded");
     }
@@ -92,6 +102,7 @@ fn program(
         interface: lowered.interface,
         low,
         limits: bounds.engines,
+        stack: bounds.stack,
         tolerance: source.tolerance,
         expected,
     }))
@@ -202,8 +213,13 @@ pub fn agree(
 
 /// A program that has to run on every engine, with its argument.
 pub fn prepared(text: &str, argument: Option<Value>) -> Program {
+    within(text, argument, UNBOUNDED)
+}
+
+/// The same within bounds.
+pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> Program {
     let source = Source { place: "case.deo".into(), text: text.into(), tolerance: 1e-12 };
-    match program(&source, argument, UNBOUNDED, &mut |_| {}) {
+    match program(&source, argument, bounds, &mut |_| {}) {
         Made::Program(program) => *program,
         Made::Not(why) => panic!("{why}: {text:.2000}"),
         Made::Wrong(what) => panic!("{what}"),

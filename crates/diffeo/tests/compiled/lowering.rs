@@ -9,7 +9,8 @@ pub fn lowered(text: &str) -> String {
     let module = session.load_text("case.deo", text);
     session.check();
     let entry = session.entry(module, "main").expect("an entry");
-    session.show_flat(&entry, Some("lower")).expect("a program without derivatives")
+    let shown = session.show_flat(&entry, Some("lower"), &mut Vec::new());
+    shown.expect("a program without derivatives")
 }
 
 #[test]

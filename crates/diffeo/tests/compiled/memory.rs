@@ -1,1 +1,217 @@
-//! What is allocated, and how deep recursion may be.
+//! What is allocated, by counting, and how deep recursion may be.
+
+use crate::agree::{check, on, prepared, within, Bounds, ALL, UNBOUNDED};
+use crate::targets::targets;
+use crate::MEMORY;
+use diffeo::{Limits, MemoryLimit};
+use diffeo_codegen::cranelift;
+use diffeo_codegen::engine::{Instance, RunOptions};
+use std::sync::Arc;
+
+/// How many blocks a program makes, its text with `SIZE` replaced by a number. All engines run the same Low.
+fn made(text: &str, size: usize) -> u64 {
+    let program = prepared(&text.replace("SIZE", &size.to_string()), None);
+    let compiled = cranelift::compile(&program.low, &cranelift::Options::default());
+    let compiled = Arc::new(compiled.unwrap_or_else(|error| panic!("{error}")));
+    let mut instance = Instance::new(compiled, RunOptions::default());
+    instance.call(&[]).unwrap_or_else(|error| panic!("{error:?}"));
+    instance.made_blocks()
+}
+
+/// The size of the data makes no difference.
+fn steady(name: &str, text: &str) {
+    let [small, large] = [100, 1000].map(|size| made(text, size));
+    println!("{name}: {small} blocks");
+    assert!(large <= small, "{name}: {small} blocks, then {large}");
+}
+
+#[test]
+fn arrays_are_updated_in_their_place() {
+    let programs = [
+        (
+            "a loop",
+            "def f(xs: [n]Real) -> [n]Real = loop a = xs for i < n do a with [i] = sin(a[i])\n\
+             def main = sum(f(replicate(SIZE, 0.5)))\n",
+        ),
+        (
+            "rows",
+            "def main =\n\
+             let a = loop m = [[real(i * j) for j < 20] for i < SIZE] for i < SIZE do\n\
+             loop m = m for j < 20 do m with [i, j] = m[i, j] + 1.0 in\n\
+             sum([sum(r) for r in a])\n",
+        ),
+        (
+            "a call in tail position",
+            "def go(a: [n]Real, i: Int) -> [n]Real = if i == n then a else go(a with [i] = 2.0 * a[i], i + 1)\n\
+             def main = sum(go(replicate(SIZE, 1.0), 0))\n",
+        ),
+        (
+            "a recursive function",
+            "def go(a: [n]Real, i: Int) -> [n]Real =\n\
+             if i == n then a else let b = go(a, i + 1) in b with [i] = b[i] + real(i)\n\
+             def main = sum(go(replicate(SIZE, 1.0), 0))\n",
+        ),
+        (
+            "tuples",
+            "def main =\n\
+             let ps = loop ps = [(real(i), i) for i < SIZE] for i < SIZE do\n\
+             let (x, k) = ps[i] in ps with [i] = (x * 2.0, k + 1) in\n\
+             sum([x * real(k) for (x, k) in ps])\n",
+        ),
+        (
+            "a record",
+            "def main =\n\
+             let s = loop s = {xs = replicate(SIZE, 0.0), n = 0} for i < SIZE do\n\
+             {s with xs = s.xs with [i] = real(s.n), n = s.n + 1} in sum(s.xs)\n",
+        ),
+        (
+            "a sieve",
+            "def main =\n\
+             let sieve = loop s = replicate(SIZE, true) for i < SIZE do\n\
+             if i < 2 or not s[i] then s else\n\
+             (loop (s, k) = (s, 2 * i) while k < SIZE do (s with [k] = false, k + i)).0 in\n\
+             sum([if b then 1 else 0 for b in sieve])\n",
+        ),
+        (
+            "insertion sort",
+            "def sorted(xs: [n]Real) -> [n]Real = loop a = xs for i < n do\n\
+             let x = a[i]\n\
+             let (a, k) = loop (a, k) = (a, i) while k > 0 and a[max(k - 1, 0)] > x do (a with [k] = a[k - 1], k - 1) in\n\
+             a with [k] = x\n\
+             def main = sum(sorted([sin(real(i)) for i < SIZE]))\n",
+        ),
+        (
+            "one of two arrays",
+            "def main =\n\
+             let (a, b) = loop (a, b) = (replicate(SIZE, 0), iota(SIZE)) for i < SIZE do\n\
+             if i % 2 == 0 then (a with [i] = b[i], b) else (a, b with [i] = a[i - 1]) in\n\
+             sum(a) + sum(b)\n",
+        ),
+    ];
+    programs.iter().for_each(|(name, text)| steady(name, text));
+}
+
+#[test]
+fn kernels_make_no_blocks_for_their_steps() {
+    let programs = [
+        (
+            "dot",
+            "def main = dot([real(i) for i < SIZE], [0.5 for i < SIZE])\n",
+        ),
+        (
+            "log-sum-exp",
+            "def lse(xs: [n]Real) -> Real = let m = maximum(xs) in m + log(sum([exp(x - m) for x in xs]))\n\
+             def main = lse([sin(real(i)) for i < SIZE])\n",
+        ),
+        (
+            "matrix and vector",
+            "def main = sum(matvec([[real(i + j) for j < 30] for i < SIZE], [1.5 for j < 30]))\n",
+        ),
+        (
+            "distances",
+            "def main = let xs = [[real(i * j) for j < 3] for i < SIZE] in\n\
+             sum([minimum([norm_sq(x - y) for y in xs[0..5]]) for x in xs])\n",
+        ),
+        (
+            "a recurrence",
+            "def step(x: Real, v: Real) -> (Real, Real) = (x + 0.01 * v, v - 0.01 * x)\n\
+             def main = (loop (x, v) = (1.0, 0.0) for i < SIZE do step(x, v)).0\n",
+        ),
+        (
+            "a fold of tuples",
+            "def main = (fold_left(fn ((s, n), x) -> (s + x, n + 1), (0.0, 0), [real(i) for i < SIZE])).0\n",
+        ),
+        (
+            "words of a state machine",
+            "type State = Start | Digits(Int) | Bad\n\
+             def next(s: State, c: Int) -> State = case s of { Start -> Digits(c) | Digits(n) -> if n > 1000 then Bad else Digits(n + c) | Bad -> Start }\n\
+             def main = case (loop s = Start for i < SIZE do next(s, i % 10)) of { Digits(n) -> n | _ -> -1 }\n",
+        ),
+    ];
+    programs.iter().for_each(|(name, text)| steady(name, text));
+}
+
+#[test]
+fn structures_cost_what_they_hold() {
+    let per_element = |text: &str| {
+        let [small, large] = [1000, 2000].map(|size| made(text, size));
+        (large - small) as f64 / 1000.0
+    };
+    let list = "def main = sum_list(map_list(fn x -> x + 1, to_list(iota(SIZE))))\n\
+                def sum_list(l: List[Int]) -> Int = foldl(fn (a, x) -> a + x, l, 0)\n";
+    assert!(per_element(list) <= 3.0, "{}", per_element(list));
+    let append = "def main = length(loop (a: []Int) = [] for i < SIZE do a ++ [i])\n";
+    // That of the element, and now and then a larger one for all.
+    assert!(per_element(append) < 1.01, "{}", per_element(append));
+    let tree = "type Tree = Leaf | Node(Tree, Int, Tree)\n\
+                def insert(t: Tree, k: Int) -> Tree = case t of { Leaf -> Node(Leaf, k, Leaf) | Node(l, m, r) -> if k < m then Node(insert(l, k), m, r) else Node(l, m, insert(r, k)) }\n\
+                def size(t: Tree) -> Int = case t of { Leaf -> 0 | Node(l, _, r) -> size(l) + size(r) + 1 }\n\
+                def full(n: Int) -> Tree = if n == 0 then Leaf else Node(full(n / 2), n, Leaf)\n\
+                def main = size(loop t = full(8) for i < SIZE do insert(Leaf, i))\n";
+    assert!(per_element(tree) <= 1.0, "{}", per_element(tree));
+}
+
+#[test]
+fn recursion_may_be_a_million_deep() {
+    let calls = "def count(n: Int) -> Int = if n == 0 then 0 else 1 + count(n - 1)\n\
+                 def main = count(1000000)\n";
+    assert_eq!(on(&ALL, calls, None), "1000000");
+    let mutual = "def even(n: Int, x: Real) -> Real = if n == 0 then x else 1.0 + odd(n - 1, x)\n\
+                  def odd(n: Int, x: Real) -> Real = if n == 0 then -x else 0.5 * even(n - 1, x)\n\
+                  def main = even(1000000, 1.0)\n";
+    on(&ALL, mutual, None);
+    let list = "def from(n: Int) -> List[Int] = if n == 0 then Nil else n :: from(n - 1)\n\
+                def total(l: List[Int]) -> Int = case l of { Nil -> 0 | x :: rest -> x + total(rest) }\n\
+                def main = total(from(1000000))\n";
+    assert_eq!(on(&ALL, list, None), "500000500000");
+    let arrays = "def build_up(n: Int, xs: [k]Real) -> [k]Real = if n == 0 then xs else let ys = build_up(n - 1, xs) in ys with [n % k] = real(n)\n\
+                  def main = build_up(1000000, [0.0, 0.0, 0.0])\n";
+    on(&ALL, arrays, None);
+}
+
+/// Stops an engine at so many bytes more than are in use.
+fn memory() -> Limits {
+    let in_use = || MEMORY.allocated();
+    Limits {
+        memory: Some(MemoryLimit { bytes: in_use() + (100 << 20), in_use }),
+        ..Limits::default()
+    }
+}
+
+#[test]
+fn calls_without_end_stop_at_the_limit_with_their_place() {
+    let bounds = Bounds { stack: 4 << 20, ..UNBOUNDED };
+    let programs = [
+        "def down(x: Real) -> Real = 1 + down(x - 1)\ndef main = down(0)\n",
+        "def from(n: Int) -> List[Int] = n :: from(n + 1)\ndef main = from(0)\n",
+        "type T = T(T -> Int)\ndef loop_(t: T) -> Int = case t of { T(f) -> 1 + f(t) }\ndef main = loop_(T(loop_))\n",
+    ];
+    let programs = programs.map(|text| within(text, None, bounds));
+    for program in &programs {
+        assert_eq!(program.expected.stopped(), Some("too-deep"), "{:?}", program.expected);
+    }
+    check(&ALL, &programs);
+}
+
+#[test]
+fn memory_without_end_stops_at_the_limit() {
+    let bounds = Bounds { evaluator: memory, engines: memory, ..UNBOUNDED };
+    let programs = [
+        // With one program for each way to ask for memory.
+        "def grow(xs: List[Int], n: Int) -> Int = if n < 0 then length_list(xs) else grow(n :: xs, n + 1)\n\
+         def main = grow(Nil, 0)\n",
+        "def main = sum(loop (xs: []Real) = [1.0] while length(xs) > 0 do xs ++ xs)\n",
+        "def main = let n = 1000000000 in sum(sort([sin(real(i)) for i < n]))\n",
+        "def main = length_list(loop l = Nil while true do show(l) :: l)\n",
+    ];
+    for text in programs {
+        let program = within(text, None, bounds);
+        assert_eq!(program.expected.stopped(), Some("out-of-memory"), "{:?}", program.expected);
+        for target in targets() {
+            for ran in (target.run)(std::slice::from_ref(&program)) {
+                assert_eq!(ran.stopped(), Some("out-of-memory"), "{}: {ran:?}", target.name);
+                assert_eq!(ran.blocks, 0, "{}", target.name);
+            }
+        }
+    }
+}

@@ -74,6 +74,8 @@ pub struct Program {
     pub low: Arc<low::Module>,
     /// The bounds of each run.
     pub limits: fn() -> Limits,
+    /// How many bytes open calls may take.
+    pub stack: usize,
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
     pub expected: Ran,
@@ -110,12 +112,9 @@ fn lines() -> (Callbacks, Rc<RefCell<Vec<String>>>) {
     (callbacks, lines)
 }
 
-/// How deep calls may be open: they are outside of what limits count.
-const STACK: usize = 256 << 20;
-
-fn options(limits: Limits) -> (Options, Rc<RefCell<Vec<String>>>) {
+fn options(limits: Limits, stack: usize) -> (Options, Rc<RefCell<Vec<String>>>) {
     let (Callbacks { trace, progress }, lines) = lines();
-    (Options { trace, progress, limits, max_stack: STACK, ..Options::default() }, lines)
+    (Options { trace, progress, limits, max_stack: stack, ..Options::default() }, lines)
 }
 
 fn shown(entry: &Entry, value: &Value) -> String {
@@ -136,7 +135,7 @@ pub fn evaluate(session: &Session, entry: &Entry, argument: Option<Value>, limit
 }
 
 fn flat(program: &Program) -> Ran {
-    let (options, lines) = options((program.limits)());
+    let (options, lines) = options((program.limits)(), program.stack);
     let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
     let mut evaluator = diffeo_array::Evaluator::new(program.low.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
@@ -159,7 +158,7 @@ fn call(program: &Program, compiled: Compiled) -> Ran {
 fn call_on(threads: Option<NonZeroUsize>, program: &Program, compiled: Compiled) -> Ran {
     let (callbacks, lines) = lines();
     let limits = || Limits { threads, ..(program.limits)() };
-    let options = RunOptions { callbacks, limits: limits(), max_stack: STACK };
+    let options = RunOptions { callbacks, limits: limits(), max_stack: program.stack };
     let mut instance = Instance::new(Arc::new(compiled), options);
     let argument = program.argument.clone().unwrap_or(Value::Unit);
     let args = program.interface.arguments(&argument);

@@ -2,7 +2,7 @@
 
 use crate::agree::{check, on, prepared, ALL};
 use crate::lowering::lowered;
-use diffeo::{Kinks, Session};
+use diffeo::{Engine, Kinks, Options, Session};
 use diffeo_calculus::value::Value;
 
 #[test]
@@ -34,6 +34,8 @@ fn values_of_every_type_go_in_and_out() {
         ("Maybe[Maybe[Real]]", "Just(Just(1.0))"),
         ("Rose", "Rose(1.0, [Rose(2.0, []), Rose(3.0, [Rose(4.0, [])])])"),
         ("[]List[Int]", "[list[1], list[2, 3]]"),
+        ("List[Maybe[([]Real, String)]]", "list[Nothing, Just(([1.0], \"a\"))]"),
+        ("[]Maybe[[][]Int]", "[Just([[1]]), Nothing]"),
         ("[]{a: Int, b: Rose}", "[{a = 1, b = Rose(1.0, [])}]"),
     ];
     let mut programs = Vec::new();
@@ -81,4 +83,32 @@ fn long_lists_and_arrays_go_in_and_out() {
     let elements: Vec<String> = (0..100_000).map(|i| format!("{i}.5")).collect();
     on(&["flat", "jit"], &format!("def main = [{}]\n", elements.join(", ")), None);
     on(&ALL, "def main = show(to_list([i * i for i < 20000]))\n", None);
+}
+
+#[test]
+fn what_is_shared_stays_shared() {
+    // As a tree without sharing it would not fit into any memory.
+    let text = "type Tree = Leaf(Real) | Node(Tree, Tree)\n\
+                def doubled(t: Tree, n: Int) -> Tree = if n == 0 then t else doubled(Node(t, t), n - 1)\n\
+                def main(r: {t: Tree}) = doubled(r.t, 50)\n";
+    let mut tree = Value::data(0, [Value::Real(1.0)]);
+    for _ in 0..50 {
+        tree = Value::data(1, [tree.clone(), tree]);
+    }
+    let mut session = Session::new();
+    let module = session.load_text("case.deo", text);
+    session.check();
+    let entry = session.entry(module, "main").expect("an entry");
+    for engine in [Engine::Flat, Engine::Jit] {
+        let argument = Some(Value::tuple([tree.clone()]));
+        let run = session.run_on(&entry, argument, Options::default(), engine);
+        let mut value = run.result.unwrap_or_else(|error| panic!("{error:?}"));
+        let mut depth = 0;
+        while let [left, _] = value.fields() {
+            value = left.clone();
+            depth += 1;
+        }
+        assert_eq!(depth, 100);
+        assert!(matches!(value.fields(), [Value::Real(x)] if *x == 1.0));
+    }
 }

@@ -355,8 +355,7 @@ impl Ranges<'_> {
             }
             Check::Size { expected, found, .. } => {
                 let (a, b) = (form(self, expected), form(self, found));
-                self.facts.assume_at_most(&a, &b, 0);
-                self.facts.assume_at_most(&b, &a, 0);
+                self.facts.equate(&a, &b);
             }
             // -1 fits everything.
             Check::Rows { .. } => {}
@@ -370,7 +369,9 @@ impl Ranges<'_> {
                 let (int, xs) = (*int, xs.clone());
                 let checked = matches!(op, Op::Int(..));
                 let fits = self.int(v, int, &xs);
-                if checked && fits {
+                if let Some(simple) = fits.then(|| self.by_bits(int, &xs)).flatten() {
+                    *op = simple;
+                } else if checked && fits {
                     *op = Op::IntFits(int, xs);
                 }
             }
@@ -516,7 +517,11 @@ impl Ranges<'_> {
                 }
                 false
             }
-            (IntOp::ShiftLeft | IntOp::ShiftRight, [_, b]) => {
+            (IntOp::ShiftLeft | IntOp::ShiftRight, [a, b]) => {
+                if op == IntOp::ShiftRight && self.facts.prove(a) {
+                    self.facts.assume(&result);
+                    self.facts.assume_at_most(&result, a, 0);
+                }
                 self.facts.prove(b) && self.facts.at_most(b, &Linear::constant(63), 0)
             }
             (IntOp::Sign, _) => {
@@ -525,6 +530,21 @@ impl Ranges<'_> {
             }
             (_, _) => false,
         }
+    }
+
+    /// A quotient or remainder by a power of two, of a number that is not negative, by its bits.
+    fn by_bits(&mut self, op: IntOp, xs: &[Atom]) -> Option<Op> {
+        let [x, Atom::Int(n @ 1..)] = xs else { return None };
+        let form = self.facts.form(x);
+        if n.count_ones() != 1 || !self.facts.prove(&form) {
+            return None;
+        }
+        let (op, by) = match op {
+            IntOp::Div => (IntOp::ShiftRight, i64::from(n.trailing_zeros())),
+            IntOp::Rem => (IntOp::BitAnd, n - 1),
+            _ => return None,
+        };
+        Some(Op::IntFits(op, vec![x.clone(), Atom::Int(by)]))
     }
 
     /// Where an operation does not fail, its result is that of integers.

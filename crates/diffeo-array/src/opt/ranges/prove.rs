@@ -50,6 +50,8 @@ enum Undo {
     Most(Var, i64),
     Lower(Var),
     Upper(Var),
+    /// It had no form.
+    Form(Var),
 }
 
 /// What is known where the pass stands.
@@ -89,6 +91,7 @@ impl Facts {
                 Some(Undo::Most(v, n)) => self.known[v.0 as usize].most = n,
                 Some(Undo::Lower(v)) => drop(self.known[v.0 as usize].lower.pop()),
                 Some(Undo::Upper(v)) => drop(self.known[v.0 as usize].upper.pop()),
+                Some(Undo::Form(v)) => self.known[v.0 as usize].form = None,
                 None => {}
             }
         }
@@ -118,10 +121,81 @@ impl Facts {
     /// An Int in terms of variables of which nothing but bounds is known.
     pub fn form(&self, atom: &Atom) -> Linear {
         match atom {
-            Atom::Var(v) => self.known[v.0 as usize].form.clone().unwrap_or(Linear::var(*v)),
+            Atom::Var(v) => self.normal(Linear::var(*v)),
             Atom::Int(n) => Linear::constant(*n),
             // No Ints, or nothing looks at them.
             Atom::Real(_) | Atom::Bool(_) | Atom::Unused(_) => Linear::constant(0),
+        }
+    }
+
+    /// A number in terms of variables of which nothing but bounds is known now.
+    fn normal(&self, number: Linear) -> Linear {
+        let form = |v: Var| self.known[v.0 as usize].form.as_ref();
+        let has_form = |term: Term| match term {
+            Term::Var(v) => form(v).is_some(),
+            Term::Product(v, w) => form(v).is_some() || form(w).is_some(),
+        };
+        if !number.terms.iter().any(|(term, _)| has_form(*term)) {
+            return number;
+        }
+        let mut sum = Linear { constant: number.constant, ..Linear::default() };
+        for (term, factor) in &number.terms {
+            let known = |v: Var| form(v).map_or_else(|| Linear::var(v), |f| self.normal(f.clone()));
+            let value = match *term {
+                Term::Var(v) => Some(known(v)),
+                Term::Product(v, w) => known(v).product(&known(w)),
+            };
+            match value.and_then(|value| sum.plus(*factor, &value)) {
+                Some(next) => sum = next,
+                // Too long: what is known is not used.
+                None => return number,
+            }
+        }
+        sum
+    }
+
+    /// Notes that two numbers are equal: from now on, the latest variable of them has a form.
+    pub fn equate(&mut self, a: &Linear, b: &Linear) {
+        let (a, b) = (self.normal(a.clone()), self.normal(b.clone()));
+        let Some(difference) = a.plus(-1, &b) else { return };
+        let latest = difference
+            .terms
+            .iter()
+            .enumerate()
+            .filter_map(|(i, (term, factor))| match term {
+                Term::Var(v) if factor.abs() == 1 => Some((self.order(*term), i, *v, *factor)),
+                Term::Var(_) | Term::Product(..) => None,
+            })
+            .max();
+        let Some((_, i, v, factor)) = latest else { return };
+        let Some(form) = difference.without(i).times(-factor) else { return };
+        let known = &self.known[v.0 as usize];
+        // It may occur in a product, too.
+        let occurs = |(term, _): &(Term, i64)| match term {
+            Term::Var(w) => *w == v,
+            Term::Product(w, x) => *w == v || *x == v,
+        };
+        if known.form.is_some() || form.terms.iter().any(occurs) {
+            return;
+        }
+        // What was known of the variable is known of its form.
+        let (least, most) = (known.least, known.most);
+        let (lower, upper) = (known.lower.clone(), known.upper.clone());
+        self.known[v.0 as usize].form = Some(form.clone());
+        self.undo.push(Undo::Form(v));
+        if least > i64::MIN {
+            self.assume_at_most(&Linear::constant(least), &form, 0);
+        }
+        if most < i64::MAX {
+            self.assume_at_most(&form, &Linear::constant(most), 0);
+        }
+        for bound in lower {
+            let bound = self.normal(bound);
+            self.assume_at_most(&bound, &form, 0);
+        }
+        for bound in upper {
+            let bound = self.normal(bound);
+            self.assume_at_most(&form, &bound, 0);
         }
     }
 
@@ -310,6 +384,7 @@ impl Facts {
     }
 
     fn search(&mut self, goal: &Linear, depth: u32, fuel: &mut u32) -> bool {
+        let goal = &self.normal(goal.clone());
         if self.least(goal) >= 0 {
             return true;
         }
@@ -360,10 +435,8 @@ impl Facts {
         let Some((Some(cond), a, b)) = self.known[v.0 as usize].choice.clone() else { return };
         for (atom, value) in [(a, false), (b, true)] {
             if self.refuted(cond, value, DEPTH, &mut FUEL.clone()) {
-                let (v, x) = (Linear::var(v), self.form(&atom));
-                self.assume_at_most(&v, &x, 0);
-                self.assume_at_most(&x, &v, 0);
-                return;
+                let x = self.form(&atom);
+                return self.equate(&Linear::var(v), &x);
             }
         }
     }

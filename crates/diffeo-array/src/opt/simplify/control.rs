@@ -109,6 +109,10 @@ impl Simplifier {
         self.assume(&cond, false, &mut known);
         let (otherwise, otherwise_ends) = self.block(otherwise);
         self.forget(known);
+        if then_ends != otherwise_ends {
+            let (stops, goes_on) = if then_ends { (then, otherwise) } else { (otherwise, then) };
+            return self.behind_a_stop(&results, (cond, then_ends), stops, goes_on, site, out);
+        }
         let cheap = self.cheap(&results, [&then, &otherwise]);
         let (mut kept, mut a, mut b) = (Vec::new(), Vec::new(), Vec::new());
         let mut blocks = [then, otherwise];
@@ -117,7 +121,12 @@ impl Simplifier {
         }
         let [then, otherwise] = blocks;
         for ((v, x), y) in results.into_iter().zip(then.results).zip(otherwise.results) {
-            let free = |atom: &Atom, ends: bool| ends || matches!(atom, Atom::Unused(_));
+            // An array that is named where nothing looks at it lives longer, and is not updated in its place.
+            let counted = |ty: &Ty| !matches!(ty, Ty::Real | Ty::Int | Ty::Bool);
+            let free = |atom: &Atom, ends: bool| match atom {
+                Atom::Unused(ty) => ends || !counted(ty),
+                Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => ends,
+            };
             let one = match (&x, &y) {
                 _ if same(&x, &y) => Some(x.clone()),
                 (x, y) if free(x, then_ends) && self.was_there(y, time) => Some(y.clone()),
@@ -146,6 +155,26 @@ impl Simplifier {
             self.push(Stmt { results: kept, op, site }, out);
         }
         then_ends && otherwise_ends
+    }
+
+    /// A branch of which one side stops the program: the other one stands behind it, where passes see that it is
+    /// what happens.
+    fn behind_a_stop(
+        &mut self,
+        results: &[Var],
+        (cond, stops_if): (Atom, bool),
+        mut stops: Block,
+        goes_on: Block,
+        site: SiteId,
+        out: &mut Vec<Stmt>,
+    ) -> bool {
+        stops.results.clear();
+        let nothing = Block::default();
+        let (then, otherwise) = if stops_if { (stops, nothing) } else { (nothing, stops) };
+        self.push(Stmt { results: Vec::new(), op: Op::If { cond, then, otherwise }, site }, out);
+        out.extend(goes_on.stmts);
+        self.replace(results, goes_on.results);
+        false
     }
 
     /// Whether both branches may be computed, and their results selected.

@@ -32,4 +32,4 @@ typedef struct df_context {
 #define df_stack_grow diffeo_stack_grow
 #define df_raise diffeo_raise
 #define df_raise_text(cx, error, site, text) diffeo_raise(cx, error, site, (int64_t)(intptr_t)(text), 0, 0)
-#define df_note(cx, site, callee) diffeo_note(cx, (int64_t)(callee) << 32 | (site))
+#define df_note(cx, site, callee) diffeo_note(cx, callee, site)

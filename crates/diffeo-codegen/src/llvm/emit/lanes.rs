@@ -22,6 +22,9 @@ use std::rc::Rc;
 /// So many elements of a row are copied at most.
 pub(super) const ROW: i64 = 64;
 
+/// Blocks of so many bytes at most are made for all lanes.
+const BLOCK: i64 = 1 << 14;
+
 /// The lanes of the open loop.
 pub(super) struct Lanes {
     plan: Rc<Plan>,
@@ -64,7 +67,17 @@ impl Emitter<'_, '_> {
     pub(super) fn in_lanes(&mut self, step: &For, plan: &Rc<Plan>) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let steps = self.compute(format_args!("sub i64 {to}, {from}"));
-        let many = self.compute(format_args!("icmp sge i64 {steps}, {}", plan.least));
+        let mut many = self.compute(format_args!("icmp sge i64 {steps}, {}", plan.least));
+        // Blocks that are large for one lane are left as they are.
+        for factors in plan.sizes.iter().filter(|_| plan.least > 1) {
+            let mut size = "1".to_string();
+            for factor in factors {
+                let factor = self.operand(*factor);
+                size = self.compute(format_args!("mul i64 {size}, {factor}"));
+            }
+            let fits = self.compute(format_args!("icmp ule i64 {size}, {BLOCK}"));
+            many = self.compute(format_args!("and i1 {many}, {fits}"));
+        }
         let [lanes, end] = [(); 2].map(|()| self.label());
         if plan.least == 1 {
             self.line(format_args!("br i1 {many}, label %{lanes}, label %{end}"));

@@ -251,7 +251,7 @@ impl Emitter<'_, '_> {
                 self.fail();
             } else {
                 self.jump(NOTE);
-                self.failures.push((runtime::Open { function, site }.to_word(), failed));
+                self.failures.push((runtime::Open { function, site }, failed));
             }
             self.begin(go_on);
         }
@@ -297,11 +297,17 @@ impl Emitter<'_, '_> {
         if !self.failures.is_empty() {
             let failures = std::mem::take(&mut self.failures);
             self.begin(NOTE.into());
-            let calls: Vec<_> =
-                failures.iter().map(|(call, block)| format!("[ {call}, %{block} ]")).collect();
-            let call = self.compute(format_args!("phi i64 {}", calls.join(", ")));
+            let part = |e: &mut Self, of: fn(&runtime::Open) -> u32| {
+                let choices: Vec<_> = failures
+                    .iter()
+                    .map(|(open, block)| format!("[ {}, %{block} ]", of(open)))
+                    .collect();
+                e.compute(format_args!("phi i64 {}", choices.join(", ")))
+            };
+            let function = part(self, |open| open.function.0);
+            let site = part(self, |open| open.site.0);
             let name = self.import(runtime::note());
-            self.line(format_args!("call void @{name}(ptr %context, i64 {call})"));
+            self.line(format_args!("call void @{name}(ptr %context, i64 {function}, i64 {site})"));
             self.fail();
         }
         if self.fails {

@@ -3,7 +3,8 @@
 use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of as operands};
 use crate::low::{
-    Address, Binary, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty, DATA,
+    Address, Binary, Checked, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty,
+    DATA,
 };
 use crate::scratch;
 use diffeo_calculus::prim::RealOp;
@@ -68,6 +69,8 @@ pub(in crate::llvm::emit) struct Plan {
     pub copied: HashMap<Reg, (usize, Operand)>,
     /// The blocks that are made once, and used again.
     pub kept: Vec<Reg>,
+    /// The sizes of blocks, as far as they are known before the loop: numbers to be multiplied.
+    pub sizes: Vec<Vec<Operand>>,
     /// How many statements at the beginning ask whether the run is to end.
     pub poll: usize,
     /// The number of the plan in its function.
@@ -163,6 +166,7 @@ impl Cx<'_> {
             plan: Plan { width, least, poll, ..Plan::default() },
             set: HashSet::new(),
             exprs: HashMap::new(),
+            products: HashMap::new(),
             changed: true,
             bad: false,
             divergent: false,
@@ -300,6 +304,8 @@ struct Walk<'c, 'm> {
     set: HashSet<Reg>,
     /// What registers that are set once are.
     exprs: HashMap<Reg, Expr>,
+    /// Those that are products with a test whether they fit.
+    products: HashMap<Reg, (Operand, Operand)>,
     changed: bool,
     /// There is something that is not done in lanes.
     bad: bool,
@@ -378,7 +384,10 @@ impl Walk<'_, '_> {
                     self.update(*r, class);
                 }
             }
-            Stmt::Checked { op: _, result, overflow, a, b } => {
+            Stmt::Checked { op, result, overflow, a, b } => {
+                if *op == Checked::Mul && self.cx.once[result.0 as usize] {
+                    self.products.insert(*result, (*a, *b));
+                }
                 self.bad |= self.divergent;
                 self.bad |= !self.is(*a, Class::Uniform) || !self.is(*b, Class::Uniform);
                 self.update(*result, Class::Uniform);
@@ -617,6 +626,20 @@ impl Walk<'_, '_> {
 }
 
 impl Walk<'_, '_> {
+    /// Takes a product apart into what is known before the loop. False if that is not all.
+    fn factors(&self, operand: Operand, out: &mut Vec<Operand>) -> bool {
+        match operand {
+            Operand::Reg(r) if self.set.contains(&r) => match self.products.get(&r) {
+                Some((a, b)) if out.len() < 8 => self.factors(*a, out) && self.factors(*b, out),
+                Some(_) | None => false,
+            },
+            _ => {
+                out.push(operand);
+                true
+            }
+        }
+    }
+
     /// Finds the blocks that can be used again, because they have the same size in every step.
     fn keep(&mut self, body: &[Stmt]) {
         let blocks = self.plan.classes.values().any(|class| *class == Class::Block);
@@ -628,6 +651,10 @@ impl Walk<'_, '_> {
         for (r, bytes) in made {
             if arrays.contains(&r) && scratch::is_same(&defs, bytes, &self.set, scratch::DEPTH) {
                 self.plan.kept.push(r);
+            }
+            let mut factors = Vec::new();
+            if self.factors(bytes, &mut factors) {
+                self.plan.sizes.push(factors);
             }
         }
     }

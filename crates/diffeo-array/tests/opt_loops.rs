@@ -1,0 +1,137 @@
+//! Loops: what passes make of them, and that the meaning stays.
+
+use diffeo_array::ir::Module;
+use diffeo_array::opt::{dce, extrema, fuse, inline, optimise, ranges, simplify};
+use diffeo_array::value::{Array, Data, Value};
+use diffeo_array::{lint, parse, print_plain, Evaluator};
+use diffeo_calculus::eval::Options;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a program gives, as text.
+fn meaning(module: &Module, args: &[Value]) -> String {
+    let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+    match evaluator.run(args.to_vec()) {
+        Ok(values) => format!("{values:?}"),
+        Err(error) => format!("{:?} at {:?}, {:?}", error.kind, error.span, error.trace),
+    }
+}
+
+/// The text of a module after passes, which means the same at each of the arguments.
+fn after(passes: &[fn(Module) -> Module], text: &str, points: &[Vec<Value>]) -> String {
+    let before = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(lint(&before), Vec::<String>::new(), "{text}");
+    let module = passes.iter().fold(before.clone(), |module, pass| pass(module));
+    assert_eq!(lint(&module), Vec::<String>::new(), "{}", print_plain(&module));
+    for point in points {
+        assert_eq!(meaning(&module, point), meaning(&before, point), "{}", print_plain(&module));
+    }
+    print_plain(&module)
+}
+
+fn rows(sizes: &[i64], xs: &[f64]) -> Value {
+    Value::array(Array::new(sizes, Data::Reals(Rc::new(xs.to_vec()))).expect("as many elements"))
+}
+
+const LARGEST: &str = "entry main fn main(xs: []Real, start: Real) -> (Real, Real, Real) {
+    n: Int = dim[0](xs)
+    a: Real = for i < n with (m = start) { x: Real = get(xs, i) y: Real = real.max(m, x) yield y }
+    first: Real = get(xs, 0)
+    others: Int = fits.add(n, -1)
+    b: Real = for i.2 < others with (m.2 = first) {
+        j: Int = fits.add(i.2, 1)
+        x.2: Real = get(xs, j)
+        y.2: Real = real.min(m.2, x.2)
+        yield y.2
+    }
+    c: Real = for i.3 < n with (m.3 = start) {
+        x.3: Real = get(xs, i.3)
+        y.3: Real = real.max(m.3, x.3)
+        z: Real = real.add(y.3, m.3)
+        yield z
+    }
+    return a, b, c }";
+
+#[test]
+fn loops_for_the_largest_are_reductions() {
+    let points = [
+        vec![Value::reals(vec![1.0, 5.0, -2.0]), Value::Real(3.0)],
+        vec![Value::reals(vec![1.0, f64::NAN, -2.0]), Value::Real(3.0)],
+        vec![Value::reals(vec![f64::NEG_INFINITY]), Value::Real(f64::NAN)],
+    ];
+    insta::assert_snapshot!(after(&[extrema, dce], LARGEST, &points));
+}
+
+#[test]
+fn the_smallest_of_a_comprehension_needs_no_array() {
+    let text = "entry main fn main(n: Int, x: Real) -> (Real) {
+        check_count(n)
+        check_index(0, n)
+        xs: []Real = build i < n {
+            t: Real = to_real(i) u: Real = real.sub(t, x) v: Real = real.mul(u, u) yield v }
+        first: Real = get(xs, 0)
+        others: Int = fits.add(n, -1)
+        b: Real = for i.2 < others with (m = first) {
+            j: Int = fits.add(i.2, 1) w: Real = get(xs, j) y: Real = real.min(m, w) yield y }
+        return b }";
+    let points = [
+        vec![Value::Int(1), Value::Real(0.5)],
+        vec![Value::Int(7), Value::Real(3.25)],
+        vec![Value::Int(0), Value::Real(3.25)],
+    ];
+    insta::assert_snapshot!(after(&[extrema, fuse, simplify, dce], text, &points));
+}
+
+/// Sizes of rows are chosen among those of arrays that have rows.
+#[test]
+fn rows_have_the_sizes_that_were_checked() {
+    let text = "entry main fn main(a: [][]Real, b: [][]Real) -> ([]Real) {
+        n: Int = dim[0](a)
+        k: Int = dim[0](b)
+        check_size[\"n\"](n, k)
+        p: Int = dim[1](a)
+        q: Int = dim[1](b)
+        open: Bool = lt[Int](p, 0)
+        m: Int = select(open, q, p)
+        open.2: Bool = lt[Int](q, 0)
+        m.2: Int = select(open.2, m, q)
+        check_size[\"m\"](m, m.2)
+        sums: []Real = build i < n {
+            sum: Real = reduce[add] j < m {
+                check_index(j, p)
+                x: Real = get(a, i, j)
+                check_index(j, q)
+                y: Real = get(b, i, j)
+                z: Real = real.mul(x, y)
+                yield z
+            }
+            yield sum
+        }
+        return sums }";
+    let point = |sizes: &[i64], xs: &[f64]| vec![rows(sizes, xs), rows(sizes, xs)];
+    let points = [
+        point(&[2, 2], &[1.0, 2.0, 3.0, 4.0]),
+        point(&[0, -1], &[]),
+        vec![rows(&[0, -1], &[]), rows(&[0, 3], &[])],
+        vec![rows(&[1, 1], &[1.0]), rows(&[1, 2], &[1.0, 2.0])],
+    ];
+    let text = after(&[ranges, dce], text, &points);
+    assert!(!text.contains("check_index"), "{text}");
+}
+
+#[test]
+fn small_recursive_functions_are_put_into_themselves_once() {
+    let text = "entry main fn main(n: Int) -> (Int) { a: Int = call fib(n) return a }
+    fn fib(n: Int) -> (Int) {
+        small: Bool = lt[Int](n, 2)
+        r: Int = if small { yield n } else {
+            a: Int = int.sub(n, 1) b: Int = call fib(a)
+            c: Int = int.sub(n, 2) d: Int = call fib(c)
+            e: Int = int.add(b, d) yield e }
+        return r }";
+    let points = [vec![Value::Int(10)], vec![Value::Int(-3)], vec![Value::Int(1)]];
+    let text = after(&[inline], text, &points);
+    assert_eq!(text.matches("call fib").count(), 5, "{text}");
+    let module = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(meaning(&optimise(module), &[Value::Int(12)]), "[Int(144)]");
+}
