@@ -126,8 +126,14 @@ fn shown(entry: &Entry, value: &Value) -> String {
 }
 
 /// What a program gives on the evaluator.
-pub fn evaluate(session: &Session, entry: &Entry, argument: Option<Value>, limits: Limits) -> Ran {
-    let (options, lines) = options(limits);
+pub fn evaluate(
+    session: &Session,
+    entry: &Entry,
+    argument: Option<Value>,
+    limits: Limits,
+    stack: usize,
+) -> Ran {
+    let (options, lines) = options(limits, stack);
     let run = session.run_on(entry, argument, options, Engine::Evaluator);
     let result = run.result.map(|value| shown(entry, &value));
     let lines = lines.take();
