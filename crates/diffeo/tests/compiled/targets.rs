@@ -218,8 +218,8 @@ fn compile_by_cranelift(module: &Arc<low::Module>) -> Result<Compiled, CompileEr
 /// By Cranelift, where every loop that can be is done by several threads, however small it is.
 fn threads(program: &Program) -> Ran {
     let options = memory::Options { polls: Polls::All, splitting: Splitting::ALWAYS, reuse: true };
-    let module = memory::lower_with(program.low.flat.clone(), options);
-    match cranelift::compile(&Arc::new(module), &CRANELIFT) {
+    let module = memory::lower_with(program.flat.clone(), options);
+    match compile_by_cranelift(&Arc::new(module)) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
         Err(error) => not_compiled(program, error),
     }
