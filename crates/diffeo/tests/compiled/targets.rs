@@ -5,7 +5,9 @@
 
 use crate::support::near;
 use diffeo::lower::value::Interface;
+use diffeo::pipeline::{self, Backend};
 use diffeo::{Diagnostic, Engine, Entry, Limits, Options, Session};
+use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::compiler::Compiler;
@@ -33,12 +35,12 @@ pub const TARGETS: [Target; 5] = [
     Target {
         name: "jit",
         missing: || None,
-        run: |programs| each(programs, |module| cranelift::compile(module, &CRANELIFT)),
+        run: |programs| each(programs, Backend::Jit, compile_by_cranelift),
     },
     Target {
         name: "llvm",
         missing: || llvm::library().err().map(|missing| missing.to_string()),
-        run: |programs| each(programs, compile_by_llvm),
+        run: |programs| each(programs, Backend::Llvm, compile_by_llvm),
     },
     Target { name: "c", missing: no_c_compiler, run: run_c },
     Target {
@@ -71,7 +73,7 @@ pub struct Program {
     pub entry: Entry,
     pub argument: Option<Value>,
     pub interface: Interface,
-    pub low: Arc<low::Module>,
+    pub flat: Arc<Module>,
     /// The bounds of each run.
     pub limits: fn() -> Limits,
     /// How many bytes open calls may take.
@@ -79,6 +81,13 @@ pub struct Program {
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
     pub expected: Ran,
+}
+
+impl Program {
+    /// What a back end is given.
+    pub fn low(&self, backend: Backend) -> Arc<low::Module> {
+        pipeline::low(self.flat.clone(), backend.polls())
+    }
 }
 
 /// What a program gave.
@@ -126,8 +135,14 @@ fn shown(entry: &Entry, value: &Value) -> String {
 }
 
 /// What a program gives on the evaluator.
-pub fn evaluate(session: &Session, entry: &Entry, argument: Option<Value>, limits: Limits) -> Ran {
-    let (options, lines) = options(limits);
+pub fn evaluate(
+    session: &Session,
+    entry: &Entry,
+    argument: Option<Value>,
+    limits: Limits,
+    stack: usize,
+) -> Ran {
+    let (options, lines) = options(limits, stack);
     let run = session.run_on(entry, argument, options, Engine::Evaluator);
     let result = run.result.map(|value| shown(entry, &value));
     let lines = lines.take();
@@ -137,7 +152,7 @@ pub fn evaluate(session: &Session, entry: &Entry, argument: Option<Value>, limit
 fn flat(program: &Program) -> Ran {
     let (options, lines) = options((program.limits)(), program.stack);
     let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
-    let mut evaluator = diffeo_array::Evaluator::new(program.low.flat.clone(), options);
+    let mut evaluator = diffeo_array::Evaluator::new(program.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
     let result = match result {
         Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
@@ -186,23 +201,25 @@ fn not_compiled(program: &Program, error: impl std::fmt::Display) -> Ran {
 
 fn each(
     programs: &[Program],
+    backend: Backend,
     compile: fn(&Arc<low::Module>) -> Result<Compiled, CompileError>,
 ) -> Vec<Ran> {
-    let run = |program: &Program| match compile(&program.low) {
+    let run = |program: &Program| match compile(&program.low(backend)) {
         Ok(compiled) => call(program, compiled),
         Err(error) => not_compiled(program, error),
     };
     programs.iter().map(run).collect()
 }
 
-const CRANELIFT: cranelift::Options =
-    cranelift::Options { cpu: diffeo_codegen::engine::Cpu::Host, verify: false };
+fn compile_by_cranelift(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
+    cranelift::compile(module, &cranelift::Options::default())
+}
 
 /// By Cranelift, where every loop that can be is done by several threads, however small it is.
 fn threads(program: &Program) -> Ran {
     let options = memory::Options { polls: Polls::All, splitting: Splitting::ALWAYS, reuse: true };
-    let module = memory::lower_with(program.low.flat.clone(), options);
-    match cranelift::compile(&Arc::new(module), &CRANELIFT) {
+    let module = memory::lower_with(program.flat.clone(), options);
+    match compile_by_cranelift(&Arc::new(module)) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
         Err(error) => not_compiled(program, error),
     }
@@ -224,7 +241,7 @@ fn no_c_compiler() -> Option<String> {
 }
 
 fn run_c(programs: &[Program]) -> Vec<Ran> {
-    let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low.clone()).collect();
+    let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low(Backend::C)).collect();
     let options = c::compiler::Options { quick: true, ..c::compiler::Options::default() };
     match c::engine::compile_all(&modules, &options) {
         Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
