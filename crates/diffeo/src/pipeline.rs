@@ -105,7 +105,8 @@ impl Backend {
         }
     }
 
-    /// Which loops can be stopped. Cranelift makes no vector instructions of loops, so nothing is lost.
+    /// Which loops can be stopped. Engine `auto` stops Cranelift's code, and LLVM and C compilers do better with
+    /// loops that cannot be left.
     pub fn polls(self) -> Polls {
         match self {
             Backend::Jit => Polls::All,

@@ -134,6 +134,24 @@ fn a_run_is_interrupted_on_either_code() {
 }
 
 #[test]
+fn loops_in_parts_are_whole() {
+    // Some of many parts, one that ends with a part, one of a single part, and none.
+    for n in [200_001, 131_072, 65_536, 65_537, 3, 0] {
+        let text = format!(
+            "def xs(n: Int) = [real(i) for i < n]
+def last(xs: [n]Real) = if length(xs) == 0 then 0.0 else xs[length(xs) - 1]
+def main =
+  let xs = xs({n}) in
+  sum(xs) + 1e6 * last(xs) + sum([if x > 5.0 then 1.0 else 0.5 for x in xs])
+"
+        );
+        let jit = seen(&text, Engine::Jit, Limits::default()).value.expect("a value");
+        let evaluator = seen(&text, Engine::Evaluator, Limits::default()).value.expect("a value");
+        assert_eq!(jit, evaluator, "{n}");
+    }
+}
+
+#[test]
 fn programs_to_be_called_often_get_the_best_code() {
     let mut session = Session::new();
     let module = session.load_text("f.deo", "def f(x: Real, n: Int) = x * real(n) + 1.0\n");

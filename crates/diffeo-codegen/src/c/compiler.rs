@@ -38,10 +38,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Missing { command, reason } if reason.kind() == std::io::ErrorKind::NotFound => {
-                write!(
-                    f,
-                    "there is no `{command}`, which is needed to compile C; CC names a compiler"
-                )
+                let variable = if command == "ar" { "AR" } else { "CC" };
+                write!(f, "there is no command `{command}`, which is needed to compile C: ")?;
+                write!(f, "install it, or name another one in {variable}")
             }
             Error::Missing { command, reason } => {
                 write!(f, "`{command}` cannot be run: {reason}")

@@ -12,7 +12,7 @@ use diffeo_array::ir::{Atom, Block, Carried, Op, Reduction, Stmt as Statement, T
 use diffeo_calculus::prim::IntOp;
 
 /// Loops of at most so many steps need not ask whether the run is to end.
-const MOST: i64 = 1 << 12;
+const MOST: i64 = 64;
 
 impl<'a> Lower<'_, 'a> {
     /// New registers for the results of a choice.

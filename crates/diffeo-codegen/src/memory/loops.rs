@@ -1,6 +1,7 @@
 //! Counted loops, and how they ask whether the run is to end.
 
 use super::emit::Code;
+use crate::deep::deep;
 use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Runtime, Stmt, Ty};
 
 /// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
@@ -9,6 +10,9 @@ const STEPS: i64 = 0xFFF;
 
 /// How many steps there are between two such questions in loops that are cut into parts.
 const PART: i64 = 1 << 16;
+
+/// The same for loops around loops: those inside do not ask before they have done a part.
+const OUTER_PART: i64 = 16;
 
 /// A loop that is to be added.
 #[derive(Clone)]
@@ -42,13 +46,14 @@ impl Code {
             self.push(Stmt::For(Box::new(whole)));
             return;
         }
+        let part = if whole.body.iter().any(has_loop) { OUTER_PART } else { PART };
         let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
         self.assign(start, whole.from);
         let body = self.list(|code| {
             let left = Expr::Binary(Binary::IntSub, whole.to, Operand::Reg(start));
             let left = code.set(Ty::Int, left);
-            let many = code.compare(Compare::IntLt, Operand::Int(PART), left);
-            let steps = code.set(Ty::Int, Expr::Select(many, Operand::Int(PART), left));
+            let many = code.compare(Compare::IntLt, Operand::Int(part), left);
+            let steps = code.set(Ty::Int, Expr::Select(many, Operand::Int(part), left));
             let next = Expr::Binary(Binary::IntAdd, Operand::Reg(start), steps);
             code.push(Stmt::Set(end, next));
             let (from, to) = (Operand::Reg(start), Operand::Reg(end));
@@ -60,6 +65,12 @@ impl Code {
         });
         self.push(Stmt::Loop(body));
     }
+}
+
+/// Whether a statement is or has a loop.
+fn has_loop(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For(_) | Stmt::Loop(_))
+        || deep(|| stmt.blocks().into_iter().any(|inner| inner.iter().any(has_loop)))
 }
 
 /// The whole of a loop that is cut into parts: its end, and a part.

@@ -12,9 +12,11 @@ use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::compiler::Compiler;
 use diffeo_codegen::engine::{Callbacks, CompileError, Compiled, Instance, RunOptions};
+use diffeo_codegen::memory::{self, Polls, Splitting};
 use diffeo_codegen::{c, cranelift, llvm, low};
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ pub struct Target {
 }
 
 /// The engines that the evaluator is compared with.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     Target { name: "flat", missing: || None, run: |programs| programs.iter().map(flat).collect() },
     Target {
         name: "jit",
@@ -41,6 +43,11 @@ pub const TARGETS: [Target; 4] = [
         run: |programs| each(programs, Backend::Llvm, compile_by_llvm),
     },
     Target { name: "c", missing: no_c_compiler, run: run_c },
+    Target {
+        name: "threads",
+        missing: || None,
+        run: |programs| programs.iter().map(threads).collect(),
+    },
 ];
 
 /// The engines that are there, or the one that `DIFFEO_TARGET` names; of the others it is told why not.
@@ -156,15 +163,22 @@ fn flat(program: &Program) -> Ran {
     Ran { result, lines, blocks: 0 }
 }
 
-/// Runs a compiled program: twice, because the second run finds the constants and the memory of the first.
+/// Runs a compiled program.
 fn call(program: &Program, compiled: Compiled) -> Ran {
+    call_on(None, program, compiled)
+}
+
+/// Runs a compiled program on so many threads: twice, because the second run finds the constants and the memory of
+/// the first.
+fn call_on(threads: Option<NonZeroUsize>, program: &Program, compiled: Compiled) -> Ran {
     let (callbacks, lines) = lines();
-    let options = RunOptions { callbacks, limits: (program.limits)(), max_stack: program.stack };
+    let limits = || Limits { threads, ..(program.limits)() };
+    let options = RunOptions { callbacks, limits: limits(), max_stack: program.stack };
     let mut instance = Instance::new(Arc::new(compiled), options);
     let argument = program.argument.clone().unwrap_or(Value::Unit);
     let args = program.interface.arguments(&argument);
     let mut run = || {
-        instance.set_limits((program.limits)());
+        instance.set_limits(limits());
         let result = match instance.call(&args) {
             Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
             Err(error) => Err(program.session.explain(&program.entry, &error)),
@@ -199,6 +213,16 @@ fn each(
 
 fn compile_by_cranelift(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
     cranelift::compile(module, &cranelift::Options::default())
+}
+
+/// By Cranelift, where every loop that can be is done by several threads, however small it is.
+fn threads(program: &Program) -> Ran {
+    let options = memory::Options { polls: Polls::All, splitting: Splitting::ALWAYS, reuse: true };
+    let module = memory::lower_with(program.flat.clone(), options);
+    match compile_by_cranelift(&Arc::new(module)) {
+        Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
+        Err(error) => not_compiled(program, error),
+    }
 }
 
 /// Of so many programs one is compiled with all of LLVM's optimisations.
