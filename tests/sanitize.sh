@@ -24,7 +24,7 @@ LD_PRELOAD=$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:detect_
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for engine in jit llvm; do
-  DIFFEO_TARGET=$engine valgrind --max-stackframe=500000 --error-limit=no --log-file="$log" "$binary" --exact "$test"
+  DIFFEO_TARGET=$engine valgrind --max-stackframe=500000 --error-limit=no --show-mismatched-frees=no --log-file="$log" "$binary" --exact "$test"
   if grep -A 2 -E 'Invalid|uninitialised|points to' "$log" | grep -E 'at 0x[0-9A-F]+: (\?\?\?|diffeo_codegen)'; then
     echo "engine $engine: errors of memory in compiled programs, see $log"
     trap - EXIT

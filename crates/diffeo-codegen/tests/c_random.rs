@@ -9,7 +9,8 @@ use diffeo_calculus::eval::{Limits, RuntimeError};
 use diffeo_codegen::c::compiler::{Compiler, Options};
 use diffeo_codegen::c::engine::compile_all;
 use diffeo_codegen::engine::{Compiled, Instance, RunOptions};
-use diffeo_codegen::{low, memory};
+use diffeo_codegen::low;
+use diffeo_codegen::memory::{self, Splitting};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,7 +75,13 @@ fn check_all(seeds: std::ops::Range<u64>) {
             .collect();
         let modules: Vec<Arc<low::Module>> = programs
             .iter()
-            .map(|(_, program)| Arc::new(memory::lower(Arc::new(program.module.clone()))))
+            .map(|(seed, program)| {
+                // Every other program with its loops done block by block.
+                let always = seed.is_multiple_of(2);
+                let splitting = if always { Splitting::ALWAYS } else { Splitting::NEVER };
+                let options = memory::Options { splitting, ..memory::Options::default() };
+                Arc::new(memory::lower_with(Arc::new(program.module.clone()), options))
+            })
             .collect();
         // Every other file with all optimisations.
         let options = Options { quick: (first / FILE).is_multiple_of(2), ..Options::default() };

@@ -50,7 +50,7 @@ fn jit(low: &Arc<low::Module>) -> Arc<Compiled> {
 fn engines(low: &Arc<low::Module>) -> Vec<Arc<Compiled>> {
     let mut engines = vec![jit(low)];
     if llvm::library().is_ok() {
-        let options = llvm::Options { cpu: Cpu::Host, cache: None };
+        let options = llvm::Options { cpu: Cpu::Host, ..llvm::Options::default() };
         engines.push(Arc::new(llvm::compile(low, &options).unwrap()));
     }
     engines

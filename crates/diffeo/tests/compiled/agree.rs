@@ -3,14 +3,15 @@
 use crate::fuzzing::probe::session;
 use crate::targets::{differences, evaluate, targets, Program, TARGETS};
 use diffeo::lower::Unsupported;
-use diffeo::pipeline::{self, Step};
+use diffeo::pipeline::{self, Backend, Step};
 use diffeo::Limits;
 use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
+use diffeo_codegen::low;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A program as text.
 pub struct Source {
@@ -82,8 +83,11 @@ fn program(
         Err(Unsupported::Derivative(_)) => return Made::Not("derivative"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
-    let low = pipeline::low(lowered.module);
-    wrong.extend(diffeo_codegen::low::lint::lint(&low).into_iter().map(|w| format!("low: {w}")));
+    let flat = Arc::new(lowered.module);
+    for backend in [Backend::Jit, Backend::Llvm] {
+        let found = low::lint::lint(&pipeline::low(flat.clone(), backend.polls()));
+        wrong.extend(found.into_iter().map(|w| format!("low: {w}")));
+    }
     if !wrong.is_empty() {
         return Made::Wrong(wrong.join("\n"));
     }
@@ -100,7 +104,7 @@ fn program(
         entry,
         argument,
         interface: lowered.interface,
-        low,
+        flat,
         limits: bounds.engines,
         stack: bounds.stack,
         tolerance: source.tolerance,

@@ -5,14 +5,18 @@
 
 use crate::support::near;
 use diffeo::lower::value::Interface;
+use diffeo::pipeline::{self, Backend};
 use diffeo::{Diagnostic, Engine, Entry, Limits, Options, Session};
+use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::compiler::Compiler;
 use diffeo_codegen::engine::{Callbacks, CompileError, Compiled, Instance, RunOptions};
+use diffeo_codegen::memory::{self, Polls, Splitting};
 use diffeo_codegen::{c, cranelift, llvm, low};
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -26,19 +30,24 @@ pub struct Target {
 }
 
 /// The engines that the evaluator is compared with.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     Target { name: "flat", missing: || None, run: |programs| programs.iter().map(flat).collect() },
     Target {
         name: "jit",
         missing: || None,
-        run: |programs| each(programs, |module| cranelift::compile(module, &CRANELIFT)),
+        run: |programs| each(programs, Backend::Jit, compile_by_cranelift),
     },
     Target {
         name: "llvm",
         missing: || llvm::library().err().map(|missing| missing.to_string()),
-        run: |programs| each(programs, compile_by_llvm),
+        run: |programs| each(programs, Backend::Llvm, compile_by_llvm),
     },
     Target { name: "c", missing: no_c_compiler, run: run_c },
+    Target {
+        name: "threads",
+        missing: || None,
+        run: |programs| programs.iter().map(threads).collect(),
+    },
 ];
 
 /// The engines that are there, or the one that `DIFFEO_TARGET` names; of the others it is told why not.
@@ -64,7 +73,7 @@ pub struct Program {
     pub entry: Entry,
     pub argument: Option<Value>,
     pub interface: Interface,
-    pub low: Arc<low::Module>,
+    pub flat: Arc<Module>,
     /// The bounds of each run.
     pub limits: fn() -> Limits,
     /// How many bytes open calls may take.
@@ -72,6 +81,13 @@ pub struct Program {
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
     pub expected: Ran,
+}
+
+impl Program {
+    /// What a back end is given.
+    pub fn low(&self, backend: Backend) -> Arc<low::Module> {
+        pipeline::low(self.flat.clone(), backend.polls())
+    }
 }
 
 /// What a program gave.
@@ -136,7 +152,7 @@ pub fn evaluate(
 fn flat(program: &Program) -> Ran {
     let (options, lines) = options((program.limits)(), program.stack);
     let args = program.argument.as_ref().map(|arg| program.interface.arguments(arg));
-    let mut evaluator = diffeo_array::Evaluator::new(program.low.flat.clone(), options);
+    let mut evaluator = diffeo_array::Evaluator::new(program.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
     let result = match result {
         Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
@@ -147,15 +163,22 @@ fn flat(program: &Program) -> Ran {
     Ran { result, lines, blocks: 0 }
 }
 
-/// Runs a compiled program: twice, because the second run finds the constants and the memory of the first.
+/// Runs a compiled program.
 fn call(program: &Program, compiled: Compiled) -> Ran {
+    call_on(None, program, compiled)
+}
+
+/// Runs a compiled program on so many threads: twice, because the second run finds the constants and the memory of
+/// the first.
+fn call_on(threads: Option<NonZeroUsize>, program: &Program, compiled: Compiled) -> Ran {
     let (callbacks, lines) = lines();
-    let options = RunOptions { callbacks, limits: (program.limits)(), max_stack: program.stack };
+    let limits = || Limits { threads, ..(program.limits)() };
+    let options = RunOptions { callbacks, limits: limits(), max_stack: program.stack };
     let mut instance = Instance::new(Arc::new(compiled), options);
     let argument = program.argument.clone().unwrap_or(Value::Unit);
     let args = program.interface.arguments(&argument);
     let mut run = || {
-        instance.set_limits((program.limits)());
+        instance.set_limits(limits());
         let result = match instance.call(&args) {
             Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
             Err(error) => Err(program.session.explain(&program.entry, &error)),
@@ -178,17 +201,29 @@ fn not_compiled(program: &Program, error: impl std::fmt::Display) -> Ran {
 
 fn each(
     programs: &[Program],
+    backend: Backend,
     compile: fn(&Arc<low::Module>) -> Result<Compiled, CompileError>,
 ) -> Vec<Ran> {
-    let run = |program: &Program| match compile(&program.low) {
+    let run = |program: &Program| match compile(&program.low(backend)) {
         Ok(compiled) => call(program, compiled),
         Err(error) => not_compiled(program, error),
     };
     programs.iter().map(run).collect()
 }
 
-const CRANELIFT: cranelift::Options =
-    cranelift::Options { cpu: diffeo_codegen::engine::Cpu::Host, verify: false };
+fn compile_by_cranelift(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
+    cranelift::compile(module, &cranelift::Options::default())
+}
+
+/// By Cranelift, where every loop that can be is done by several threads, however small it is.
+fn threads(program: &Program) -> Ran {
+    let options = memory::Options { polls: Polls::All, splitting: Splitting::ALWAYS, reuse: true };
+    let module = memory::lower_with(program.flat.clone(), options);
+    match compile_by_cranelift(&Arc::new(module)) {
+        Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),
+        Err(error) => not_compiled(program, error),
+    }
+}
 
 /// Of so many programs one is compiled with all of LLVM's optimisations.
 const WELL: u64 = 8;
@@ -206,7 +241,7 @@ fn no_c_compiler() -> Option<String> {
 }
 
 fn run_c(programs: &[Program]) -> Vec<Ran> {
-    let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low.clone()).collect();
+    let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low(Backend::C)).collect();
     let options = c::compiler::Options { quick: true, ..c::compiler::Options::default() };
     match c::engine::compile_all(&modules, &options) {
         Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),

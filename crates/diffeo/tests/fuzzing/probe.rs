@@ -5,7 +5,7 @@
 //! text is no failure.
 
 use diffeo::data::{read_argument, to_json, Field};
-use diffeo::{Diagnostic, Entry, Kinks, Limits, ModuleId, Options, Session};
+use diffeo::{Diagnostic, Engine, Entry, Kinks, Limits, ModuleId, Options, Session};
 use diffeo_base::{FileId, Span};
 use diffeo_calculus::show::show;
 use diffeo_calculus::{alpha_eq_programs, lint, Ty};
