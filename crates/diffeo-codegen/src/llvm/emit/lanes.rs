@@ -205,10 +205,10 @@ impl Emitter<'_, '_> {
                 fits = self.compute(format_args!("and i1 {fits}, {some}"));
             }
             let [copy, end] = [(); 2].map(|()| self.label());
-            self.line(format_args!("br i1 {fits}, label %{copy}, label %{end}"));
             let first = self.operand(Operand::Reg(index));
             let stride = self.operand(Operand::Reg(row.stride));
             let before = self.block.clone().unwrap_or_default();
+            self.line(format_args!("br i1 {fits}, label %{copy}, label %{end}"));
             self.begin(copy.clone());
             let (column, next) = (self.name(), self.name());
             self.line(format_args!("{column} = phi i64 [ 0, %{before} ], [ {next}, %{copy} ]"));
