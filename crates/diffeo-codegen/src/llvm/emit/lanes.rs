@@ -208,8 +208,8 @@ impl Emitter<'_, '_> {
             let first = self.operand(Operand::Reg(index));
             let stride = self.operand(Operand::Reg(row.stride));
             let [copy, end] = [(); 2].map(|()| self.label());
-            self.line(format_args!("br i1 {fits}, label %{copy}, label %{end}"));
             let before = self.block.clone().unwrap_or_default();
+            self.line(format_args!("br i1 {fits}, label %{copy}, label %{end}"));
             self.begin(copy.clone());
             let (column, next) = (self.name(), self.name());
             self.line(format_args!("{column} = phi i64 [ 0, %{before} ], [ {next}, %{copy} ]"));
