@@ -227,11 +227,11 @@ fn the_sum_of_no_rows_has_their_length() {
               proj[{a : []Real, b : (Real, [][]Real)}, 0](none),
               #flatten[Real](proj[(Real, [][]Real), 1](proj[{a : []Real, b : (Real, [][]Real)}, 1](none))))";
     let program = diffeo_calculus::parse(text).expect("a program");
-    let wrappers: Vec<Box<dyn Fn(&mut Workspace) -> GlobalId>> = vec![
-        Box::new(|w| naive::r1(w, GlobalId(0))),
-        Box::new(|w| naive::r2(w, GlobalId(0))),
-        Box::new(|w| wrapper::r(w, GlobalId(0), CHOICES[0])),
-        Box::new(|w| wrapper::r(w, GlobalId(0), CHOICES[3])),
+    let wrappers: [fn(&mut Workspace) -> GlobalId; 4] = [
+        |w| naive::r1(w, GlobalId(0)),
+        |w| naive::r2(w, GlobalId(0)),
+        |w| wrapper::r(w, GlobalId(0), CHOICES[0]),
+        |w| wrapper::r(w, GlobalId(0), CHOICES[3]),
     ];
     for wrapper in wrappers {
         let mut w = Workspace::new(&program);

@@ -204,7 +204,7 @@ mod tests {
                 let mut keys: Vec<u64> = (0..length)
                     .map(|_| {
                         state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-                        (state ^ (state >> 29)) % spread >> (state >> 60) << (state >> 60)
+                        ((state ^ (state >> 29)) % spread) >> (state >> 60) << (state >> 60)
                     })
                     .collect();
                 keys.extend((far > 0).then_some(far));

@@ -13,7 +13,7 @@
 
 mod agree;
 mod corpus;
-#[allow(dead_code, unused_imports)]
+#[allow(unused_imports)]
 #[path = "../fuzzing/mod.rs"]
 mod fuzzing;
 mod generated;
