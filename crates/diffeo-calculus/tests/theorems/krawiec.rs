@@ -534,6 +534,20 @@ theorem! {
 
 // Section 7.5
 
+/// The name of a definition that was made for a type, without the numbers that tell types of one name apart.
+fn unnumbered(name: &str) -> String {
+    let mut parts = name.split('.');
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() == part.len() {
+            text.push('.');
+        }
+        text.push_str(rest);
+    }
+    text
+}
+
 /// The definitions of a program by name, with variables numbered as they come.
 fn texts(program: &Program) -> BTreeMap<String, String> {
     let mut program = program.clone();
@@ -543,6 +557,14 @@ fn texts(program: &Program) -> BTreeMap<String, String> {
         let count = seen.entry(data.name.to_string()).or_default();
         *count += 1;
         data.name = format!("{}#{count}", data.name).as_str().into();
+    }
+    seen.clear();
+    for global in &mut program.globals {
+        let name = unnumbered(&global.name);
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        let name = if *count > 1 { format!("{name}#{count}") } else { name };
+        std::rc::Rc::make_mut(global).name = name.as_str().into();
     }
     let program = &program;
     let text = |body: &Term| {
@@ -578,7 +600,7 @@ theorem! {
         let with_main = whole.program();
         let (with_main_texts, alone) = (texts(&with_main), texts(&alone.program()));
         for id in &in_whole {
-            let name = with_main.globals[id.0 as usize].name.to_string();
+            let name = unnumbered(&with_main.globals[id.0 as usize].name);
             if with_main_texts[&name] != alone[&name] {
                 return Err(format!(
                     "{name} is\n{}\nand with the main expression\n{}",
