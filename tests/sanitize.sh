@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What compiled programs do with memory, on every case of tests/lang: machine code of `jit` and `llvm` under valgrind,
-# that of `c` with AddressSanitizer and UndefinedBehaviorSanitizer. Takes about twenty minutes on two processors; needs
+# that of `c` with AddressSanitizer and UndefinedBehaviorSanitizer. Takes an hour or more on two processors; needs
 # valgrind and a C compiler with sanitizers. `DIFFEO_CASE=name` runs the cases with this in their names.
 #
 # Blocks of memory are allocated one by one here (feature `separate-blocks`), so that the tools see where each

@@ -1,7 +1,8 @@
 //! Loops whose blocks are done at once: results, errors and what is left are those of one thread, to the last bit,
 //! however many threads there are.
 
-use diffeo_array::generate::{program, Features};
+mod random;
+
 use diffeo_array::ir::Module as Flat;
 use diffeo_array::parse::parse;
 use diffeo_array::print::print;
@@ -118,23 +119,10 @@ fn same(low: &Arc<low::Module>, args: &[Value]) -> Vec<String> {
     found
 }
 
-/// Numbers that depend on the seed alone (Marsaglia's xorshift).
-fn choices(seed: u64, count: usize) -> Vec<u32> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u32
-    };
-    (0..count).map(|_| next()).collect()
-}
-
 fn check(seed: u64) -> usize {
     // Numbers for which the order of sums does not matter, every other time.
     let inexact = seed % 2 == 1;
-    let features = Features { inexact, ..Features::default() };
-    let program = program(&choices(seed, 20 + (seed % 400) as usize), features);
+    let program = random::program(seed, inexact);
     let low = lowered(program.module.clone(), Splitting::ALWAYS);
     let loops = loops(&low);
     if loops == 0 {

@@ -67,7 +67,7 @@ fn one(entry: &Entry, times: &mut Vec<Timing>) -> Result<Export, Box<Diagnostic>
     Ok(Export {
         name: entry.name.to_string(),
         about: format!("{} : {ty}", entry.name),
-        module: pipeline::timed_low(lowered.module, Backend::C.polls(), times),
+        module: pipeline::timed_low(lowered.module, Backend::C.lowering(), times),
         params: params.values,
         results: results.values,
     })

@@ -105,19 +105,20 @@ impl Backend {
         }
     }
 
-    /// Which loops can be stopped. Engine `auto` stops Cranelift's code, and LLVM and C compilers do better with
-    /// loops that cannot be left.
-    pub fn polls(self) -> Polls {
+    /// How loops become Low. Engine `auto` stops Cranelift's code, and LLVM and C compilers do better with
+    /// loops that cannot be left. What each step makes for itself, LLVM's lanes have to see.
+    pub fn lowering(self) -> memory::Options {
         match self {
-            Backend::Jit => Polls::All,
-            Backend::Llvm | Backend::C => Polls::Some,
+            Backend::Jit => {
+                memory::Options { polls: Polls::All, reuse: true, ..Default::default() }
+            }
+            Backend::Llvm | Backend::C => memory::Options::default(),
         }
     }
 }
 
 /// The program of Low for one of Flat.
-pub fn low(module: impl Into<Arc<Module>>, polls: Polls) -> Arc<low::Module> {
-    let options = memory::Options { polls, reuse: polls == Polls::All, ..Default::default() };
+pub fn low(module: impl Into<Arc<Module>>, options: memory::Options) -> Arc<low::Module> {
     let module = memory::lower_with(module.into(), options);
     if cfg!(debug_assertions) {
         let violations = low::lint::lint(&module);
@@ -134,11 +135,11 @@ pub fn low(module: impl Into<Arc<Module>>, polls: Polls) -> Arc<low::Module> {
 /// As [`low`], noting how long it took.
 pub fn timed_low(
     module: impl Into<Arc<Module>>,
-    polls: Polls,
+    options: memory::Options,
     times: &mut Vec<Timing>,
 ) -> Arc<low::Module> {
     let start = Instant::now();
-    let module = low(module, polls);
+    let module = low(module, options);
     let (time, operations) = (start.elapsed(), Some(module.statements()));
     times.push(Timing { step: "memory", time, operations });
     module
@@ -196,11 +197,12 @@ impl Code {
         }
     }
 
-    /// Which loops can be stopped, as far as that is to be seen.
-    pub fn polls(self) -> Polls {
+    /// How loops become Low, as far as that is to be seen.
+    pub fn lowering(self) -> memory::Options {
         match self {
-            Code::Clif => Backend::Jit.polls(),
-            Code::Low | Code::Llvm | Code::C => Polls::Some,
+            Code::Clif => Backend::Jit.lowering(),
+            Code::Low | Code::Llvm => Backend::Llvm.lowering(),
+            Code::C => Backend::C.lowering(),
         }
     }
 

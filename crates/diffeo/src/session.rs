@@ -7,11 +7,13 @@ mod auto;
 mod differentiable;
 mod engine;
 mod prepared;
+mod show;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
-use crate::display::{self, Printer};
+use crate::display::Printer;
 use crate::lower::{self, Unsupported};
-use crate::pipeline::{Code, Timing};
+use crate::pipeline::Timing;
+
 use crate::types::Ty as Inferred;
 use crate::{declare, elaborate, exhaustive, infer, library, pipeline, resolve};
 use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
@@ -19,7 +21,6 @@ use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarnin
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{Program, Ty};
-use diffeo_codegen::engine::Cpu;
 use diffeo_syntax::ast::{self, Item};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -585,93 +586,6 @@ impl Session {
         };
         self.db.report(d);
         None
-    }
-
-    /// The syntax tree as text.
-    pub fn show_ast(&self, module: ModuleId) -> String {
-        diffeo_syntax::print(&self.db.module(module).ast)
-    }
-
-    /// The types of a module's definitions, one a line; of one of them if named.
-    pub fn show_types(&mut self, module: ModuleId, name: Option<&str>) -> String {
-        let mut out = String::new();
-        if name.is_some_and(|n| self.definition(module, n).is_none()) {
-            return out;
-        }
-        for id in &self.db.module(module).defs {
-            let def = self.db.def(*id);
-            if name.is_some_and(|n| def.name != n) {
-                continue;
-            }
-            if let Some(scheme) = &def.scheme {
-                out.push_str(&format!("{} : {}\n", def.name, display::scheme(&self.db, scheme)));
-            }
-        }
-        out
-    }
-
-    /// The Core program that a definition needs, as text; of `main` if none is named.
-    pub fn show_core(&mut self, module: ModuleId, name: Option<&str>) -> Option<String> {
-        if self.has_errors() {
-            return None;
-        }
-        let def = self.definition(module, name.unwrap_or("main"))?;
-        let (program, _) = self.elaborated(def);
-        Some(diffeo_calculus::print::print(&program))
-    }
-
-    /// The program of Flat that an entry becomes, as text; after this pass if one is named.
-    ///
-    /// # Errors
-    /// What there is no Flat for, as a message.
-    pub fn show_flat(
-        &self,
-        entry: &Entry,
-        pass: Option<&str>,
-        times: &mut Vec<Timing>,
-    ) -> Result<String, Box<Diagnostic>> {
-        let mut shown = None;
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut |step| {
-            times.push(step.timing(true));
-            if Some(step.pass) == pass {
-                shown = Some(diffeo_array::print::print(step.module));
-            }
-        });
-        let last = match lowered {
-            Ok(lowered) => diffeo_array::print::print(&lowered.module),
-            Err(unsupported) => return Err(Box::new(unsupported.to_diagnostic(entry.span))),
-        };
-        match (pass, shown) {
-            (None, _) => Ok(last),
-            (Some(_), Some(shown)) => Ok(shown),
-            (Some(pass), None) => {
-                let passes: Vec<String> =
-                    pipeline::passes().map(|name| format!("`flat:{name}`")).collect();
-                let message = format!("there is no pass `{pass}`");
-                let d = Diagnostic::error("argument", Span::NONE, message)
-                    .help(format!("one of {}", passes.join(", ")));
-                Err(Box::new(d))
-            }
-        }
-    }
-
-    /// The code for a processor that an entry becomes, as text.
-    ///
-    /// # Errors
-    /// What there is no code for, as a message.
-    pub fn show_code(
-        &self,
-        entry: &Entry,
-        code: Code,
-        cpu: Cpu,
-        times: &mut Vec<Timing>,
-    ) -> Result<String, Box<Diagnostic>> {
-        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
-        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(true));
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
-        let low = pipeline::timed_low(lowered.module, code.polls(), times);
-        let text = pipeline::timed(code.name(), times, || code.text(&low, cpu));
-        text.map_err(|error| message(Unsupported::Engine(error.to_string())))
     }
 
     /// Whether a definition is there and no function.

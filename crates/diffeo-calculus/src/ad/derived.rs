@@ -17,7 +17,8 @@
 
 use super::build::*;
 use super::engine::Engine;
-use super::homomorphism::{self, has_one_shape};
+use super::expansion::has_one_shape;
+use super::homomorphism;
 use super::{delta, dual, jet, polytypic, System, Workspace};
 use crate::deep::deep;
 use crate::names::Named;

@@ -6,7 +6,8 @@
 //! | `jet.rs`, `jet/` | Huot, Staton & Vákár, *Higher Order Automatic Differentiation of Higher Order Functions* (LMCS 2022) |
 //! | `dual.rs`, `delta/` | Krawiec et al., *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation* (POPL 2022) |
 //! | `homomorphism.rs`, `numbers.rs` | what the translations of the last two have in common |
-//! | `polytypic.rs`, `partial.rs`, `empty.rs` | operations by induction on the type; partial derivatives as terms; sums of nothing |
+//! | `polytypic.rs`, `expansion.rs`, `empty.rs` | operations by induction on the type; sums of nothing |
+//! | `partial.rs` | partial derivatives as terms |
 //! | `shown.rs`, `shown/` | translated programs in short, for readers |
 //! | `coverage.rs` | which system has which form of Core, from the paper or as an extension |
 //! | `workspace.rs`, `build.rs`, `splice.rs` | a program that grows by translations; how terms are written |
@@ -18,6 +19,7 @@ mod derived;
 pub mod dual;
 mod empty;
 pub mod engine;
+mod expansion;
 pub mod homomorphism;
 pub mod jet;
 mod numbers;

@@ -495,7 +495,7 @@ fn header(name: &str, arrays: &BTreeSet<(&'static str, u8)>, declarations: &str)
     text
 }
 
-/// The codes of errors, by status from 1 on; as `df_codes` of the runtime.
+/// The codes of errors, by status from 1 on.
 pub const CODES: [&str; 17] = [
     "overflow",
     "division-by-zero",
@@ -560,6 +560,9 @@ fn face(name: &str, unit: &Unit, exports: &[Export], files: &SourceMap, margin: 
         "\"\"}};\nstatic const df_place df_places[] = {{\n{places}    {{0, 0, 0}}}};\n{}\n",
         unit.function_names()
     );
+    text += "/* The codes of errors, by status. */\nstatic const char *const df_codes[] = {\"\"";
+    CODES.iter().for_each(|code| text += &format!(", \"{code}\""));
+    text += "};\n\n";
     text += include_str!("runtime/messages.c");
     text.push('\n');
     text += include_str!("runtime/library.c");

@@ -93,7 +93,7 @@ pub(super) fn compile(module: Flat, cpu: Cpu) -> Result<(Compiled, Engine), Stri
     if let Ok(compiled) = by_llvm(module.clone(), cpu) {
         return Ok((compiled, Engine::Llvm));
     }
-    let module = pipeline::low(module, Backend::Jit.polls());
+    let module = pipeline::low(module, Backend::Jit.lowering());
     let compiled = pipeline::compile(&module, Backend::Jit, cpu).map_err(|e| e.to_string())?;
     Ok((compiled, Engine::Jit))
 }
@@ -101,7 +101,7 @@ pub(super) fn compile(module: Flat, cpu: Cpu) -> Result<(Compiled, Engine), Stri
 /// LLVM's code, or why there is none.
 fn by_llvm(module: Arc<Flat>, cpu: Cpu) -> Result<Compiled, String> {
     llvm::library().map_err(ToString::to_string)?;
-    let module = pipeline::low(module, Backend::Llvm.polls());
+    let module = pipeline::low(module, Backend::Llvm.lowering());
     if module.longest() > HUGE {
         return Err(format!("a function of {} operations is too long for LLVM", module.longest()));
     }

@@ -49,7 +49,7 @@ pub(super) fn compile(
             }
         };
     };
-    let low = pipeline::timed_low(module, backend.polls(), times);
+    let low = pipeline::timed_low(module, backend.lowering(), times);
     let compiled = timed(backend.name(), times, || pipeline::compile(&low, backend, how.cpu));
     compiled
         .map(|compiled| (compiled, how.engine))

@@ -85,7 +85,7 @@ fn program(
     };
     let flat = Arc::new(lowered.module);
     for backend in [Backend::Jit, Backend::Llvm] {
-        let found = low::lint::lint(&pipeline::low(flat.clone(), backend.polls()));
+        let found = low::lint::lint(&pipeline::low(flat.clone(), backend.lowering()));
         wrong.extend(found.into_iter().map(|w| format!("low: {w}")));
     }
     if !wrong.is_empty() {

@@ -86,7 +86,7 @@ pub struct Program {
 impl Program {
     /// What a back end is given.
     pub fn low(&self, backend: Backend) -> Arc<low::Module> {
-        pipeline::low(self.flat.clone(), backend.polls())
+        pipeline::low(self.flat.clone(), backend.lowering())
     }
 }
 

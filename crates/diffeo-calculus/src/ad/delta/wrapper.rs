@@ -14,6 +14,7 @@
 
 use super::{runtime, translate};
 use crate::ad::build::*;
+use crate::ad::expansion::has_one_shape;
 use crate::ad::polytypic::{Pointwise, Traversal};
 use crate::ad::{homomorphism, Delta, System, Workspace};
 use crate::prim::{IntOp, Prim};
@@ -182,7 +183,7 @@ fn dot(
     let inner = inner_product(w, t);
     let inner = w.translated(system, inner);
     let ty = homomorphism::ty(w, system, t);
-    if w.dynamic && !homomorphism::has_one_shape(t) {
+    if w.dynamic && !has_one_shape(t) {
         let primal = homomorphism::primal(w, system, t, value.clone());
         let primal = named(w, "y", t.clone(), primal, steps);
         steps.push(homomorphism::same_shape(w, "the cotangent", t, primal, dt.clone()));

@@ -15,6 +15,7 @@
 //! point at order 1; at higher orders it calls itself without end, for the order cannot fall.
 
 use super::super::build::*;
+use super::super::expansion::expansion;
 use super::super::polytypic::Pointwise;
 use super::super::{homomorphism, System, Workspace};
 use super::indices;
@@ -166,7 +167,7 @@ fn by_integration(w: &mut Workspace, (k, r): (u32, u32), s: &Ty, t: &Ty, xs: &[T
             }
         }
     }
-    let add = homomorphism::expansion(w, &Prim::Add(t.clone()));
+    let add = expansion(w, &Prim::Add(t.clone()));
     let add = w.translated(&system, add);
     for part in parts {
         sum = app(global(add), tuple(vec![dt.clone(), dt.clone()], vec![sum, part]));

@@ -37,26 +37,6 @@ DF_FN void df_write_format(df_writer *w, const char *format, const int64_t *word
   }
 }
 
-/* The codes of errors, by status. */
-static const char *const df_codes[] = {"",
-                                       "overflow",
-                                       "division-by-zero",
-                                       "negative-exponent",
-                                       "shift-out-of-range",
-                                       "not-an-int",
-                                       "index-out-of-bounds",
-                                       "slice-out-of-bounds",
-                                       "negative-count",
-                                       "too-large",
-                                       "size-mismatch",
-                                       "irregular-rows",
-                                       "fail",
-                                       "shape-mismatch",
-                                       "constant-cycle",
-                                       "too-deep",
-                                       "interrupted",
-                                       "out-of-memory"};
-
 /* What the last error was: division and powers fail for two reasons. */
 DF_FN enum df_error df_error_kind(const df_context *cx) {
   enum df_error kind = (enum df_error)df_raises[cx->error - 1].kind;

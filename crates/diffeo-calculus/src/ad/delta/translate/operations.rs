@@ -1,7 +1,7 @@
 //! What D makes of operations (Krawiec et al., Figure 14), and of the derivative terms that are translated.
 
 use super::*;
-use crate::ad::homomorphism::{expansion, has_one_shape};
+use crate::ad::expansion::{expansion, has_one_shape};
 use crate::ad::polytypic::{Pointwise, Traversal};
 use crate::ad::{empty, numbers, partial};
 use crate::prim::real::{row, Derivative};

@@ -1,0 +1,94 @@
+//! Random modules of Flat, what Flat's evaluator says of them, and whether compiled code says the same.
+
+#![allow(dead_code)]
+
+use diffeo_array::eval::Evaluator;
+use diffeo_array::generate::{self, Features, Program};
+use diffeo_array::print::print;
+use diffeo_array::value::Value;
+use diffeo_calculus::eval::{Limits, Options, Progress, RuntimeError};
+use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Numbers that depend on the seed alone (Marsaglia's xorshift).
+fn choices(seed: u64, count: usize) -> Vec<u32> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u32
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+type Lines = Rc<RefCell<Vec<String>>>;
+
+/// What a run prints.
+fn callbacks(lines: &Lines) -> Callbacks {
+    let (traced, reported) = (lines.clone(), lines.clone());
+    Callbacks {
+        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
+        progress: Box::new(move |p: &Progress<'_>| {
+            reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
+        }),
+    }
+}
+
+fn shown(error: &RuntimeError) -> String {
+    let (code, message) = (error.kind.code(), error.kind.message());
+    format!("{code}: {message} at {:?} {:?} {:?}", error.span, error.function, error.trace)
+}
+
+/// The limits of both: long enough for every program of the generator.
+fn limits() -> Limits {
+    Limits::after(Duration::from_secs(20))
+}
+
+/// What Flat's evaluator says.
+fn expected(program: &Program, lines: &Lines) -> Result<Vec<Value>, String> {
+    let Callbacks { trace, progress } = callbacks(lines);
+    let options = Options { trace, progress, limits: limits(), ..Options::default() };
+    let mut evaluator = Evaluator::new(Arc::new(program.module.clone()), options);
+    evaluator.run(program.args.clone()).map_err(|error| shown(&error))
+}
+
+/// A program that depends on the seed alone. Unless it is inexact, its numbers are such that sums are the same in every
+/// order.
+pub fn program(seed: u64, inexact: bool) -> Program {
+    let features = Features { inexact, ..Features::default() };
+    generate::program(&choices(seed, 20 + (seed % 400) as usize), features)
+}
+
+/// Compiled code gives, prints and stops for what Flat's evaluator says, and leaves no memory.
+pub fn check(seed: u64, program: &Program, compiled: Compiled) {
+    let lines = Lines::default();
+    let expected = expected(program, &lines);
+    let found_lines = Lines::default();
+    let options = RunOptions {
+        limits: limits(),
+        callbacks: callbacks(&found_lines),
+        ..RunOptions::default()
+    };
+    let mut instance = Instance::new(Arc::new(compiled), options);
+    // Twice: the second run finds the constants, and the memory of the first.
+    for _ in 0..2 {
+        found_lines.borrow_mut().clear();
+        let found = instance.call(&program.args).map_err(|error| shown(&error));
+        let text = || format!("seed {seed}\n{}\n{:?}", print(&program.module), program.args);
+        assert_eq!(found, expected, "{}", text());
+        // Constants print when they are computed.
+        if found_lines.borrow().len() != lines.borrow().len() {
+            assert!(!program.module.constants.is_empty(), "{}", text());
+        } else {
+            assert_eq!(*found_lines.borrow(), *lines.borrow(), "{}", text());
+        }
+        let constants = found.is_err() || program.module.constants.is_empty();
+        assert!(!constants || instance.live_blocks() == 0, "{}", text());
+    }
+    instance.release_constants();
+    assert_eq!(instance.live_blocks(), 0, "seed {seed}");
+}
