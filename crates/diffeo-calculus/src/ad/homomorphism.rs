@@ -27,6 +27,15 @@ use std::rc::Rc;
 
 /// `D{A}` of a type.
 pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
+    if let Some(known) = w.known_type(system, a) {
+        return known;
+    }
+    let translated = made(w, system, a);
+    w.know_type(system, a, &translated);
+    translated
+}
+
+fn made(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     match a {
         // D{ℝ}
         Ty::Real => numbers::real(w, system),
