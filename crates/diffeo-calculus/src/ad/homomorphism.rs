@@ -596,7 +596,7 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    let zero = empty::zero(t.w, t.system, a, xs[0].clone());
+                    let zero = empty::zero(t.w, Some(t.system), a, xs[0].clone());
                     let zero = t.lift(&result, zero);
                     if_(empty, zero, value)
                 }
