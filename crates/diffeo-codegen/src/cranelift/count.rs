@@ -12,7 +12,7 @@
 
 use super::lanes;
 use crate::deep::deep;
-use crate::low::{For, Function, FunctionId, Module, Operand, Stmt};
+use crate::low::{Expr, For, Function, FunctionId, Module, Operand, Stmt};
 use crate::memory::{polled, simple_cost, whole, POLLED_STEPS};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -21,6 +21,8 @@ use std::collections::HashMap;
 const MUCH: u64 = 4096;
 /// No more counts for a step, so that numbers stay small.
 const MOST: u64 = 1 << 20;
+/// What an elementary function takes.
+const MATH: u64 = 40;
 /// What a call takes.
 const CALL: u64 = 4;
 /// So many steps a loop is taken to have that is not counted.
@@ -144,6 +146,7 @@ impl Counting<'_> {
             }
             Stmt::For(step) => self.counted(step),
             Stmt::Loop(body) => self.conditional(body),
+            Stmt::Set(_, Expr::Math(..)) => MATH,
             Stmt::Set(..)
             | Stmt::Checked { .. }
             | Stmt::Store(..)

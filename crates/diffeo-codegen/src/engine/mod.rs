@@ -369,18 +369,26 @@ impl Instance {
         let status = stack::on_stack(self.max_stack, self.compiled.margin, |stack_end| {
             // If the watching thread was faster, it stays so.
             let _ = end.compare_exchange(0, stack_end, Ordering::Relaxed, Ordering::Relaxed);
+            let here = 0u8;
+            // SAFETY: nothing runs yet.
+            unsafe { Context::begin(context, std::ptr::from_ref(&here) as usize, stack_end) };
             // SAFETY: the entry is that of the module, whose context this is; the rest is the caller's part.
             unsafe { entry(context, args.as_ptr(), results.as_mut_ptr()) }
         });
         let exceeded = watched.end();
-        let stop = self.context.stack_end().swap(0, Ordering::Relaxed) == STOP;
+        let end = self.context.stack_end().swap(0, Ordering::Relaxed);
+        let stop = end == STOP;
+        let narrowed = self.context.memory().end(end) && !stop;
+        // What is in use besides has used up the stack.
+        let bytes = self.limits.memory.map_or(usize::MAX, |limit| limit.bytes);
+        let exceeded = exceeded.or(narrowed.then_some(Exceeded::Memory(bytes)));
         if let Some(panic) = self.context.take_panic() {
             self.context.reset();
             std::panic::resume_unwind(panic);
         }
         match status {
             Ok(0) => Ok(()),
-            Ok(_) => Err(self.stopped(exceeded, stop)),
+            Ok(_) => Err(self.stopped(exceeded, stop || narrowed)),
             Err(_) => Err(self.without_a_run(Raise::Memory, None)),
         }
     }

@@ -336,6 +336,15 @@ impl Context {
         }
     }
 
+    /// The program begins, on a stack that begins at `top` and may go down to the end that is set.
+    ///
+    /// # Safety
+    /// The context is live, and no compiled code runs.
+    pub(crate) unsafe fn begin(context: *mut Context, top: usize, lowest: usize) {
+        // SAFETY: by the condition of the function; these are two fields.
+        unsafe { (*context).memory.begin(top, lowest, &(*context).stack_end) }
+    }
+
     /// Whether the run is to end.
     ///
     /// # Safety

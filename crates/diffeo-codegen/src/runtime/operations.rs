@@ -21,7 +21,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::slice;
 
 /// The work that it is to sort an element.
-const SORTED: u64 = 64;
+const SORTED: u64 = 250;
 
 /// The bytes of a text.
 unsafe fn bytes<'a>(text: *mut u8) -> &'a [u8] {

@@ -351,8 +351,8 @@ pub(super) unsafe extern "C" fn split(
             running: Vec::new(),
             counts: vec![None; blocks as usize],
             lowest: first as usize,
-            base: (*context).work.counted(),
-            before: (*context).work.counted(),
+            base: (*context).work.counter().load(Ordering::Relaxed),
+            before: (*context).work.counter().load(Ordering::Relaxed),
         };
         let region = Arc::new(Region {
             task,

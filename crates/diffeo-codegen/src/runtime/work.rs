@@ -45,12 +45,18 @@ impl Work {
 
     /// What was done so far; while several threads do a loop, what is certain of it: the first blocks.
     pub fn done(&self) -> u64 {
-        // In this order: the counter that is read last may be further on, but never one that was counted before.
-        let before = self.before.load(Ordering::Acquire);
-        let open = self.open.load(Ordering::Acquire);
-        // SAFETY: counters of other threads belong to contexts that live as long as this one.
-        let open = unsafe { open.as_ref() }.unwrap_or(&self.counter);
-        before + open.load(Ordering::Relaxed) + self.constants.load(Ordering::Relaxed)
+        let constants = self.constants.load(Ordering::Relaxed);
+        loop {
+            let before = self.before.load(Ordering::Acquire);
+            let open = self.open.load(Ordering::Acquire);
+            // SAFETY: counters of other threads belong to contexts that live as long as this one.
+            let open = unsafe { open.as_ref() }.unwrap_or(&self.counter);
+            let now = open.load(Ordering::Acquire);
+            // Else the counter may belong to something else that was counted before.
+            if before == self.before.load(Ordering::Relaxed) {
+                return constants + before + now;
+            }
+        }
     }
 
     /// Beyond `bound`, the run is to print and report nothing.
@@ -86,23 +92,18 @@ impl Work {
         self.counter.store(self.counter.load(Ordering::Relaxed) + work, Ordering::Relaxed);
     }
 
-    /// What was counted but for constants.
-    pub(super) fn counted(&self) -> u64 {
-        self.before.load(Ordering::Relaxed) + self.counter.load(Ordering::Relaxed)
-    }
-
     /// Lets another counter count on from here: that of the lowest block that is not done, if anybody does it.
     pub(super) fn follow(&self, before: u64, counter: Option<*const AtomicU64>) {
         let counter = counter.unwrap_or(std::ptr::from_ref(&NOBODY));
-        // In this order: see `done`.
+        // In this order: what is read between is less than what was done.
         self.open.store(counter.cast_mut(), Ordering::Release);
         self.before.store(before, Ordering::Release);
     }
 
     /// Counts by itself again from here.
     pub(super) fn alone(&self, before: u64) {
-        self.follow(before, None);
-        self.counter.store(0, Ordering::Relaxed);
+        self.follow(0, None);
+        self.counter.store(before, Ordering::Relaxed);
         self.open.store(null_mut(), Ordering::Release);
     }
 }

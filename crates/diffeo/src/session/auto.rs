@@ -18,13 +18,14 @@ mod shown;
 mod tests;
 
 use super::engine::{How, Ran};
-use super::prepared::Prepared;
-use super::Engine;
+use super::prepared::{self, Prepared};
+use super::{Engine, Entry};
 use crate::lower::value::Interface;
+use crate::lower::Lowered;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
+use diffeo_calculus::eval::{Exceeded, Kinks, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::low::HUGE;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// About the work that Cranelift's code does in a millisecond.
-const MILLISECOND: u64 = 2_000_000;
+const MILLISECOND: u64 = 4_000_000;
 
 /// Compiles a program, or says why not.
 type Compile = Arc<dyn Fn(Arc<Flat>, Cpu) -> Result<Compiled, String> + Send + Sync>;
@@ -66,7 +67,7 @@ impl Policy {
 }
 
 /// A program that can be called, once or many times.
-pub(super) struct Auto {
+pub(crate) struct Auto {
     prepared: Prepared,
     /// What is needed to run it on other code.
     options: Again,
@@ -79,7 +80,7 @@ pub(super) struct Auto {
 /// The options of runs, from which those of one are made.
 struct Again {
     shown: Rc<RefCell<Shown>>,
-    kinks: diffeo_calculus::eval::Kinks,
+    kinks: Kinks,
     max_stack: usize,
     limits: Limits,
 }
@@ -121,15 +122,22 @@ impl Auto {
         Auto { prepared, options, later: Some(later), note: None }
     }
 
-    /// A program in Cranelift's code, to be called many times.
-    pub fn repeated(interface: Interface, compiled: Compiled, options: Options, cpu: Cpu) -> Auto {
-        let prints = memory::constants_print(&compiled.module().flat);
-        let mut auto = Auto::new(interface, compiled, options, cpu);
+    /// An entry in Cranelift's code, to be called many times; none if there is no code for it, or kinks are looked for.
+    pub fn repeated(entry: &Entry, options: Options) -> Option<Auto> {
+        if options.kinks != Kinks::Ignore {
+            return None;
+        }
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).ok()?;
+        let Lowered { module, interface } = lowered;
+        let prints = memory::constants_print(&module);
+        let how = How::default();
+        let compiled = prepared::counted(module, how, &mut Vec::new()).ok()?;
+        let mut auto = Auto::new(interface, compiled, options, how.cpu);
         if prints {
             // Other code would compute the constants again, in a call that did not print that before.
             auto.stays();
         }
-        auto
+        Some(auto)
     }
 
     /// Whose code it is now.
