@@ -9,11 +9,13 @@
 //! status if it is fallible (0: all is well), then as many of the results as have registers
 //! ([`Convention::new`]); the further ones lie, a word each, at the address that the caller gave.
 
+use super::count::{Plan, Weights};
 use super::expr;
 use super::scope::{shapes, Shape};
 use super::Imports;
 use crate::deep::deep;
 use crate::low::{self, Function, Module, Operand, Raise, Reg, Runtime, Stmt};
+use crate::memory;
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64, I8};
@@ -30,6 +32,9 @@ use std::collections::HashMap;
 const INTEGER_RESULTS: usize = 7;
 /// How many Reals among the results have registers.
 const REAL_RESULTS: usize = 8;
+
+/// No loop counts for more steps.
+const MOST_STEPS: i64 = 1 << 40;
 
 /// The type of a register.
 pub(super) fn clif_type(ty: low::Ty) -> Type {
@@ -103,6 +108,8 @@ pub(super) struct Environment<'m> {
     pub imports: &'m mut Imports,
     /// By the function that is a task: the index of what calls it with the convention of C.
     pub tasks: &'m HashMap<u32, u32>,
+    /// If work is counted: what functions are.
+    pub weights: Option<&'m Weights>,
     /// Whether there are instructions for [`low::Expr::Fma`] …
     pub has_fma: bool,
     /// … and for [`low::Unary::Integral`].
@@ -126,6 +133,8 @@ pub(super) struct Translator<'t, 'm> {
     pub env: &'t mut Environment<'m>,
     pub function: &'t Function,
     convention: &'t Convention,
+    /// What is counted.
+    plan: Plan,
     shapes: Vec<Shape>,
     /// The index of the shape of the next statement that has one.
     next: usize,
@@ -148,12 +157,14 @@ pub(super) fn translate<'t>(
     env: &'t mut Environment<'_>,
     function: &'t Function,
     convention: &'t Convention,
+    plan: Plan,
 ) {
     let mut translator = Translator {
         b,
         env,
         function,
         convention,
+        plan,
         shapes: shapes(function),
         next: 0,
         values: vec![None; function.registers.len()],
@@ -354,6 +365,10 @@ impl Translator<'_, '_> {
 
     /// Whether the end is reached.
     fn list(&mut self, stmts: &[Stmt]) -> bool {
+        if let Some(work) = self.plan.lists.get(&stmts.as_ptr()) {
+            let work = self.b.ins().iconst(I64, *work as i64);
+            self.work(work);
+        }
         stmts.iter().all(|stmt| self.stmt(stmt))
     }
 
@@ -406,6 +421,24 @@ impl Translator<'_, '_> {
             }
         }
         true
+    }
+
+    /// The work that was counted.
+    fn worked(&mut self) -> Value {
+        self.b.ins().load(I64, trusted(), self.context, runtime::WORK as i32)
+    }
+
+    /// Counts work.
+    fn work(&mut self, work: Value) {
+        let before = self.worked();
+        let after = self.b.ins().iadd(before, work);
+        self.b.ins().store(trusted(), after, self.context, runtime::WORK as i32);
+    }
+
+    /// Counts so many steps of this work.
+    fn steps(&mut self, steps: Value, each: u64) {
+        let work = self.b.ins().imul_imm_s(steps, each as i64);
+        self.work(work);
     }
 
     fn shape(&mut self) -> Shape {
@@ -508,6 +541,13 @@ impl Translator<'_, '_> {
         self.loops.pop();
         if shape.breaks {
             self.enter(exit, &shape.carried);
+            let each = self.plan.conditional.get(&body.as_ptr()).copied();
+            if let (Some(each), Some((step, _))) = (each, memory::polled(body)) {
+                // The others have been counted.
+                let step = self.get(step);
+                let steps = self.b.ins().band_imm_s(step, memory::POLLED_STEPS - 1);
+                self.steps(steps, each);
+            }
         }
         shape.breaks
     }
@@ -515,6 +555,14 @@ impl Translator<'_, '_> {
     fn count(&mut self, step: &low::For) -> bool {
         let shape = self.shape();
         let (from, to) = (self.operand(step.from), self.operand(step.to));
+        if let Some(each) = self.plan.loops.get(&std::ptr::from_ref(step)).copied() {
+            let steps = self.b.ins().isub(to, from);
+            let none = self.b.ins().iconst(I64, 0);
+            let steps = self.b.ins().smax(steps, none);
+            let most = self.b.ins().iconst(I64, MOST_STEPS);
+            let steps = self.b.ins().smin(steps, most);
+            self.steps(steps, each);
+        }
         let from = self.in_lanes(step, &shape, from, to).unwrap_or(from);
         let (body, exit) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(body, I64);
@@ -579,6 +627,14 @@ impl Translator<'_, '_> {
             let value = self.operand(*arg);
             values.push(value);
         }
+        // What a constant takes counts once, whoever computes it.
+        let init = self.env.weights.and_then(|weights| weights.constant(id));
+        let before = init.map(|(constant, work)| {
+            let before = self.worked();
+            let work = self.b.ins().iconst(I64, work as i64);
+            self.work(work);
+            (constant, before)
+        });
         let call = self.b.ins().call(function, &values);
         let mut given = self.b.inst_results(call).to_vec().into_iter();
         if callee.fallible {
@@ -597,6 +653,10 @@ impl Translator<'_, '_> {
                 self.b.ins().jump(note, &call);
             }
             self.b.switch_to_block(go_on);
+        }
+        if let Some((constant, before)) = before {
+            let constant = self.b.ins().iconst(I64, i64::from(constant));
+            self.call_runtime(&runtime::constant(), &[constant, before]);
         }
         for (reg, place) in results.iter().zip(&convention.in_memory) {
             let ty = self.ty(*reg);

@@ -32,6 +32,10 @@ mod scan;
 mod unique;
 mod uses;
 
+pub(crate) use cost::simple as simple_cost;
+pub(crate) use loops::{polled, whole, POLLED_STEPS};
+pub use parallel::constants_print;
+
 use crate::low::{self, Function, FunctionId, Layout, Operand};
 use diffeo_array::ir::{BoxId, ConstantId, Module as Flat, Ty};
 use diffeo_base::Name;

@@ -56,6 +56,12 @@ impl Effects {
     }
 }
 
+/// Whether a constant prints or reports anything when it is computed.
+pub fn constants_print(module: &Module) -> bool {
+    let prints = Effects::new(module).prints;
+    module.constants.iter().any(|constant| prints[constant.init.0 as usize])
+}
+
 /// Which functions have an operation, or call one that has it.
 fn reaching(module: &Module, is: impl Fn(&Op) -> bool) -> Vec<bool> {
     let mut callers = vec![Vec::new(); module.functions.len()];

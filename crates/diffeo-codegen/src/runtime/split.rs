@@ -10,11 +10,12 @@
 
 use super::context::{Context, Owned, STOP};
 use super::freeze::Frozen;
+use super::work::Work;
 use crate::low::{Blocks, Function};
 use diffeo_array::ir::Reduction;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -96,6 +97,8 @@ struct Region {
     margin: usize,
     /// How many bytes of the stack are left.
     room: usize,
+    /// The work of the run.
+    work: *const Work,
     state: Mutex<State>,
     /// Told when nobody is at work.
     idle: Condvar,
@@ -122,6 +125,16 @@ struct State {
     open: Vec<(i64, *const AtomicUsize)>,
     /// The block that failed and its context.
     failures: Vec<(i64, Worker)>,
+    /// The blocks that are being done, with what counts their work.
+    running: Vec<(i64, *const AtomicU64)>,
+    /// By block: its work, when it is over.
+    counts: Vec<Option<u64>>,
+    /// What was done before these.
+    base: u64,
+    /// The lowest block that is not over …
+    lowest: usize,
+    /// … and what was done before it.
+    before: u64,
 }
 
 impl Region {
@@ -129,18 +142,47 @@ impl Region {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a block; its status.
+    /// Takes the next block, if there is one; the counter is that of the context that it is done in.
+    fn take(&self, state: &mut State, counter: &AtomicU64) -> Option<i64> {
+        let block = state.take()?;
+        counter.store(0, Ordering::Relaxed);
+        state.running.push((block, counter));
+        self.show_work(state);
+        Some(block)
+    }
+
+    /// Does a block; whether it failed.
     ///
     /// # Safety
     /// The block was taken and not done, and the context is one for it.
-    unsafe fn run(&self, block: i64, context: *mut Context) -> i64 {
+    unsafe fn run(&self, block: i64, context: *mut Context) -> bool {
         let from = block * self.step;
         let to = (from + self.step).min(self.count);
         // SAFETY: `split` has these from its caller; each block has as many results as there is room for.
-        unsafe {
+        let (status, work) = unsafe {
             let results = self.results.add(block as usize * self.width);
-            (self.task)(context, self.frame, from, to, results)
+            let status = (self.task)(context, self.frame, from, to, results);
+            (status, (*context).work.counter().load(Ordering::Relaxed))
+        };
+        let mut state = self.state();
+        state.running.retain(|(other, _)| *other != block);
+        state.counts[block as usize] = Some(work);
+        while let Some(Some(work)) = state.counts.get(state.lowest).copied() {
+            state.before += work;
+            state.lowest += 1;
         }
+        self.show_work(&state);
+        if status != 0 {
+            state.fail(block);
+        }
+        status != 0
+    }
+
+    /// Lets the run know what was done.
+    fn show_work(&self, state: &State) {
+        let lowest = state.running.iter().find(|(block, _)| *block as usize == state.lowest);
+        // SAFETY: the context of the run lives as long as there are blocks.
+        unsafe { (*self.work).follow(state.before, lowest.map(|(_, counter)| *counter)) };
     }
 
     /// Works in another thread.
@@ -177,7 +219,7 @@ impl Region {
         let pointer = std::ptr::from_ref(&here) as usize;
         loop {
             let mut state = self.state();
-            let block = state.take()?;
+            let block = self.take(&mut state, context.work().counter())?;
             let stack_end = pointer.saturating_sub(self.room).max(lowest);
             let stack_end = if state.stop { STOP } else { stack_end };
             context.stack_end().store(stack_end, Ordering::Relaxed);
@@ -186,8 +228,7 @@ impl Region {
             }
             drop(state);
             // SAFETY: it was taken just now.
-            if unsafe { self.run(block, context.as_ptr()) } != 0 {
-                self.state().fail(block);
+            if unsafe { self.run(block, context.as_ptr()) } {
                 return Some(block);
             }
         }
@@ -202,6 +243,11 @@ impl State {
             self.next += 1;
             block
         })
+    }
+
+    /// What was done before the loop and in it, up to the block that failed, if one did.
+    fn work_up_to(&self, failed: i64) -> u64 {
+        self.base + self.counts.iter().take(failed as usize + 1).flatten().sum::<u64>()
     }
 
     /// Notes that a block failed; who does a later one may stop.
@@ -267,6 +313,7 @@ pub(super) unsafe extern "C" fn split(
     // SAFETY: by the condition of the function; a function pointer has the size of an address.
     unsafe {
         let task = std::mem::transmute::<*const u8, Task>(task);
+        let counted = (*context).work.counter().load(Ordering::Relaxed);
         let mut first = 0;
         if uses_constants && std::mem::take(&mut (*context).constants_missing) {
             // The first block computes those that are needed, most likely.
@@ -285,6 +332,7 @@ pub(super) unsafe extern "C" fn split(
         let frozen = Frozen::new(&module.layouts, roots.chain(constant_roots));
         let Some(frozen) = frozen else {
             // The first block is done again, with the same result.
+            (*context).work.counter().store(counted, Ordering::Relaxed);
             return SERIAL;
         };
         let mut free = std::mem::take(&mut (*context).workers.0);
@@ -300,6 +348,11 @@ pub(super) unsafe extern "C" fn split(
             free,
             open: Vec::new(),
             failures: Vec::new(),
+            running: Vec::new(),
+            counts: vec![None; blocks as usize],
+            lowest: first as usize,
+            base: (*context).work.counter().load(Ordering::Relaxed),
+            before: (*context).work.counter().load(Ordering::Relaxed),
         };
         let region = Arc::new(Region {
             task,
@@ -312,6 +365,7 @@ pub(super) unsafe extern "C" fn split(
             max_stack: (*context).max_stack,
             margin: (*context).margin,
             room: pointer.saturating_sub(stack_end),
+            work: &raw const (*context).work,
             state: Mutex::new(state),
             idle: Condvar::new(),
         });
@@ -323,6 +377,15 @@ pub(super) unsafe extern "C" fn split(
         let all = std::mem::replace(&mut (*context).threads, 1);
         let failed = work(&region, context);
         (*context).threads = all;
+        let done = region.state().work_up_to(failed);
+        (*context).work.alone(done);
+        if failed == blocks {
+            let mut workers = std::mem::take(&mut (*context).workers.0);
+            for worker in &mut workers {
+                Context::count_constants_of(context, worker.0.as_ptr());
+            }
+            (*context).workers.0 = workers;
+        }
         if uses_constants && failed == blocks {
             // What was computed may refer to what was frozen, without having counted it.
             let computed = Context::forget_constants(context, &region.constants);
@@ -351,10 +414,11 @@ pub(super) unsafe extern "C" fn split(
 unsafe fn work(region: &Region, context: *mut Context) -> i64 {
     let mut own = None;
     loop {
-        let Some(block) = region.state().take() else { break };
+        // SAFETY: the context is live, and nothing borrows this field mutably.
+        let counter = unsafe { (*context).work.counter() };
+        let Some(block) = region.take(&mut region.state(), counter) else { break };
         // SAFETY: it was taken just now.
-        if unsafe { region.run(block, context) } != 0 {
-            region.state().fail(block);
+        if unsafe { region.run(block, context) } {
             own = Some(block);
             break;
         }

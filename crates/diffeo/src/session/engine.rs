@@ -156,20 +156,18 @@ impl How {
                 Ok(lowered) if self.engine == Engine::Flat => {
                     return Ok(flat(lowered, arg, options, times));
                 }
-                Ok(Lowered { module, interface }) => {
-                    let auto = self.engine == Engine::Auto;
-                    let how = if auto { How { engine: Engine::Jit, ..self } } else { self };
-                    match prepared::compile(module, how, &mut times) {
-                        Ok((compiled, _)) if auto => {
+                Ok(Lowered { module, interface }) if self.engine == Engine::Auto => {
+                    match prepared::counted(module, self, &mut times) {
+                        Ok(compiled) => {
                             return Ok(auto::run(interface, compiled, arg, options, self, times));
                         }
-                        Ok((compiled, engine)) => {
-                            let mut prepared = Prepared::new(interface, compiled, options, engine);
-                            return Ok(prepared.run(arg, times));
-                        }
-                        Err(why) if auto => unsupported = Some(why),
-                        Err(why) => return Err(why),
+                        Err(why) => unsupported = Some(why),
                     }
+                }
+                Ok(Lowered { module, interface }) => {
+                    let (compiled, engine) = prepared::compile(module, self, &mut times)?;
+                    let mut prepared = Prepared::new(interface, compiled, options, engine);
+                    return Ok(prepared.run(arg, times));
                 }
                 Err(why) => unsupported = Some(why),
             }
