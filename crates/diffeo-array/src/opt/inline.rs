@@ -24,7 +24,7 @@ const ONCE: usize = 600;
 const FEW: u64 = 120;
 
 /// Functions of at most so many statements are put into themselves.
-const TINY: usize = 16;
+const TINY: usize = 24;
 
 /// A function grows at most to so many statements, or this often its size.
 const LARGE: usize = 6_000;
