@@ -159,7 +159,8 @@ impl Unused {
                                 passed.entry((*callee, k)).or_default().push((id, *own));
                             }
                         }
-                    } else {
+                    } else if stmt.blocks().is_empty() {
+                        // Conditions and bounds of loops are no addresses.
                         let own = |reg, _| used.extend(params.get(&reg).map(|own| (id, *own)));
                         occurrences(stmt, &mut { own });
                     }
