@@ -112,7 +112,8 @@ impl Backend {
             Backend::Jit => {
                 memory::Options { polls: Polls::All, reuse: true, ..Default::default() }
             }
-            Backend::Llvm | Backend::C => memory::Options::default(),
+            Backend::C => memory::Options { reuse: true, ..Default::default() },
+            Backend::Llvm => memory::Options::default(),
         }
     }
 }

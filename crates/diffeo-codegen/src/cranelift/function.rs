@@ -176,7 +176,9 @@ pub(super) fn translate<'t>(
         note: None,
     };
     translator.start();
-    translator.list(&function.body);
+    if !function.blocks.as_ref().is_some_and(|blocks| translator.split(blocks)) {
+        translator.list(&function.body);
+    }
     translator.finish();
 }
 
@@ -232,17 +234,14 @@ impl Translator<'_, '_> {
             self.raise(&Raise::Stopped, &[], site);
             self.b.switch_to_block(go_on);
         }
-        if let Some(blocks) = &self.function.blocks {
-            self.split(blocks);
-        }
     }
 
-    /// Lets the runtime do the blocks of a loop. If it does, the function returns; else it goes on.
-    fn split(&mut self, blocks: &low::Blocks) {
+    /// Lets the runtime do the blocks of a loop, and leaves the function; whether it did.
+    fn split(&mut self, blocks: &low::Blocks) -> bool {
         let params: Vec<Value> =
             self.function.params.iter().filter_map(|reg| self.values[reg.0 as usize]).collect();
-        let Some((captured, [count, step])) = params.split_last_chunk() else { return };
-        let Some(task) = self.env.tasks.get(&blocks.task.0) else { return };
+        let Some((captured, [count, step])) = params.split_last_chunk() else { return false };
+        let Some(task) = self.env.tasks.get(&blocks.task.0) else { return false };
         let (signature, task) = (outside(self.env.frontend.default_call_conv, 5), *task);
         let words = (captured.len() + blocks.how.len()) as u32;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * words.max(1), 3);
@@ -256,24 +255,18 @@ impl Translator<'_, '_> {
         let [layout, how] =
             runtime::shape(self.function, blocks).map(|word| self.b.ins().iconst(I64, word));
         let args = [task, frame, layout, how, *count, *step];
-        let Some(status) = self.call_runtime(&runtime::split(), &args) else { return };
-        let [done, other, go_on] = [(); 3].map(|()| self.b.create_block());
-        self.b.ins().brif(status, other, &[], done, &[]);
-        self.b.switch_to_block(done);
+        let status = self.call_runtime(&runtime::split(), &args);
+        if let Some(status) = status.filter(|_| self.function.fallible) {
+            let (done, fail) = (self.b.create_block(), self.fail());
+            self.b.ins().brif(status, fail, &[], done, &[]);
+            self.b.switch_to_block(done);
+        }
         let first = 8 * captured.len() as i32;
         let results: Vec<Value> = (0..blocks.how.len() as i32)
             .map(|i| self.b.ins().stack_load(I64, F64, slot, first + 8 * i))
             .collect();
         self.return_values(&results);
-        self.b.switch_to_block(other);
-        if self.function.fallible {
-            let fail = self.fail();
-            let failed = self.b.ins().icmp_imm_s(IntCC::Equal, status, runtime::FAILED);
-            self.b.ins().brif(failed, fail, &[], go_on, &[]);
-        } else {
-            self.b.ins().jump(go_on, &[]);
-        }
-        self.b.switch_to_block(go_on);
+        true
     }
 
     fn finish(mut self) {

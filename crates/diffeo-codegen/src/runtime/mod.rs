@@ -28,7 +28,7 @@ mod work;
 pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS, WORK};
 pub use failure::{Failure, Open, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
-pub use split::{shape, DONE, FAILED, SERIAL};
+pub use split::shape;
 pub use work::Work;
 
 use crate::low::{Runtime, Ty};
@@ -88,7 +88,7 @@ pub fn note() -> Function {
 /// [`Blocks`](crate::low::Blocks) does. The task is the address of a function with the convention of C that takes the
 /// context and the parameters of [`Blocks::task`](crate::low::Blocks::task), and gives its status as an Int. The frame
 /// has the captured words, and room for the results behind them. [`shape`] gives the two words after it. The status is
-/// [`DONE`], [`FAILED`] (the error is recorded) or [`SERIAL`] (nothing was done).
+/// 0, or 1 if a block failed; then the error is recorded.
 pub fn split() -> Function {
     function!("split", split::split, (Ptr, Ptr, Int, Int, Int, Int) -> Int)
 }

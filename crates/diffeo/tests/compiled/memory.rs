@@ -98,6 +98,40 @@ fn arrays_are_updated_in_their_place() {
 }
 
 #[test]
+fn steps_that_make_new_arrays_take_turns_with_two_blocks() {
+    let programs = [
+        (
+            "an array for the next step",
+            "def main = sum(loop y = [real(i) for i < 50] for i < SIZE do [y[49 - i] + 1.0 for i < 50])\n",
+        ),
+        (
+            "stages of a step, which look at neighbours",
+            "def slope(y: [n]Real) -> [n]Real = [if i == 0 then y[0] else y[i] * y[i - 1] for i < n]\n\
+             def main = sum(loop y = replicate(50, 0.1) for i < SIZE do\n\
+             let k = slope(y)\n\
+             let l = slope(y + 0.5 * k) in y + 0.01 * (k + 2.0 * l))\n",
+        ),
+        (
+            "loops in loops",
+            "def main = sum(loop y = [1.0 for i < 50] for i < SIZE do\n\
+             loop x = [y[49 - i] for i < 50] for j < 3 do [0.5 * x[49 - i] + y[i] for i < 50])\n",
+        ),
+        (
+            "some steps keep what they have",
+            "def main = sum(loop y = [1.0 for i < 50] for i < SIZE do\n\
+             if i % 3 == 0 then y else [0.5 * y[49 - i] for i < 50])\n",
+        ),
+    ];
+    programs.iter().for_each(|(name, text)| steady(name, text));
+    // Other sizes, and arrays that live on.
+    let program = "def main =\n\
+        let (_, kept) = loop (y, kept) = ([1.0], []) for i < 20 do\n\
+        ([real(i + k) for k < 1 + (i + 1) % 4], if i % 4 == 1 then kept ++ [y] ++ [y] else kept) in\n\
+        sum([sum(y) for y in kept])\n";
+    on(&ALL, program, None);
+}
+
+#[test]
 fn kernels_make_no_blocks_for_their_steps() {
     let programs = [
         (
