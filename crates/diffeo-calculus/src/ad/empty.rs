@@ -9,7 +9,7 @@ use super::delta::split;
 use super::polytypic::{self, At};
 use super::{homomorphism, System, Workspace};
 use crate::prim::{Comparison, Prim, Shape, SizePattern, SizeRef};
-use crate::term::{Kind, Term};
+use crate::term::{Binder, Kind, Term};
 use crate::ty::Ty;
 use diffeo_base::Name;
 use std::rc::Rc;
@@ -23,21 +23,61 @@ pub(super) fn kept(
     xs: &Term,
     array: Term,
 ) -> Term {
-    // Numbers of D¹ are not made without the zero of δS.
-    let liftable = !matches!(to, Some(System::Vector(_)));
-    if !(holds_arrays(element) && holds_data_only(element) && liftable) {
+    if !holds_arrays(element) {
         return array;
     }
     let count = polytypic::length_at(w, from, element, xs);
-    let one = zero(w, from.as_ref(), element, xs.clone());
+    let empty = compare(Comparison::Eq, Ty::Int, count, int(0));
+    if from == to {
+        return if_(empty, xs.clone(), array);
+    }
+    // Numbers of D¹ are not made without the zero of δS.
+    let liftable = !matches!(to, Some(System::Vector(_)));
+    if !(holds_data_only(element) && liftable) {
+        return array;
+    }
+    let out = polytypic::at(w, to, element);
+    let (found, of_xs, sizes) = sizes(w, from.as_ref(), element, xs.clone());
+    // A length that nothing has determined is 0.
+    let mut known = truth(true);
+    for i in outermost(element, 0).0 {
+        known =
+            if_(compare(Comparison::Gt, Ty::Int, sizes[i].clone(), int(0)), known, truth(false));
+    }
+    let one = zeros(w, element, &mut sizes.into_iter());
     let one = match to {
         None => one,
         Some(system) => homomorphism::lift(w, system, element, None, one),
     };
-    let out = polytypic::at(w, to, element);
     let one = term(Kind::Array(out.clone(), vec![one]));
     let none = prim(Prim::Slice(out), vec![one, int(0), int(0)]);
-    if_(compare(Comparison::Eq, Ty::Int, count, int(0)), none, array)
+    bind(found, of_xs, if_(if_(empty, known, truth(false)), none, array))
+}
+
+/// The positions among all sizes in a type of those that no other array is around, and how many there are before the
+/// next type if so many were before this one.
+fn outermost(a: &Ty, before: usize) -> (Vec<usize>, usize) {
+    match a {
+        Ty::Array(element) => (vec![before], outermost(element, before + 1).1),
+        Ty::Tuple(_) | Ty::Record(_) => {
+            let mut all = Vec::new();
+            let mut before = before;
+            for part in a.components().unwrap_or_default() {
+                let (found, after) = outermost(&part, before);
+                all.extend(found);
+                before = after;
+            }
+            (all, before)
+        }
+        Ty::Real
+        | Ty::Int
+        | Ty::Bool
+        | Ty::String
+        | Ty::Unit
+        | Ty::Data(..)
+        | Ty::Fun(_)
+        | Ty::Param(_) => (Vec::new(), before),
+    }
 }
 
 fn holds_arrays(a: &Ty) -> bool {
@@ -69,13 +109,25 @@ fn holds_data_only(a: &Ty) -> bool {
 
 /// The zero that `xs`, an array of no elements of this type or its translation, adds up to.
 pub(crate) fn zero(w: &mut Workspace, system: Option<&System>, element: &Ty, xs: Term) -> Term {
-    let array = Ty::array(element.clone());
-    let mut count = 0;
-    let rows = shape(element, &mut count);
-    if count == 0 {
+    if !holds_arrays(element) {
         return zeros(w, element, &mut Vec::new().into_iter());
     }
-    let mut shape = Shape::Array(SizeRef::Any, Box::new(rows));
+    let (found, of_xs, sizes) = sizes(w, system, element, xs);
+    let zero = zeros(w, element, &mut sizes.into_iter());
+    bind(found, of_xs, zero)
+}
+
+/// All sizes in the elements of an array, or of its translation, from the left: the variable for the tuple of them,
+/// that tuple, and each of them by the variable.
+fn sizes(
+    w: &mut Workspace,
+    system: Option<&System>,
+    element: &Ty,
+    xs: Term,
+) -> (Binder, Term, Vec<Term>) {
+    let array = Ty::array(element.clone());
+    let mut count = 0;
+    let mut shape = Shape::Array(SizeRef::Any, Box::new(shape(element, &mut count)));
     if matches!(system, Some(System::Delta(choices)) if choices.split) {
         shape = split::shape(w, &shape, &array);
     }
@@ -84,9 +136,8 @@ pub(crate) fn zero(w: &mut Workspace, system: Option<&System>, element: &Ty, xs:
     let translated = polytypic::at(w, &system.cloned(), &array);
     let types = vec![Ty::Int; count];
     let found = w.binder("sizes", Ty::tuple(types.clone()));
-    let sizes: Vec<Term> = (0..count).map(|i| part(&types, i, var(&found))).collect();
-    let zero = zeros(w, element, &mut sizes.into_iter());
-    bind(found, prim(Prim::Sizes(Rc::new(pattern), translated), vec![xs]), zero)
+    let sizes = (0..count).map(|i| part(&types, i, var(&found))).collect();
+    (found, prim(Prim::Sizes(Rc::new(pattern), translated), vec![xs]), sizes)
 }
 
 /// Every size in a type by a name of its own, from the left.
