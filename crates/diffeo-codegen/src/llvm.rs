@@ -77,12 +77,14 @@ fn input(machine: &Machine, module: &Module, options: &Options) -> Input {
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
+        let mut shared = Vec::new();
         if machine.has_fma {
+            shared = math::share(&mut module);
             math::expand(&mut module);
         }
         let planned = emit::planned(&module, machine.vector_width, eager);
         scratch::reuse(&mut module, &|f, step| planned.contains(&(f, step.index)));
-        let emitted = emit::emit(&module, machine.vector_width, eager);
+        let emitted = emit::emit(&module, &shared, machine.vector_width, eager);
         let emit::Text { text, raises, imports, huge } = emitted;
         Input { text, quick: quick || huge, raises, imports }
     })

@@ -21,13 +21,70 @@ mod logarithm;
 mod power;
 mod trigonometric;
 
-use crate::low::{Expr, Function, Module, Stmt, Ty};
+use crate::deep::deep;
+use crate::low::{Expr, Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
 use builder::{Builder, Real};
 use diffeo_calculus::prim::RealOp;
 
 /// How many statements the functions of a module may grow by, each: what stands in a longer function is
 /// compiled without optimisation, where calls are better.
 const GROWTH: usize = 20_000;
+
+/// So many of a kind are expanded each by itself, outside loops.
+const FEW: usize = 2;
+
+/// Where there are more sines, cosines or tangents outside loops, they become calls of a function each, because they are
+/// long and nothing is vectorised there. Gives these functions.
+pub fn share(module: &mut Module) -> Vec<FunctionId> {
+    let mut shared = Vec::new();
+    for (op, name) in [(RealOp::Sin, "sin"), (RealOp::Cos, "cos"), (RealOp::Tan, "tan")] {
+        let mut count = 0;
+        let is = |stmt: &Stmt| matches!(stmt, Stmt::Set(_, Expr::Math(found, ..)) if *found == op);
+        for function in &mut module.functions {
+            outside_loops(&mut function.body, &mut |stmt| count += usize::from(is(stmt)));
+        }
+        if count <= FEW {
+            continue;
+        }
+        let id = FunctionId(module.functions.len() as u32);
+        for function in &mut module.functions {
+            outside_loops(&mut function.body, &mut |stmt| {
+                if let Stmt::Set(result, Expr::Math(found, a, _)) = stmt {
+                    if *found == op {
+                        let (results, args) = (vec![*result], vec![*a]);
+                        *stmt = Stmt::Call { results, function: id, args, site: NOWHERE };
+                    }
+                }
+            });
+        }
+        let [x, y] = [Reg(0), Reg(1)];
+        module.functions.push(Function {
+            name: format!("{name}_{}", id.0),
+            registers: vec![Ty::Real; 2],
+            params: vec![x],
+            results: vec![Ty::Real],
+            fallible: false,
+            recursive: None,
+            blocks: None,
+            body: vec![
+                Stmt::Set(y, Expr::Math(op, Operand::Reg(x), Operand::Real(0.0))),
+                Stmt::Return(vec![Operand::Reg(y)]),
+            ],
+        });
+        shared.push(id);
+    }
+    shared
+}
+
+/// Shows the statements that stand in no loop.
+fn outside_loops(stmts: &mut [Stmt], each: &mut dyn FnMut(&mut Stmt)) {
+    for stmt in stmts {
+        each(stmt);
+        if matches!(stmt, Stmt::If(..) | Stmt::Switch(..)) {
+            deep(|| stmt.blocks_mut().into_iter().for_each(|inner| outside_loops(inner, each)));
+        }
+    }
+}
 
 /// Expands the elementary functions in a module.
 pub fn expand(module: &mut Module) {

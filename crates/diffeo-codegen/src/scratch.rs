@@ -31,7 +31,7 @@ pub(crate) fn reuse(module: &mut Module, leave: &dyn Fn(usize, &For) -> bool) {
             continue;
         }
         let arrays = arrays(function, release, &unused);
-        let copies = copies(&function.body);
+        let copies = Copies::new(&function.body);
         let defs = definitions(function);
         let mut body = std::mem::take(&mut function.body);
         let registers = std::mem::take(&mut function.registers);
@@ -115,19 +115,39 @@ fn makes_in_loop(stmt: &Stmt) -> bool {
     }
 }
 
-/// The copies of registers: what is copied, and where.
-fn copies(stmts: &[Stmt]) -> HashSet<(Reg, Reg)> {
-    let mut found = HashSet::new();
-    let mut todo = vec![stmts];
-    while let Some(stmts) = todo.pop() {
-        for stmt in stmts {
-            if let Stmt::Set(to, Expr::Copy(Operand::Reg(from))) = stmt {
-                found.insert((*from, *to));
+/// Registers that are copies of each other, perhaps by way of others: each has a representative.
+#[derive(Default)]
+struct Copies(HashMap<Reg, Reg>);
+
+impl Copies {
+    fn new(stmts: &[Stmt]) -> Copies {
+        let mut copies = Copies::default();
+        let mut todo = vec![stmts];
+        while let Some(stmts) = todo.pop() {
+            for stmt in stmts {
+                if let Stmt::Set(to, Expr::Copy(Operand::Reg(from))) = stmt {
+                    let (to, from) = (copies.of(*to), copies.of(*from));
+                    if to != from {
+                        copies.0.insert(to, from);
+                    }
+                }
+                todo.extend(stmt.blocks());
             }
-            todo.extend(stmt.blocks());
         }
+        copies
     }
-    found
+
+    /// The representative of a register.
+    fn of(&mut self, reg: Reg) -> Reg {
+        let mut last = reg;
+        while let Some(next) = self.0.get(&last) {
+            last = *next;
+        }
+        if last != reg {
+            self.0.insert(reg, last);
+        }
+        last
+    }
 }
 
 /// The parameters of functions that are passed on, at most, by function and position.
@@ -239,7 +259,7 @@ pub(crate) fn arrays(function: &Function, release: FunctionId, unused: &Unused) 
 
 struct Reuse<'a> {
     arrays: HashSet<Reg>,
-    copies: HashSet<(Reg, Reg)>,
+    copies: Copies,
     defs: Definitions,
     registers: Vec<Ty>,
     release: FunctionId,
@@ -313,10 +333,11 @@ impl Reuse<'_> {
             at += 1;
             let Some((r, args)) = found else { continue };
             let own = self.arrays.contains(&r);
-            let gives_up = |stmt: &Stmt| match stmt {
-                Stmt::Call { function, args, .. } if *function == self.release => match args[..] {
+            let (release, copies) = (self.release, &mut self.copies);
+            let mut gives_up = |stmt: &Stmt| match stmt {
+                Stmt::Call { function, args, .. } if *function == release => match args[..] {
                     [Operand::Reg(x)] if own => (x == r).then_some(x),
-                    [Operand::Reg(x)] => self.copies.contains(&(r, x)).then_some(x),
+                    [Operand::Reg(x)] => (x != r && copies.of(r) == copies.of(x)).then_some(x),
                     _ => None,
                 },
                 _ => None,
@@ -356,13 +377,17 @@ impl Reuse<'_> {
 
     /// Instead of releasing a block, leaves it in a register where there is none, if it is an array of this size that
     /// nothing else refers to.
-    fn leave_for_next(&mut self, release: &Stmt, block: Reg, left: Reg, size: Operand) -> Vec<Stmt> {
+    fn leave_for_next(
+        &mut self,
+        release: &Stmt,
+        block: Reg,
+        left: Reg,
+        size: Operand,
+    ) -> Vec<Stmt> {
         let base = Operand::Reg(block);
         let at = |offset| Address { base, index: Operand::Int(0), scale: 1, offset };
-        let mut then = vec![
-            Stmt::Set(left, Expr::Copy(base)),
-            Stmt::Store(Ty::Int, at(BYTES), size),
-        ];
+        let mut then =
+            vec![Stmt::Set(left, Expr::Copy(base)), Stmt::Store(Ty::Int, at(BYTES), size)];
         // From the last test to the first one: of a word of the block, or that a register is null or not.
         let is_null = |reg, how| Expr::Compare(how, Operand::Reg(reg), Operand::Null);
         let tests = [

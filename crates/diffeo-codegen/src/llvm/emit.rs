@@ -85,9 +85,9 @@ pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usiz
     found
 }
 
-/// The text of a module; code with vectors of `width` bits at most is preferred. `eager`: loops run in lanes wherever
-/// that is possible.
-pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
+/// The text of a module, in which some functions are not to be inlined; code with vectors of `width` bits at most is
+/// preferred. `eager`: loops run in lanes wherever that is possible.
+pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bool) -> Text {
     let mut shared = Shared {
         module,
         raises: Raises::default(),
@@ -95,7 +95,7 @@ pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
         intrinsics: BTreeMap::new(),
         rare: BTreeMap::new(),
         widths: BTreeSet::new(),
-        apart: apart(module),
+        apart: apart(module).into_iter().chain(shared.iter().copied()).collect(),
         metadata: vec![
             "!{}".into(),
             "!{!\"branch_weights\", i32 1, i32 2000}".into(),

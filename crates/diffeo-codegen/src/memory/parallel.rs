@@ -36,6 +36,8 @@ const MANY: i64 = 512;
 /// The steps of loops with little to do stand in their place as well, if they have no more statements than this and
 /// the loop is done more than once.
 const SMALL: usize = 48;
+/// Steps that take no more than this do not become faster when several are done at once.
+const FILL: f64 = 1.0;
 /// More is not given to a function for steps.
 const MOST_CAPTURED: usize = 1000;
 /// More results are not combined.
@@ -360,9 +362,10 @@ fn task(name: String, part: FunctionId, captured: &[Ty], results: usize) -> Func
     code.finish(name, params, Vec::new())
 }
 
-/// Whether it is known that there is little to do.
+/// Whether it is known that there is little to do, or nothing but to fill memory.
 fn is_little(count: Operand, work: &Cost, threshold: f64) -> bool {
     match count {
+        _ if work.loops.is_empty() && work.fixed <= FILL => true,
         Operand::Int(n) => work.loops.is_empty() && n as f64 * work.fixed < threshold,
         _ => false,
     }

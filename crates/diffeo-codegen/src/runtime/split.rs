@@ -319,9 +319,8 @@ pub(super) unsafe extern "C" fn split(
     unsafe {
         let task = std::mem::transmute::<*const u8, Task>(task);
         let job = Job { task, frame, count, step, blocks, results: room, width };
-        let done = at_once(context, &job, layout).unwrap_or_else(|first| {
-            (first..blocks).all(|block| job.run(block, context) == 0)
-        });
+        let done = at_once(context, &job, layout)
+            .unwrap_or_else(|first| (first..blocks).all(|block| job.run(block, context) == 0));
         if !done {
             return 1;
         }

@@ -124,8 +124,10 @@ fn steps_that_make_new_arrays_take_turns_with_two_blocks() {
     ];
     programs.iter().for_each(|(name, text)| steady(name, text));
     // Other sizes, and arrays that live on.
-    let program = "def main =\n\
-        let (_, kept) = loop (y, kept) = ([1.0], []) for i < 20 do\n\
+    let program = "def none(n: Int) -> []Real = [0.0 for i < n]\n\
+        def rows(n: Int) -> [][]Real = [[0.5, 0.25] for i < n]\n\
+        def main =\n\
+        let (_, kept) = loop ((y: []Real), (kept: [][]Real)) = (none(1), rows(1)) for i < 20 do\n\
         ([real(i + k) for k < 1 + (i + 1) % 4], if i % 4 == 1 then kept ++ [y] ++ [y] else kept) in\n\
         sum([sum(y) for y in kept])\n";
     on(&ALL, program, None);
