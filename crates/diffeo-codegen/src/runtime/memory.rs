@@ -183,7 +183,7 @@ impl Memory {
     }
 
     /// The run is over; whether its stack was bounded by what other memory there was, if it had this end.
-    pub(super) fn end(&mut self, end: usize) -> bool {
+    pub(crate) fn end(&mut self, end: usize) -> bool {
         self.stack.take().is_some_and(|stack| end != stack.lowest)
     }
 
