@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// Compiles a program by the engine of this test.
 pub fn compile_for(module: &Arc<Module>, cpu: Cpu) -> Compiled {
-    compile(module, &Options { cpu, verify: true }).unwrap()
+    compile(module, &Options { cpu, verify: true, ..Default::default() }).unwrap()
 }
 
 /// The relative error that functions may have: they are the evaluator's.
@@ -978,7 +978,8 @@ fn the_text_names_what_is_called() {
     let mut f = fibonacci();
     let body = fibonacci_body(&mut f);
     let module = Arc::new(module(vec![f.body(body)], Vec::new()));
-    let text = text(&module, &Options { cpu: Cpu::Baseline, verify: true }).unwrap();
+    let text =
+        text(&module, &Options { cpu: Cpu::Baseline, verify: true, ..Default::default() }).unwrap();
     for part in ["; u0:0 = fib\nfunction u0:0(i64, i64) -> i8, i64 tail {", "diffeo_raise", "cold:"]
     {
         assert!(text.contains(part), "{part} in {text}");
