@@ -1,0 +1,680 @@
+//! Forward mode: a function that computes the values of another with their tangents.
+//!
+//! What comes in: a function and which of its parameters vary. What goes out: the function that takes its parameters
+//! and the tangents of those that vary, and gives its results and the tangents of those that vary. The statements of
+//! the function stand in it as they are, so they fail where they did and in the same order, each followed by what its
+//! tangents take, which cannot fail. What does not vary has no tangent.
+
+use super::shadow::{field, from_tangent, tangent, to_tangent, zero};
+use super::{activity, differentiable, slopes, Activity, Deriver, Key, Rule, Unsupported};
+use crate::build::Builder;
+use crate::ir::{
+    Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
+    VarInfo,
+};
+use crate::opt::walk::deep;
+use diffeo_base::Name;
+use diffeo_calculus::prim::RealOp;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A function derived in forward mode.
+#[derive(Clone, Debug)]
+pub struct Forward {
+    /// Takes the parameters, then the tangents of those that vary; gives the results, then the tangents of those that
+    /// vary.
+    pub function: FunctionId,
+    /// By parameter, whether it varies.
+    pub params: Box<[bool]>,
+    /// By result, whether it varies.
+    pub results: Box<[bool]>,
+}
+
+/// The function with its tangents, of whose parameters these vary (only such as have Reals in them).
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn forward(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+) -> Result<Forward, Unsupported> {
+    let key: Key = (function, active.into());
+    let made = declare(module, cache, &key);
+    while let Some(next) = cache.pending.pop() {
+        derive(module, cache, &next)?;
+    }
+    Ok(made)
+}
+
+/// The derived function, whose body is made later.
+fn declare(module: &mut Module, cache: &mut Deriver, key: &Key) -> Forward {
+    if let Some(known) = cache.forwards.get(key) {
+        return known.clone();
+    }
+    let activity = activity(module, cache, key.0, &key.1);
+    let source = &module.functions[key.0 .0 as usize];
+    let Function { name, shown, library, span, vars, params, results, .. } = source;
+    let (shown, library, span) = (shown.clone(), *library, *span);
+    let (vars, params, mut results) = (vars.clone(), params.clone(), results.clone());
+    let used = cache.names.entry(key.0).or_insert(0);
+    *used += 1;
+    let name = match *used {
+        1 => format!("{name}.dot"),
+        n => format!("{name}.dot.{}", n - 1),
+    };
+    let declared = Function {
+        name: Name::from(name),
+        shown,
+        library,
+        span,
+        vars,
+        params: params.clone(),
+        results: Vec::new(),
+        body: Block::default(),
+    };
+    let function = FunctionId(module.functions.len() as u32);
+    module.functions.push(declared);
+    let made =
+        Forward { function, params: activity.params.clone(), results: activity.results.clone() };
+    cache.forwards.insert(key.clone(), made.clone());
+    let varying = params.iter().zip(&made.params).filter(|(_, varies)| **varies);
+    for (param, _) in varying {
+        let info = module.functions[function.0 as usize].vars[param.0 as usize].clone();
+        let Some(ty) = tangent(module, cache, &info.ty) else { continue };
+        let declared = &mut module.functions[function.0 as usize];
+        declared.params.push(Var(declared.vars.len() as u32));
+        let name = info.name.map(|name| dotted(&name));
+        declared.vars.push(VarInfo { ty, name });
+    }
+    for (i, varies) in made.results.iter().enumerate() {
+        if *varies {
+            let ty = results[i].clone();
+            results.extend(tangent(module, cache, &ty));
+        }
+    }
+    module.functions[function.0 as usize].results = results;
+    cache.pending.push(key.clone());
+    made
+}
+
+/// The name of a tangent.
+fn dotted(name: &Name) -> Name {
+    Name::from(format!("{name}_dot"))
+}
+
+/// Makes the body of a derived function.
+fn derive(module: &mut Module, cache: &mut Deriver, key: &Key) -> Result<(), Unsupported> {
+    let Some(made) = cache.forwards.get(key).cloned() else { return Ok(()) };
+    let activity = activity(module, cache, key.0, &key.1);
+    let source = module.functions[key.0 .0 as usize].clone();
+    let declared = &module.functions[made.function.0 as usize];
+    let name = declared.name.clone();
+    let mut tangents = declared.params[source.params.len()..].iter();
+    let mut dots = HashMap::new();
+    for (param, varies) in source.params.iter().zip(&made.params) {
+        if let (true, Some(dot)) = (varies, tangents.next()) {
+            dots.insert(*param, Atom::Var(*dot));
+        }
+    }
+    let b = Builder::resume(declared, SiteId(0));
+    let mut forward = Derive { module, cache, b, activity, dots };
+    forward.stmts(&source.body)?;
+    let mut results = source.body.results.clone();
+    for (result, varies) in source.body.results.iter().zip(&made.results) {
+        if *varies {
+            results.push(forward.dot(result));
+        }
+    }
+    let body = forward.b.finish(name.clone(), results);
+    let body = body.map_err(|error| Unsupported(format!("a bug of Diffeo: {error}")))?;
+    let declared = &mut module.functions[made.function.0 as usize];
+    if declared.results != body.results {
+        return Err(Unsupported(format!("a bug of Diffeo: the results of {name}")));
+    }
+    (declared.vars, declared.body) = (body.vars, body.body);
+    Ok(())
+}
+
+struct Derive<'a> {
+    module: &'a mut Module,
+    cache: &'a mut Deriver,
+    b: Builder,
+    activity: Rc<Activity>,
+    /// The tangents of what varies.
+    dots: HashMap<Var, Atom>,
+}
+
+impl Derive<'_> {
+    fn varies(&self, atom: &Atom) -> bool {
+        self.activity.varies(atom)
+    }
+
+    fn one(&mut self, op: Op) -> Atom {
+        self.b.one(self.module, op)
+    }
+
+    fn known(&self, atom: &Atom) -> Option<Atom> {
+        match atom {
+            Atom::Var(var) => self.dots.get(var).cloned(),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+
+    /// The tangent of an operand, made if it does not vary.
+    fn dot(&mut self, atom: &Atom) -> Atom {
+        match self.known(atom) {
+            Some(dot) => dot,
+            None => zero(&mut self.b, self.module, self.cache, atom),
+        }
+    }
+
+    fn dots(&mut self, atoms: &[Atom]) -> Vec<Atom> {
+        atoms.iter().map(|atom| self.dot(atom)).collect()
+    }
+
+    /// The name of the tangent of a variable.
+    fn dot_name(&self, var: Var) -> Option<Name> {
+        self.b.name_of(var).map(dotted)
+    }
+
+    fn set(&mut self, var: Var, dot: Atom) {
+        if let Some(name) = self.dot_name(var) {
+            self.b.name(&dot, &name);
+        }
+        self.dots.insert(var, dot);
+    }
+
+    fn stmts(&mut self, block: &Block) -> Result<(), Unsupported> {
+        deep(|| block.stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
+    }
+
+    /// A region, whose results are followed by the tangents of these.
+    fn region(&mut self, block: &Block, varying: &[bool]) -> Result<Block, Unsupported> {
+        self.b.open();
+        self.stmts(block)?;
+        let mut results = block.results.clone();
+        for (atom, _) in block.results.iter().zip(varying).filter(|(_, varies)| **varies) {
+            results.push(self.dot(atom));
+        }
+        Ok(self.b.close(results))
+    }
+
+    fn varying(&self, vars: &[Var]) -> Vec<bool> {
+        vars.iter().map(|v| self.varies(&Atom::Var(*v))).collect()
+    }
+
+    /// Adds a statement whose results are followed by the tangents of those that vary.
+    fn push(&mut self, stmt: &Stmt, op: Op) -> Result<(), Unsupported> {
+        let mut results = stmt.results.clone();
+        for var in &stmt.results {
+            if self.varies(&Atom::Var(*var)) {
+                let ty = self.b.ty(&Atom::Var(*var));
+                let ty = self.tangent(&ty)?;
+                let dot = self.b.var(ty, self.dot_name(*var));
+                results.push(dot);
+                self.dots.insert(*var, Atom::Var(dot));
+            }
+        }
+        self.b.push_stmt(Stmt { results, op, site: stmt.site });
+        Ok(())
+    }
+
+    fn tangent(&mut self, ty: &Ty) -> Result<Ty, Unsupported> {
+        tangent(self.module, self.cache, ty)
+            .ok_or_else(|| Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
+        self.b.set_site(stmt.site);
+        let result = stmt.results.first().copied();
+        let varies = result.is_some_and(|v| self.varies(&Atom::Var(v)));
+        match &stmt.op {
+            Op::If { cond, then, otherwise } => {
+                let varying = self.varying(&stmt.results);
+                let then = self.region(then, &varying)?;
+                let otherwise = self.region(otherwise, &varying)?;
+                return self.push(stmt, Op::If { cond: cond.clone(), then, otherwise });
+            }
+            Op::Switch { on, arms, default } => {
+                let varying = self.varying(&stmt.results);
+                let mut blocks = Vec::new();
+                for (value, arm) in arms {
+                    blocks.push((*value, self.region(arm, &varying)?));
+                }
+                let default = match default {
+                    Some(block) => Some(self.region(block, &varying)?),
+                    None => None,
+                };
+                return self.push(stmt, Op::Switch { on: on.clone(), arms: blocks, default });
+            }
+            Op::For { count, index, carried, body } => {
+                let (carried, varying) = self.carried(carried)?;
+                let body = self.region(body, &varying)?;
+                let (count, index) = (count.clone(), *index);
+                return self.push(stmt, Op::For { count, index, carried, body });
+            }
+            Op::While { carried, cond, body } => {
+                let (carried, varying) = self.carried(carried)?;
+                let body = self.region(body, &varying)?;
+                return self.push(stmt, Op::While { carried, cond: cond.clone(), body });
+            }
+            Op::Build { count, index, body } => {
+                let varying = self.varying(&stmt.results);
+                let body = self.region(body, &varying)?;
+                return self.push(stmt, Op::Build { count: count.clone(), index: *index, body });
+            }
+            Op::Reduce { how, count, index, body } => {
+                return self.reduce(stmt, (how, count, *index, body));
+            }
+            Op::Call(callee, args) => return self.call(stmt, *callee, args),
+
+            // What does not vary, or has no results.
+            Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Empty(..)
+            | Op::ArgSort(_)
+            | Op::Tag(_)
+            | Op::Constant(_)
+            | Op::StackLen(_) => {
+                self.b.push_stmt(stmt.clone());
+                return Ok(());
+            }
+            Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) | Op::Push(acc, _) => {
+                self.b.push_stmt(stmt.clone());
+                if self.varies(acc) {
+                    self.put(&stmt.op)?;
+                }
+                return Ok(());
+            }
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Select(..)
+            | Op::Get(..)
+            | Op::Slice { .. }
+            | Op::Update { .. }
+            | Op::Elements(..)
+            | Op::Rows(_)
+            | Op::Append(..)
+            | Op::Reshape(..)
+            | Op::New(..)
+            | Op::Field { .. }
+            | Op::AccNew(_)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::AccGet(_)
+            | Op::StackNew(_)
+            | Op::StackGet(..) => {}
+        }
+        self.b.push_stmt(stmt.clone());
+        if let Op::StackGet(stack, position) = &stmt.op {
+            return self.pop(stmt, stack, position);
+        }
+        if let (true, Some(var)) = (varies, result) {
+            let dot = self.value(&stmt.op, var)?;
+            self.set(var, dot);
+        }
+        Ok(())
+    }
+
+    /// What a loop carries, with the tangents of what varies.
+    fn carried(&mut self, carried: &[Carried]) -> Result<(Vec<Carried>, Vec<bool>), Unsupported> {
+        let vars: Vec<Var> = carried.iter().map(|c| c.param).collect();
+        let varying = self.varying(&vars);
+        let mut all = carried.to_vec();
+        for (c, _) in carried.iter().zip(&varying).filter(|(_, varies)| **varies) {
+            let init = self.dot(&c.init);
+            let ty = self.b.ty(&Atom::Var(c.param));
+            let ty = self.tangent(&ty)?;
+            let param = self.b.var(ty, self.dot_name(c.param));
+            self.dots.insert(c.param, Atom::Var(param));
+            all.push(Carried { param, init });
+        }
+        Ok((all, varying))
+    }
+
+    /// A sum has the sum of the tangents; of the largest the first is chosen, step by step.
+    fn reduce(
+        &mut self,
+        stmt: &Stmt,
+        (how, count, index, body): (&[Reduction], &Atom, Var, &Block),
+    ) -> Result<(), Unsupported> {
+        let varying = self.varying(&stmt.results);
+        let chosen = |(how, varies): (&Reduction, &bool)| *varies && *how != Reduction::Add;
+        if how.iter().zip(&varying).any(chosen) {
+            return self.choose(stmt, (how, count, index, body));
+        }
+        let body = self.region(body, &varying)?;
+        let tangents = varying.iter().filter(|varies| **varies).map(|_| Reduction::Add);
+        let how = how.iter().copied().chain(tangents).collect();
+        self.push(stmt, Op::Reduce { how, count: count.clone(), index, body })
+    }
+
+    fn choose(
+        &mut self,
+        stmt: &Stmt,
+        (how, count, index, body): (&[Reduction], &Atom, Var, &Block),
+    ) -> Result<(), Unsupported> {
+        let varying = self.varying(&stmt.results);
+        let mut carried = Vec::new();
+        for how in how {
+            let init = match how {
+                Reduction::Add => 0.0,
+                Reduction::Max => f64::NEG_INFINITY,
+                Reduction::Min => f64::INFINITY,
+            };
+            carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(init) });
+        }
+        for _ in varying.iter().filter(|varies| **varies) {
+            carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(0.0) });
+        }
+        self.b.open();
+        self.stmts(body)?;
+        self.b.set_site(stmt.site);
+        let mut tangents = carried[how.len()..].iter().map(|c| Atom::Var(c.param));
+        let (mut results, mut dots) = (Vec::new(), Vec::new());
+        for (((how, varies), before), next) in
+            how.iter().zip(&varying).zip(&carried).zip(&body.results)
+        {
+            let before = Atom::Var(before.param);
+            let op = match how {
+                Reduction::Add => RealOp::Add,
+                Reduction::Max => RealOp::Max,
+                Reduction::Min => RealOp::Min,
+            };
+            let op = Op::Real(op, vec![before.clone(), next.clone()]);
+            let after = self.one(op.clone());
+            results.push(after.clone());
+            if let (true, Some(dot)) = (varies, tangents.next()) {
+                let terms = [Some(dot), self.known(next)];
+                dots.push(self.combine(&op, &after, &terms));
+            }
+        }
+        results.extend(dots);
+        let body = self.b.close(results);
+        self.push(stmt, Op::For { count: count.clone(), index, carried, body })
+    }
+
+    /// The tangent of the result of an operation on Reals with these tangents of its operands.
+    fn combine(&mut self, op: &Op, result: &Atom, dots: &[Option<Atom>]) -> Atom {
+        let wanted: Vec<bool> = dots.iter().map(Option::is_some).collect();
+        let slopes = slopes(&mut self.b, self.module, op, result, &wanted);
+        let mut sum: Option<Atom> = None;
+        for (slope, dot) in slopes.iter().zip(dots) {
+            let Some(dot) = dot else { continue };
+            let Some(term) = slope.times(&mut self.b, self.module, dot.clone()) else { continue };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.one(Op::Real(RealOp::Add, vec![sum, term])),
+            });
+        }
+        sum.unwrap_or(Atom::Real(0.0))
+    }
+
+    /// The tangent of what an operation with one result gives, which varies.
+    fn value(&mut self, op: &Op, result: Var) -> Result<Atom, Unsupported> {
+        let op = match op {
+            Op::Real(_, args) => {
+                let dots: Vec<Option<Atom>> = args.iter().map(|arg| self.known(arg)).collect();
+                return Ok(self.combine(op, &Atom::Var(result), &dots));
+            }
+            Op::PowInt(x, _) => {
+                let dots = [self.known(x), None];
+                return Ok(self.combine(op, &Atom::Var(result), &dots));
+            }
+            Op::Field { object, tag, index } => {
+                let shadow = self.dot(object);
+                let of = (object, &shadow, &Atom::Var(result));
+                return Ok(field(&mut self.b, self.module, self.cache, of, *tag, *index));
+            }
+            Op::New(id, tag, fields) => {
+                let mut dots = Vec::new();
+                for atom in fields {
+                    let ty = self.b.ty(atom);
+                    if differentiable(self.module, &ty) {
+                        dots.push(self.dot(atom));
+                    }
+                }
+                let shadow = self.tangent(&Ty::Box(*id))?;
+                let Ty::Box(shadow) = shadow else { return Ok(Atom::Unused(shadow)) };
+                Op::New(shadow, *tag, dots)
+            }
+            Op::StackNew(elems) => {
+                let ty = self.tangent(&Ty::Stack(elems.clone()))?;
+                let Ty::Stack(elems) = ty else { return Ok(Atom::Unused(ty)) };
+                Op::StackNew(elems)
+            }
+            Op::Elements(_, atoms) => {
+                let dots = self.dots(atoms);
+                let elem = dots.first().and_then(|dot| self.b.ty(dot).elements());
+                Op::Elements(elem.map_or(Elem::Real, |(elem, _)| elem), dots)
+            }
+            Op::Select(cond, x, y) => Op::Select(cond.clone(), self.dot(x), self.dot(y)),
+            Op::Get(array, indices) => Op::Get(self.dot(array), indices.clone()),
+            Op::Slice { array, lo, hi } => {
+                Op::Slice { array: self.dot(array), lo: lo.clone(), hi: hi.clone() }
+            }
+            Op::Update { array, indices, value } => {
+                let (array, value) = (self.dot(array), self.dot(value));
+                Op::Update { array, indices: indices.clone(), value }
+            }
+            Op::Rows(rows) => Op::Rows(self.dots(rows)),
+            Op::Append(x, y) => Op::Append(self.dot(x), self.dot(y)),
+            Op::Reshape(array, sizes) => Op::Reshape(self.dot(array), sizes.clone()),
+            Op::AccNew(sizes) => Op::AccNew(sizes.clone()),
+            Op::AccRead(acc, indices) => Op::AccRead(self.dot(acc), indices.clone()),
+            Op::AccTake(acc, indices) => Op::AccTake(self.dot(acc), indices.clone()),
+            Op::AccView(acc, indices) => Op::AccView(self.dot(acc), indices.clone()),
+            Op::AccSlice { acc, lo, hi } => {
+                Op::AccSlice { acc: self.dot(acc), lo: lo.clone(), hi: hi.clone() }
+            }
+            Op::AccReshape(acc, sizes) => Op::AccReshape(self.dot(acc), sizes.clone()),
+            Op::AccGet(acc) => Op::AccGet(self.dot(acc)),
+            // These are none of those.
+            Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Empty(..)
+            | Op::ArgSort(_)
+            | Op::Tag(_)
+            | Op::If { .. }
+            | Op::Switch { .. }
+            | Op::For { .. }
+            | Op::While { .. }
+            | Op::Build { .. }
+            | Op::Reduce { .. }
+            | Op::Call(..)
+            | Op::Constant(_)
+            | Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..) => {
+                return Err(Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
+            }
+        };
+        Ok(self.one(op))
+    }
+
+    /// What is put into something mutable that varies.
+    fn put(&mut self, op: &Op) -> Result<(), Unsupported> {
+        let op = match op {
+            Op::AccAdd(acc, indices, value) => match self.known(value) {
+                Some(value) => Op::AccAdd(self.dot(acc), indices.clone(), value),
+                None => return Ok(()),
+            },
+            Op::AccAddArray(acc, array) => match self.known(array) {
+                Some(array) => Op::AccAddArray(self.dot(acc), array),
+                None => return Ok(()),
+            },
+            Op::Push(stack, values) => {
+                let mut dots = Vec::new();
+                for value in values {
+                    let ty = self.b.ty(value);
+                    if differentiable(self.module, &ty) {
+                        dots.push(self.dot(value));
+                    }
+                }
+                Op::Push(self.dot(stack), dots)
+            }
+            _ => return Ok(()),
+        };
+        self.b.emit(self.module, op);
+        Ok(())
+    }
+
+    /// The tangents of a tuple of a stack.
+    fn pop(&mut self, stmt: &Stmt, stack: &Atom, position: &Atom) -> Result<(), Unsupported> {
+        if !self.varies(stack) {
+            return Ok(());
+        }
+        let stack = self.dot(stack);
+        let op = Op::StackGet(stack, position.clone());
+        let mut dots = self.b.emit(self.module, op).into_iter();
+        for var in &stmt.results {
+            let ty = self.b.ty(&Atom::Var(*var));
+            if differentiable(self.module, &ty) {
+                if let Some(dot) = dots.next() {
+                    self.set(*var, dot);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, stmt: &Stmt, callee: FunctionId, args: &[Atom]) -> Result<(), Unsupported> {
+        let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
+        let mutable = args.iter().zip(&varying).any(|(arg, v)| *v && self.b.ty(arg).is_mutable());
+        let results = self.varying(&stmt.results);
+        if !mutable && !results.contains(&true) {
+            self.b.push_stmt(stmt.clone());
+            return Ok(());
+        }
+        if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+            return self.rule(stmt, rule, args);
+        }
+        let derived = declare(self.module, self.cache, &(callee, varying.clone().into()));
+        let mut all = args.to_vec();
+        for (arg, _) in args.iter().zip(&varying).filter(|(_, varies)| **varies) {
+            all.push(self.dot(arg));
+        }
+        if derived.results[..] != results[..] || derived.params[..] != varying[..] {
+            return Err(Unsupported("a bug of Diffeo: what varies in a call".to_string()));
+        }
+        self.push(stmt, Op::Call(derived.function, all))
+    }
+
+    /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.
+    fn rule(&mut self, stmt: &Stmt, rule: Rule, args: &[Atom]) -> Result<(), Unsupported> {
+        let mut all = args.to_vec();
+        for arg in &args[rule.point..] {
+            let ty = self.b.ty(arg);
+            if differentiable(self.module, &ty) {
+                // The rule takes tangents of the type itself.
+                let dot = self.dot(arg);
+                all.push(from_tangent(&mut self.b, self.module, self.cache, arg, &dot));
+            }
+        }
+        let captured: Vec<bool> = args[..rule.point].iter().map(|arg| self.varies(arg)).collect();
+        let mut varying = captured.clone();
+        varying.resize(all.len(), false);
+        let (function, varied) = if captured.contains(&true) {
+            let derived = declare(self.module, self.cache, &(rule.function, varying.into()));
+            for arg in &args[..rule.point] {
+                if self.varies(arg) {
+                    all.push(self.dot(arg));
+                }
+            }
+            (derived.function, derived.results)
+        } else {
+            let count = self.module.functions[rule.function.0 as usize].results.len();
+            (rule.function, vec![false; count].into())
+        };
+        let plain = varied.len();
+        let types = self.module.functions[function.0 as usize].results.clone();
+        let mut results = stmt.results.clone();
+        for ty in types.into_iter().skip(results.len()) {
+            results.push(self.b.var(ty, None));
+        }
+        let op = Op::Call(function, all);
+        self.b.push_stmt(Stmt { results: results.clone(), op, site: stmt.site });
+        let mut linear = results[stmt.results.len()..plain.min(results.len())].iter();
+        let mut captured = results[plain.min(results.len())..].iter();
+        for (var, varies) in stmt.results.iter().zip(&varied) {
+            let ty = self.b.ty(&Atom::Var(*var));
+            if !differentiable(self.module, &ty) {
+                continue;
+            }
+            let Some(linear) = linear.next() else { continue };
+            let linear = to_tangent(&mut self.b, self.module, self.cache, &Atom::Var(*linear));
+            let linear = linear.unwrap_or(Atom::Real(0.0));
+            let more = if *varies { captured.next() } else { None };
+            let dot = match more {
+                Some(more) => self.sum(&ty, linear, Atom::Var(*more))?,
+                None => linear,
+            };
+            self.set(*var, dot);
+        }
+        Ok(())
+    }
+
+    /// The sum of two tangents of a value of this type.
+    fn sum(&mut self, ty: &Ty, x: Atom, y: Atom) -> Result<Atom, Unsupported> {
+        match ty {
+            Ty::Real => Ok(self.one(Op::Real(RealOp::Add, vec![x, y]))),
+            Ty::Array(Elem::Real, rank) => {
+                let count = self.one(Op::Dim(x.clone(), 0));
+                let index = self.b.var(Ty::Int, None);
+                self.b.open();
+                let x = self.one(Op::Get(x, vec![Atom::Var(index)]));
+                let y = self.one(Op::Get(y, vec![Atom::Var(index)]));
+                let element = self.sum(&Ty::array(Elem::Real, rank - 1), x, y)?;
+                let body = self.b.close(vec![element]);
+                Ok(self.one(Op::Build { count, index, body }))
+            }
+            Ty::Int
+            | Ty::Bool
+            | Ty::Text
+            | Ty::Array(..)
+            | Ty::Box(_)
+            | Ty::Acc(_)
+            | Ty::Stack(_) => {
+                let message = "a rule that captured what varies, for a result in a box";
+                Err(Unsupported(message.to_string()))
+            }
+        }
+    }
+}
