@@ -25,7 +25,7 @@ fn the_corpus_gives_what_it_says() {
         let (session, _, outcome) = run_on(&case.text, kinks, Engine::Auto);
         match &outcome.unsupported {
             None => compiled += 1,
-            Some(Unsupported::Derivative(_) | Unsupported::Kinks) => {}
+            Some(Unsupported::Derivative(..) | Unsupported::Kinks) => {}
             Some(other) => failures.push(format!("{}: {other:?}", case.name)),
         }
         for wrong in judge(&case, &session, &outcome) {

@@ -171,6 +171,7 @@ impl Stopped {
             Raise::Rows => (Why::Rows, vec![a, b]),
             Raise::Fail => (Why::Fail, text()),
             Raise::Shape(what) => (Why::Shape(what), text()),
+            Raise::Nan => (Why::Nan, vec![]),
             Raise::Cycle(constant) => (Why::Cycle(ConstantId(constant)), vec![]),
             Raise::Memory => (Why::Exceeded(exceeded), vec![]),
             Raise::Stopped if self.exceeded.is_some() => (Why::Exceeded(exceeded), vec![]),
@@ -383,6 +384,7 @@ impl Instance {
             | Raise::Count
             | Raise::Size(_)
             | Raise::Rows
+            | Raise::Nan
             | Raise::Cycle(_)
             | Raise::Memory
             | Raise::Stopped => None,
@@ -403,6 +405,7 @@ impl Instance {
             | Raise::Count
             | Raise::Size(_)
             | Raise::Rows
+            | Raise::Nan
             | Raise::Cycle(_) => None,
         };
         let (innermost, outermost) = (failure.innermost().to_vec(), failure.outermost());

@@ -249,26 +249,40 @@ impl<'p> Lower<'p> {
     }
 
     fn call(&mut self, lambda: &Rc<Lambda<'p>>, captured: &[Sym], arg: &Sym, at: SiteId) -> Sym {
+        let (known, plain) = (self.shape_of(arg), self.plain(&lambda.parameter.ty));
+        let shape = self.knowledge(&known, &plain);
+        let (function, mut args, shape, result) = self.resolve(lambda, captured, shape, at);
+        args.extend(self.store(arg, &shape, at));
+        let atoms = self.ops(at, Op::Call(function, args));
+        self.load(&result, &mut atoms.into_iter())
+    }
+
+    /// The instance of a function for what it captured and an argument of a shape: what it captured as values, the
+    /// shape that it wants its argument in, and that of its result.
+    pub(super) fn resolve(
+        &mut self,
+        lambda: &Rc<Lambda<'p>>,
+        captured: &[Sym],
+        arg: Shape,
+        at: SiteId,
+    ) -> (FunctionId, Vec<Atom>, Shape, Shape) {
         let mut shapes = Vec::new();
         for (binder, value) in lambda.captured.iter().zip(captured) {
             let (known, plain) = (self.shape_of(value), self.plain(&binder.ty));
             shapes.push(self.knowledge(&known, &plain));
         }
-        let (known, plain) = (self.shape_of(arg), self.plain(&lambda.parameter.ty));
-        let arg_shape = self.knowledge(&known, &plain);
-        let mut key = Key { lambda: lambda.id, captured: shapes.into(), arg: arg_shape };
+        let mut key = Key { lambda: lambda.id, captured: shapes.into(), arg };
         if self.grows(&key) {
             key.captured = lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
-            key.arg = plain;
+            key.arg = self.plain(&lambda.parameter.ty);
         }
         let mut args = Vec::new();
         for (value, shape) in captured.iter().zip(key.captured.iter()) {
             args.extend(self.store(value, shape, at));
         }
-        args.extend(self.store(arg, &key.arg, at));
+        let arg = key.arg.clone();
         let (function, result) = self.instance(lambda, key);
-        let atoms = self.ops(at, Op::Call(function, args));
-        self.load(&result, &mut atoms.into_iter())
+        (function, args, arg, result)
     }
 
     /// What an instance is to know of a value: which functions are in it.
@@ -419,7 +433,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The function that calls what is in a box of a type, and the shapes of argument and result.
-    fn apply_of(&mut self, k: usize) -> (FunctionId, Shape, Shape) {
+    pub(super) fn apply_of(&mut self, k: usize) -> (FunctionId, Shape, Shape) {
         let (ty, id) = (self.functions[k].ty.clone(), self.functions[k].id);
         let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
         let apply = match self.functions[k].apply {

@@ -80,7 +80,7 @@ fn program(
     };
     let lowered = match pipeline::flat(&entry.program, entry.global, &mut check) {
         Ok(lowered) => lowered,
-        Err(Unsupported::Derivative(_)) => return Made::Not("derivative"),
+        Err(Unsupported::Derivative(..)) => return Made::Not("derivative"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
     let flat = Arc::new(lowered.module);
