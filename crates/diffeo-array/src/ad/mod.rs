@@ -10,6 +10,7 @@
 //! | `activity.rs` | which variables vary with the parameters, and which matter for the results |
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
 //! | `forward.rs` | forward mode: values and tangents |
+//! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -19,11 +20,13 @@
 mod activity;
 mod forward;
 mod partials;
+mod reverse;
 mod shadow;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
 pub use partials::{slopes, Slope};
+pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangent, to_tangent, zero};
 
 use crate::ir::{BoxId, FunctionId};
@@ -48,6 +51,9 @@ pub struct Deriver {
     forwards: HashMap<Key, Forward>,
     /// Derived functions whose bodies are still to be made.
     pending: Vec<Key>,
+    /// What reverse mode made of functions; those that are being derived.
+    reverses: HashMap<reverse::ReverseKey, Reverse>,
+    open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes.
