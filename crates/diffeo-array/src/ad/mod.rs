@@ -10,6 +10,7 @@
 //! | `activity.rs` | which variables vary with the parameters, and which matter for the results |
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
 //! | `forward.rs` | forward mode: values and tangents |
+//! | `operators.rs` | the derivative operators of programs |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -18,11 +19,13 @@
 
 mod activity;
 mod forward;
+mod operators;
 mod partials;
 mod shadow;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
+pub use operators::jvp;
 pub use partials::{slopes, Slope};
 pub use shadow::{from_tangent, tangent, to_tangent, zero};
 
