@@ -5,6 +5,7 @@
 //! the function stand in it as they are, so they fail where they did and in the same order, each followed by what its
 //! tangents take, which cannot fail. What does not vary has no tangent.
 
+use super::operators::put_body;
 use super::shadow::{field, from_tangent, tangent, to_tangent, zero};
 use super::{activity, differentiable, slopes, Activity, Deriver, Key, Rule, Unsupported};
 use crate::build::Builder;
@@ -110,7 +111,6 @@ fn derive(module: &mut Module, cache: &mut Deriver, key: &Key) -> Result<(), Uns
     let activity = activity(module, cache, key.0, &key.1);
     let source = module.functions[key.0 .0 as usize].clone();
     let declared = &module.functions[made.function.0 as usize];
-    let name = declared.name.clone();
     let mut tangents = declared.params[source.params.len()..].iter();
     let mut dots = HashMap::new();
     for (param, varies) in source.params.iter().zip(&made.params) {
@@ -127,14 +127,8 @@ fn derive(module: &mut Module, cache: &mut Deriver, key: &Key) -> Result<(), Uns
             results.push(forward.dot(result));
         }
     }
-    let body = forward.b.finish(name.clone(), results);
-    let body = body.map_err(|error| Unsupported(format!("a bug of Diffeo: {error}")))?;
-    let declared = &mut module.functions[made.function.0 as usize];
-    if declared.results != body.results {
-        return Err(Unsupported(format!("a bug of Diffeo: the results of {name}")));
-    }
-    (declared.vars, declared.body) = (body.vars, body.body);
-    Ok(())
+    let b = forward.b;
+    put_body(module, made.function, b, results)
 }
 
 struct Derive<'a> {

@@ -11,6 +11,7 @@
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
 //! | `forward.rs` | forward mode: values and tangents |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
+//! | `operators.rs` | the derivative operators of programs |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -19,12 +20,14 @@
 
 mod activity;
 mod forward;
+mod operators;
 mod partials;
 mod reverse;
 mod shadow;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
+pub use operators::jvp;
 pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangent, to_tangent, zero};

@@ -65,6 +65,8 @@ use sym::Sym;
 pub enum Unsupported {
     /// It takes a derivative there that is not compiled; why, in words, if that is known.
     Derivative(Span, String),
+    /// A derivative was nan when it ran: the evaluator knows more of each number.
+    Nan,
     /// The entry takes or gives functions.
     Entry,
     /// Kinks or operands outside domains are to be reported.
@@ -95,6 +97,7 @@ impl Unsupported {
                     at.column
                 )
             }
+            Unsupported::Nan => "a derivative is nan".to_string(),
             Unsupported::Entry => "the entry takes or gives functions".to_string(),
             Unsupported::Kinks => "compiled code does not look for kinks and domains".to_string(),
             Unsupported::Engine(why) | Unsupported::Bug(why) => why.clone(),
@@ -108,6 +111,9 @@ impl Unsupported {
                 let message = "derivatives are not compiled yet".to_string();
                 Diagnostic::error("not-compiled", *span, message)
                     .help("such a program runs on the evaluator")
+            }
+            Unsupported::Nan => {
+                Diagnostic::error("nan-derivative", entry, "a derivative is nan".to_string())
             }
             Unsupported::Entry => {
                 let message = "an entry that takes or gives functions is not compiled".to_string();

@@ -5,19 +5,19 @@
 //! shown twice, and a run that has come to its end, or to an error, before LLVM is ready is the result.
 
 use super::engine::{How, Ran};
+use super::once::Once;
 use super::prepared::Prepared;
 use super::Engine;
 use crate::lower::value::Interface;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Limits, Options, Progress, RuntimeError};
+use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::llvm;
 use diffeo_codegen::low::HUGE;
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::Arc;
@@ -36,26 +36,9 @@ pub(super) fn run(
     how: How,
     mut times: Vec<Timing>,
 ) -> Ran {
-    let Options { max_stack, trace, progress, limits, kinks } = options;
-    let shown = Rc::new(RefCell::new(Shown {
-        trace,
-        progress,
-        lines: Counter::default(),
-        reports: Counter::default(),
-    }));
-    let options = |limits: &Limits| {
-        shown.borrow_mut().again();
-        let (lines, reports) = (shown.clone(), shown.clone());
-        Options {
-            kinks,
-            max_stack,
-            trace: Box::new(move |line| lines.borrow_mut().trace(line)),
-            progress: Box::new(move |report| reports.borrow_mut().progress(report)),
-            limits: limits.clone(),
-        }
-    };
+    let once = Once::new(options);
     let module = compiled.module().flat.clone();
-    let mut prepared = Prepared::new(interface, compiled, options(&limits), Engine::Jit);
+    let mut prepared = Prepared::new(interface, compiled, once.options(), Engine::Jit);
     let args = prepared.arguments(&arg.unwrap_or(Value::Unit));
     let start = Instant::now();
     let later = Later::start(module, how.cpu);
@@ -64,12 +47,12 @@ pub(super) fn run(
     }
     let mut result = timed("run", &mut times, || prepared.call(&args));
     let mut engine = Engine::Jit;
-    let note = match later.map(|later| later.end(&result, &limits)) {
+    let note = match later.map(|later| later.end(&result, once.limits())) {
         Some(Outcome::Ready(compiled, took)) => {
             let after = start.elapsed();
             times.push(Timing { step: "llvm", time: took, operations: None });
             engine = Engine::Llvm;
-            prepared = prepared.on(compiled, || options(&limits), engine);
+            prepared = prepared.on(compiled, || once.options(), engine);
             result = timed("run again", &mut times, || prepared.call(&args));
             Some(format!("LLVM's code took over after {:.3} s", after.as_secs_f64()))
         }
@@ -106,50 +89,6 @@ fn by_llvm(module: Arc<Flat>, cpu: Cpu) -> Result<Compiled, String> {
         return Err(format!("a function of {} operations is too long for LLVM", module.longest()));
     }
     pipeline::compile(&module, Backend::Llvm, cpu).map_err(|error| error.to_string())
-}
-
-/// Where the messages of a program go, each once.
-struct Shown {
-    trace: Box<dyn FnMut(&str)>,
-    progress: Box<dyn FnMut(&Progress<'_>)>,
-    lines: Counter,
-    reports: Counter,
-}
-
-/// How many messages there were in a run, and in the one that had the most.
-#[derive(Default)]
-struct Counter {
-    now: u64,
-    most: u64,
-}
-
-impl Counter {
-    /// Whether the next message is new.
-    fn next(&mut self) -> bool {
-        self.now += 1;
-        let new = self.now > self.most;
-        self.most = self.most.max(self.now);
-        new
-    }
-}
-
-impl Shown {
-    /// The program begins again.
-    fn again(&mut self) {
-        (self.lines.now, self.reports.now) = (0, 0);
-    }
-
-    fn trace(&mut self, line: &str) {
-        if self.lines.next() {
-            (self.trace)(line);
-        }
-    }
-
-    fn progress(&mut self, report: &Progress<'_>) {
-        if self.reports.next() {
-            (self.progress)(report);
-        }
-    }
 }
 
 /// LLVM's code, or why there is none.

@@ -1,0 +1,205 @@
+//! Forward derivatives of random modules: they lint, values and errors are those of the module, and tangents are
+//! what differences tend to.
+
+use diffeo_array::ad::{differentiable, jvp, Deriver};
+use diffeo_array::generate::{program, Features, Program};
+use diffeo_array::ir::{Block, Function, FunctionId, Module, Ty, Var, VarInfo};
+use diffeo_array::typing::param_types;
+use diffeo_array::value::{Array, Data, Value};
+use diffeo_array::{lint, print, Evaluator};
+use diffeo_base::Span;
+use diffeo_calculus::eval::{Limits, Options};
+use proptest::prelude::*;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The values, or the error with its place and the open calls.
+fn run(module: &Arc<Module>, args: &[Value]) -> Result<Vec<Value>, String> {
+    let options =
+        Options { limits: Limits::after(Duration::from_secs(10)), ..Options::default() };
+    let mut evaluator = Evaluator::new(module.clone(), options);
+    let result = evaluator.run(args.to_vec());
+    result.map_err(|e| {
+        format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace)
+    })
+}
+
+/// The module whose entry gives values and tangents.
+fn derived(program: &Program) -> Module {
+    let mut module = program.module.clone();
+    let entry = module.entry;
+    let types = param_types(&module.functions[entry.0 as usize]);
+    let results = module.functions[entry.0 as usize].results.clone();
+    let all = [types.clone(), types].concat();
+    let declared = Function {
+        name: "derivative".into(),
+        shown: "".into(),
+        library: false,
+        span: Span::NONE,
+        vars: all.iter().map(|ty| VarInfo { ty: ty.clone(), name: None }).collect(),
+        params: (0..all.len() as u32).map(Var).collect(),
+        results: [results.clone(), results].concat(),
+        body: Block::default(),
+    };
+    let id = FunctionId(module.functions.len() as u32);
+    module.functions.push(declared);
+    jvp(&mut module, &mut Deriver::default(), entry, 0, id).expect("everything is derived");
+    module.entry = id;
+    module
+}
+
+/// The Reals of values, and what else is in them.
+#[derive(Default, PartialEq, Debug)]
+struct Leaves {
+    reals: Vec<f64>,
+    others: String,
+}
+
+fn leaves(values: &[Value]) -> Leaves {
+    fn visit(value: &Value, leaves: &mut Leaves) {
+        match value {
+            Value::Real(x) => leaves.reals.push(*x),
+            Value::Array(array) => {
+                leaves.others += &format!("{:?}", array.sizes());
+                (0..array.count()).for_each(|i| visit(&array.element(i), leaves));
+            }
+            Value::Box(object) => {
+                leaves.others += &format!("#{}", object.tag);
+                object.fields.iter().for_each(|field| visit(field, leaves));
+            }
+            Value::Int(_) | Value::Bool(_) | Value::Text(_) | Value::Null => {
+                leaves.others += &format!("{value:?}");
+            }
+            Value::Acc(_) | Value::Stack(_) => leaves.others += "mutable",
+        }
+    }
+    let mut leaves = Leaves::default();
+    values.iter().for_each(|value| visit(value, &mut leaves));
+    leaves
+}
+
+/// The value with each Real replaced.
+fn map(value: &Value, f: &mut dyn FnMut(f64) -> f64) -> Value {
+    match value {
+        Value::Real(x) => Value::Real(f(*x)),
+        Value::Array(array) => {
+            let data = match array.reals() {
+                Some(xs) => Data::Reals(Rc::new(xs.iter().map(|x| f(*x)).collect())),
+                None if array.count() > 0 && matches!(array.element(0), Value::Box(_)) => {
+                    let elements = (0..array.count()).map(|i| map(&array.element(i), f));
+                    Data::Values(Rc::new(elements.collect()))
+                }
+                None => return value.clone(),
+            };
+            Value::array(Array::new(array.sizes(), data).expect("as many elements"))
+        }
+        Value::Box(object) => {
+            Value::object(object.tag, object.fields.iter().map(|v| map(v, f)).collect::<Vec<_>>())
+        }
+        Value::Int(_)
+        | Value::Bool(_)
+        | Value::Text(_)
+        | Value::Null
+        | Value::Acc(_)
+        | Value::Stack(_) => value.clone(),
+    }
+}
+
+/// The values at a step along a direction.
+fn moved(args: &[Value], direction: &[f64], step: f64) -> Vec<Value> {
+    let mut along = direction.iter();
+    let mut f = |x: f64| x + step * along.next().copied().unwrap_or(0.0);
+    args.iter().map(|arg| map(arg, &mut f)).collect()
+}
+
+/// Central differences; none where the step changes more than numbers.
+fn differences(
+    module: &Arc<Module>,
+    (args, at): (&[Value], &Leaves),
+    direction: &[f64],
+    step: f64,
+) -> Option<Vec<f64>> {
+    let after = leaves(&run(module, &moved(args, direction, step)).ok()?);
+    let before = leaves(&run(module, &moved(args, direction, -step)).ok()?);
+    let same = after.others == at.others && before.others == at.others;
+    let pairs = after.reals.iter().zip(&before.reals);
+    same.then(|| pairs.map(|(a, b)| (a - b) / (2.0 * step)).collect())
+}
+
+/// How many numbers were compared, and how many of them are not 0.
+static COMPARED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+fn check(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
+    let program = program(choices, Features::default());
+    let module = derived(&program);
+    prop_assert_eq!(lint(&module), Vec::<String>::new(), "{}", print(&module));
+    let before = Arc::new(program.module.clone());
+    let after = Arc::new(module);
+    let mut state = seed | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % 17) as f64 / 8.0 - 1.0
+    };
+    let count = leaves(&program.args).reals.len();
+    let direction: Vec<f64> = (0..count).map(|_| next()).collect();
+    let mut along = direction.iter();
+    let mut tangent = |_| along.next().copied().unwrap_or(0.0);
+    let mut args = program.args.clone();
+    args.extend(program.args.iter().map(|arg| map(arg, &mut tangent)));
+    let (value, both) = (run(&before, &program.args), run(&after, &args));
+    let (value, both) = match (value, both) {
+        (Err(a), Err(b)) => {
+            prop_assert_eq!(a, b, "{}", print(&after));
+            return Ok(());
+        }
+        (value, both) => {
+            prop_assert_eq!(value.as_ref().err(), both.as_ref().err(), "{}", print(&after));
+            (value.unwrap_or_default(), both.unwrap_or_default())
+        }
+    };
+    let (found, tangents) = both.split_at(value.len());
+    let (at, dots) = (leaves(&value), leaves(tangents));
+    prop_assert_eq!(format!("{:?}", at), format!("{:?}", leaves(found)), "{}", print(&after));
+    prop_assert_eq!(at.reals.len(), dots.reals.len(), "{}", print(&after));
+    let steps = [1e-4, 0.5e-4].map(|h| differences(&before, (&program.args, &at), &direction, h));
+    let [Some(coarse), Some(fine)] = steps else { return Ok(()) };
+    for (i, dot) in dots.reals.iter().enumerate() {
+        let (a, b) = (coarse[i], fine[i]);
+        let scale = 1.0 + a.abs().max(at.reals[i].abs());
+        // At a kink, or where rounding is felt, differences tell nothing.
+        let settled = (a - b).abs() <= 1e-6 * scale && scale < 1e5;
+        if !settled || !dot.is_finite() {
+            continue;
+        }
+        COMPARED[0].fetch_add(1, Ordering::Relaxed);
+        COMPARED[1].fetch_add(usize::from(*dot != 0.0), Ordering::Relaxed);
+        let wrong = (dot - b).abs() > 1e-4 * scale;
+        prop_assert!(!wrong, "number {}: {} and {}\n{:?}\n{}", i, dot, b, program.args, print(&after));
+    }
+    Ok(())
+}
+
+#[test]
+fn tangents_are_what_differences_tend_to() {
+    let config =
+        ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() };
+    let choices = prop::collection::vec(any::<u32>(), 0..300);
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let result = runner.run(&(choices, any::<u64>()), |(choices, seed)| check(&choices, seed));
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let [all, varying] = COMPARED.each_ref().map(|n| n.load(Ordering::Relaxed));
+    println!("{all} numbers, {varying} not 0");
+    assert!(varying > 2000, "{varying} of {all}");
+}
+
+#[test]
+fn ints_and_truth_values_have_no_tangents() {
+    let module = Module::default();
+    let of = |ty: &Ty| differentiable(&module, ty);
+    assert!([Ty::Int, Ty::Bool, Ty::Text].iter().all(|ty| !of(ty)));
+    assert!([Ty::Real, Ty::Acc(1)].iter().all(of));
+}
