@@ -37,6 +37,7 @@ use crate::ir::{
 };
 use crate::typing::param_types;
 use diffeo_base::{Name, Span};
+pub(super) use plan::{Shared, SharesKey};
 use plan::{Place, Plan};
 use scope::Scope;
 use std::collections::{HashMap, HashSet};
@@ -59,9 +60,9 @@ pub struct Reverse {
     pub residuals: Vec<Ty>,
 }
 
-/// A function, which of its parameters vary, and which the backward part may keep: the others are changed in place
-/// by who calls it.
-pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>);
+/// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
+/// calls it), and which share their accumulators with results.
+pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
 
 /// A function that is being derived.
 #[derive(Debug)]
@@ -83,7 +84,9 @@ pub fn reverse(
     active: &[bool],
 ) -> Result<Reverse, Unsupported> {
     let kept = vec![true; active.len()];
-    on_large_stack(|| derive(module, cache, &(function, active.into(), kept.into())))
+    let given = vec![false; active.len()];
+    let key = (function, active.into(), kept.into(), given.into());
+    on_large_stack(|| derive(module, cache, &key))
 }
 
 fn unsupported<T>(what: impl Into<String>) -> Result<T, Unsupported> {
@@ -98,21 +101,25 @@ fn derive(
     if let Some(known) = cache.reverses.get(key) {
         return Ok(known.clone());
     }
-    let (function, active, kept) = key;
+    let (function, active, kept, given) = key;
     prepare::prepare(module, cache, *function);
     let activity = activity(module, cache, *function, active);
-    let face = Face::new(module, *function, active, activity.results.clone())?;
+    let face = Face::new(module, key, activity.results.clone())?;
     if cache.open_reverses.contains_key(key) {
         return Ok(call_open(module, cache, key, &face));
     }
     let source = module.functions[function.0 as usize].clone();
+    let plan = Plan::new(module, cache, &source, kept, given);
+    if !plan.is_given(&source, given) {
+        return unsupported("a bug of Diffeo: an array that a function is given");
+    }
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
     cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
     let reverser = Reverser {
         homes: vec![0; source.vars.len()],
         vars: source.vars.clone(),
-        plan: Plan::new(&source, kept),
+        plan,
         back: Builder::new(SiteId(0)),
         module,
         cache,
@@ -145,12 +152,8 @@ struct Face {
 }
 
 impl Face {
-    fn new(
-        module: &Module,
-        function: FunctionId,
-        active_params: &[bool],
-        active: Box<[bool]>,
-    ) -> Result<Face, Unsupported> {
+    fn new(module: &Module, key: &ReverseKey, active: Box<[bool]>) -> Result<Face, Unsupported> {
+        let (function, active_params, _, shared) = key;
         let function = &module.functions[function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
@@ -161,9 +164,10 @@ impl Face {
                 ty => return unsupported(format!("results that vary, of type {ty:?}")),
             }
         }
-        for (ty, _) in params.iter().zip(active_params).filter(|(_, active)| **active) {
+        for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
                 Ty::Real => given.push(Ty::Real),
+                Ty::Array(Elem::Real, _) if shared[i] => {}
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
                 ty => return unsupported(format!("parameters that vary, of type {ty:?}")),
             }
@@ -285,7 +289,8 @@ impl<'s> Reverser<'_, 's> {
                 _ => self.result_adjoint(k, result, bar),
             }
         }
-        for (param, _) in source.params.iter().zip(&key.1).filter(|(_, active)| **active) {
+        for (_, param) in source.params.iter().enumerate().filter(|(i, _)| key.1[*i] && !key.3[*i])
+        {
             if let Ty::Array(_, rank) = self.vars[param.0 as usize].ty {
                 let name = self.bar_name(&Atom::Var(*param));
                 let acc = self.back.var(Ty::Acc(rank), name);

@@ -346,3 +346,60 @@ fn recursion() {
         &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
     );
 }
+
+#[test]
+fn calls_that_change_arrays() {
+    check(
+        "entry main
+         fn main(x: Real, xs: []Real, n: Int) -> (Real, []Real, []Real) {
+           ys: []Real = for i < n with (a = xs) {
+             b: []Real = call set(a, i, x)
+             c: []Real, d: []Real = call two(b, b, i)
+             e: []Real = append(c, d)
+             yield e
+           }
+           zs: []Real = call grow(ys, x, 3)
+           us: []Real = call set(zs, 1, x)
+           s: Real = get(zs, 1)
+           vs: []Real = call perhaps(us, s)
+           return s, vs, ys
+         }
+         fn set(a: []Real, i: Int, x: Real) -> ([]Real) {
+           y: Real = get(a, i)
+           z: Real = real.mul(x, y)
+           b: []Real = update(a, i, z)
+           return b
+         }
+         fn two(a: []Real, b: []Real, i: Int) -> ([]Real, []Real) {
+           x: Real = get(a, i)
+           y: Real = real.sin(x)
+           c: []Real = update(b, 0, y)
+           return c, a
+         }
+         fn grow(a: []Real, x: Real, n: Int) -> ([]Real) {
+           p: Bool = eq[Int](n, 0)
+           r: []Real = if p { yield a } else {
+             y: Real = get(a, n)
+             z: Real = real.mul(x, y)
+             e: []Real = elements[Real](z)
+             b: []Real = append(a, e)
+             m: Int = int.sub(n, 1)
+             c: []Real = call grow(b, z, m)
+             yield c
+           }
+           return r
+         }
+         fn perhaps(a: []Real, s: Real) -> ([]Real) {
+           p: Bool = gt[Real](s, 0.5)
+           r: []Real = if p {
+             b: []Real = call set(a, 0, s)
+             yield b
+           } else {
+             b: []Real = elements[Real](s, s)
+             yield b
+           }
+           return r
+         }",
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+    );
+}
