@@ -22,7 +22,7 @@ pub fn jvp(
     let types = param_types(&module.functions[function.0 as usize]);
     let varies = |(i, ty)| i >= captured && differentiable(module, ty);
     let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
-    let derived = forward(module, cache, function, &active)?;
+    let derived = forward(module, cache, function, &active, 1)?;
     let wrapper = &module.functions[declared.0 as usize];
     let mut b = Builder::resume(wrapper, SiteId(0));
     let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
@@ -39,7 +39,7 @@ pub fn jvp(
         let dot = if *varies { tangents.next() } else { None };
         let dot = match dot {
             Some(dot) => dot,
-            None => zero(&mut b, module, cache, value),
+            None => zero(&mut b, module, cache, value, 1).pop().unwrap_or(value.clone()),
         };
         results.push(from_tangent(&mut b, module, cache, value, &dot));
     }
