@@ -11,6 +11,7 @@
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
 //! | `forward.rs` | forward mode: values and tangents, or Taylor coefficients |
 //! | `taylor.rs` | Taylor coefficients of arithmetic |
+//! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
@@ -22,6 +23,7 @@ mod activity;
 mod forward;
 mod operators;
 mod partials;
+mod reverse;
 mod shadow;
 mod taylor;
 
@@ -29,6 +31,7 @@ pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
 pub use operators::jvp;
 pub use partials::{slopes, Slope};
+pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangents, to_tangent, zero};
 
 use crate::ir::{BoxId, FunctionId};
@@ -53,6 +56,9 @@ pub struct Deriver {
     forwards: HashMap<(Key, usize), Forward>,
     /// Derived functions whose bodies are still to be made.
     pending: Vec<(Key, usize)>,
+    /// What reverse mode made of functions; those that are being derived.
+    reverses: HashMap<reverse::ReverseKey, Reverse>,
+    open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.

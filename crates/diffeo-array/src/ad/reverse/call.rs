@@ -1,0 +1,230 @@
+//! Calls: of functions, of functions with derivatives of their own, of such as are computed again.
+
+use super::{derive, unsupported, Reverse, Reverser};
+use crate::ad::{differentiable, Rule, Unsupported};
+use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
+use crate::typing::param_types;
+
+impl<'s> Reverser<'_, 's> {
+    /// Adds the backward part of a call; gives what it is in the forward part.
+    pub fn call(
+        &mut self,
+        stmt: &Stmt,
+        callee: FunctionId,
+        args: &[Atom],
+    ) -> Result<Vec<Stmt>, Unsupported> {
+        let active: Box<[bool]> = args.iter().map(|arg| self.varies(arg)).collect();
+        if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+            return self.call_rule(stmt, callee, args, &active, &rule);
+        }
+        let made = self.derived(callee, args, active.clone())?;
+        if self.cache.checkpoints.contains(&callee) {
+            let operands = self.primals(args);
+            let kept = self.back.emit(self.module, Op::Call(made.forward, operands));
+            let kept = kept[stmt.results.len()..].to_vec();
+            let bars = self.result_bars(&stmt.results, &made.active);
+            self.call_back(&made, kept, bars, args, &active);
+            return Ok(vec![stmt.clone()]);
+        }
+        let (kept, atoms) = self.residuals(&made);
+        let bars = self.result_bars(&stmt.results, &made.active);
+        self.call_back(&made, atoms, bars, args, &active);
+        let results = stmt.results.iter().copied().chain(kept).collect();
+        let op = Op::Call(made.forward, args.to_vec());
+        Ok(vec![Stmt { results, op, site: stmt.site }])
+    }
+
+    /// What reverse mode makes of a function that is called with these arguments.
+    fn derived(
+        &mut self,
+        callee: FunctionId,
+        args: &[Atom],
+        active: Box<[bool]>,
+    ) -> Result<Reverse, Unsupported> {
+        let kept = args.iter().map(|arg| match arg {
+            Atom::Var(v) => self.plan.keeps(*v),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
+        });
+        let key = (callee, active, kept.collect());
+        derive(self.module, self.cache, &key)
+    }
+
+    /// The residuals of a call, as variables of the forward part, and in the backward part.
+    fn residuals(&mut self, made: &Reverse) -> (Vec<Var>, Vec<Atom>) {
+        let home = self.scopes.len() - 1;
+        let kept: Vec<Var> =
+            made.residuals.iter().map(|ty| self.forward_var(ty.clone(), None, home)).collect();
+        let atoms = kept.iter().map(|v| self.primal(&Atom::Var(*v))).collect();
+        (kept, atoms)
+    }
+
+    /// The adjoints of those results that vary.
+    fn result_bars(&mut self, results: &[Var], active: &[bool]) -> Vec<Atom> {
+        let active = results.iter().zip(active).filter(|(_, active)| **active);
+        let active: Vec<Var> = active.map(|(result, _)| *result).collect();
+        let bar = |v: Var| match self.vars[v.0 as usize].ty {
+            Ty::Real => self.take_bar(v).unwrap_or(Atom::Real(0.0)),
+            _ => self.acc(v),
+        };
+        active.into_iter().map(bar).collect()
+    }
+
+    /// Calls the backward part with these residuals and adjoints of results, for those arguments that vary.
+    fn call_back(
+        &mut self,
+        made: &Reverse,
+        kept: Vec<Atom>,
+        bars: Vec<Atom>,
+        args: &[Atom],
+        active: &[bool],
+    ) {
+        let mut operands = kept;
+        operands.extend(bars);
+        let mut reals = Vec::new();
+        for (arg, _) in args.iter().zip(active).filter(|(_, active)| **active) {
+            match arg {
+                Atom::Var(v) if matches!(self.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _)) => {
+                    operands.push(self.acc(*v));
+                    self.touch(*v);
+                }
+                arg => reals.push(arg),
+            }
+        }
+        self.top().effects = true;
+        let given = self.back.emit(self.module, Op::Call(made.back, operands));
+        for (arg, bar) in reals.into_iter().zip(given) {
+            self.add_bar(arg, bar);
+        }
+    }
+
+    /// A call of a function with a derivative of its own, which is linear in the tangents: so it is transposed, at
+    /// tangents zero. What the function has captured varies as in any other.
+    fn call_rule(
+        &mut self,
+        stmt: &Stmt,
+        callee: FunctionId,
+        args: &[Atom],
+        active: &[bool],
+        rule: &Rule,
+    ) -> Result<Vec<Stmt>, Unsupported> {
+        let captured: Box<[bool]> =
+            active.iter().enumerate().map(|(i, active)| *active && i < rule.point).collect();
+        let types = param_types(&self.module.functions[callee.0 as usize]);
+        // The tangents that the rule takes: those that vary are wanted.
+        let mut operands = args.to_vec();
+        let mut wanted = vec![false; args.len()];
+        let (mut before, mut tangents) = (Vec::new(), Vec::new());
+        for (i, ty) in types.iter().enumerate().skip(rule.point) {
+            if !differentiable(self.module, ty) {
+                continue;
+            }
+            operands.push(self.zero(&args[i], stmt, &mut before)?);
+            tangents.push(args[i].clone());
+            wanted.push(active[i]);
+        }
+        let bars: Vec<(Var, Atom)> = self.all_bars(&stmt.results);
+        let by_rule = wanted.contains(&true);
+        let mut made = before;
+        let mut results = stmt.results.clone();
+        if captured.contains(&true) {
+            let own = self.derived(callee, args, captured.clone())?;
+            let (kept, atoms) = self.residuals(&own);
+            let mut wanted = wanted_bars(&bars, &stmt.results, &own.active);
+            if by_rule {
+                // The backward part of the rule uses them up once more.
+                wanted = wanted.into_iter().map(|bar| self.copied_bar(bar)).collect();
+            }
+            self.call_back(&own, atoms, wanted, args, &captured);
+            results.extend(kept);
+            let op = Op::Call(own.forward, args.to_vec());
+            made.push(Stmt { results: results.clone(), op, site: stmt.site });
+        }
+        if by_rule {
+            let rule = self.derived(rule.function, &operands, wanted.clone().into())?;
+            let (kept, atoms) = self.residuals(&rule);
+            let varying: Vec<Var> = (stmt.results.iter().copied())
+                .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
+                .collect();
+            let (own, given) = rule.active.split_at(stmt.results.len());
+            if own.contains(&true) {
+                return unsupported("a derivative that was given whose value varies with tangents");
+            }
+            let bars = wanted_bars(&bars, &varying, given);
+            let all: Vec<Atom> =
+                vec![Atom::Unused(Ty::Int); args.len()].into_iter().chain(tangents).collect();
+            self.call_back(&rule, atoms, bars, &all, &wanted);
+            let mut results = stmt.results.clone();
+            if captured.contains(&true) {
+                // They have been computed.
+                results = self.like(&results);
+            }
+            results.extend(self.like(&varying));
+            results.extend(kept);
+            let op = Op::Call(rule.forward, operands);
+            made.push(Stmt { results, op, site: stmt.site });
+        }
+        Ok(made)
+    }
+
+    /// New variables of the forward part, of the types of others.
+    fn like(&mut self, vars: &[Var]) -> Vec<Var> {
+        let home = self.scopes.len() - 1;
+        let ty = |r: &Self, v: &Var| r.vars[v.0 as usize].ty.clone();
+        let types: Vec<Ty> = vars.iter().map(|v| ty(self, v)).collect();
+        types.into_iter().map(|ty| self.forward_var(ty, None, home)).collect()
+    }
+
+    /// The adjoints of those results of a statement that vary.
+    fn all_bars(&mut self, results: &[Var]) -> Vec<(Var, Atom)> {
+        let active: Vec<bool> = results.iter().map(|v| self.varies(&Atom::Var(*v))).collect();
+        let bars = self.result_bars(results, &active);
+        let varying = results.iter().zip(&active).filter(|(_, active)| **active);
+        varying.map(|(v, _)| *v).zip(bars).collect()
+    }
+
+    /// An adjoint, of an array as another accumulator.
+    fn copied_bar(&mut self, bar: Atom) -> Atom {
+        let Ty::Acc(rank) = self.back.ty(&bar) else { return bar };
+        let sum = self.read(Op::AccGet(bar));
+        let sizes = (0..rank).map(|k| self.one(Op::Dim(sum.clone(), k))).collect();
+        let copy = self.one(Op::AccNew(sizes));
+        self.effect(Op::AccAddArray(copy.clone(), sum));
+        copy
+    }
+
+    /// A tangent that is zero, for an argument of the forward part.
+    fn zero(
+        &mut self,
+        arg: &Atom,
+        stmt: &Stmt,
+        before: &mut Vec<Stmt>,
+    ) -> Result<Atom, Unsupported> {
+        let Atom::Var(v) = arg else { return Ok(Atom::Real(0.0)) };
+        let (home, site) = (self.scopes.len() - 1, stmt.site);
+        let rank = match self.vars[v.0 as usize].ty {
+            Ty::Real => return Ok(Atom::Real(0.0)),
+            Ty::Array(Elem::Real, rank) => rank,
+            _ => return unsupported("a derivative that was given, with boxes that vary"),
+        };
+        let mut sizes = Vec::new();
+        for k in 0..rank {
+            let size = self.forward_var(Ty::Int, None, home);
+            before.push(Stmt { results: vec![size], op: Op::Dim(arg.clone(), k), site });
+            sizes.push(Atom::Var(size));
+        }
+        let acc = self.forward_var(Ty::Acc(rank), None, home);
+        before.push(Stmt { results: vec![acc], op: Op::AccNew(sizes), site });
+        let zero = self.forward_var(Ty::Array(Elem::Real, rank), None, home);
+        before.push(Stmt { results: vec![zero], op: Op::AccGet(Atom::Var(acc)), site });
+        Ok(Atom::Var(zero))
+    }
+}
+
+/// Of the adjoints of variables, those of the ones that vary.
+fn wanted_bars(bars: &[(Var, Atom)], vars: &[Var], active: &[bool]) -> Vec<Atom> {
+    let bar = |v: &Var| {
+        let found = bars.iter().find(|(known, _)| known == v);
+        found.map_or(Atom::Real(0.0), |(_, bar)| bar.clone())
+    };
+    vars.iter().zip(active).filter(|(_, active)| **active).map(|(v, _)| bar(v)).collect()
+}
