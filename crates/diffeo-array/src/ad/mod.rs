@@ -29,7 +29,7 @@ mod taylor;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
-pub use operators::jvp;
+pub use operators::{jet, jvp, rd, vjp};
 pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangents, to_tangent, zero};
