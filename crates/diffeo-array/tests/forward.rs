@@ -1,9 +1,12 @@
-//! Forward derivatives of random modules: they lint, values and errors are those of the module, and tangents are
-//! what differences tend to.
+//! Forward derivatives of random modules: they lint, values and errors are those of the module, and tangents and
+//! Taylor coefficients are what differences tend to.
 
-use diffeo_array::ad::{differentiable, jvp, Deriver};
+use diffeo_array::ad::{differentiable, forward, jvp, zero, Deriver};
+use diffeo_array::build::Builder;
 use diffeo_array::generate::{program, Features, Program};
-use diffeo_array::ir::{Block, Function, FunctionId, Module, Ty, Var, VarInfo};
+use diffeo_array::ir::{
+    Atom, Block, Elem, Function, FunctionId, Module, Op, SiteId, Ty, Var, VarInfo,
+};
 use diffeo_array::typing::param_types;
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, print, Evaluator};
@@ -194,6 +197,150 @@ fn tangents_are_what_differences_tend_to() {
     let [all, varying] = COMPARED.each_ref().map(|n| n.load(Ordering::Relaxed));
     println!("{all} numbers, {varying} not 0");
     assert!(varying > 2000, "{varying} of {all}");
+}
+
+/// The order of the Taylor coefficients.
+const ORDER: usize = 3;
+
+fn is_real(ty: &Ty) -> bool {
+    matches!(ty, Ty::Real | Ty::Array(Elem::Real, _))
+}
+
+/// The module whose entry takes also a direction, for Reals and arrays of them, and gives also the Taylor coefficients
+/// of results of such types: each that varies, in all orders. And which results those are.
+fn expanded(program: &Program) -> (Module, Vec<bool>) {
+    let mut module = program.module.clone();
+    let mut cache = Deriver::default();
+    let entry = module.entry;
+    let types = param_types(&module.functions[entry.0 as usize]);
+    let active: Vec<bool> = types.iter().map(is_real).collect();
+    let derived = forward(&mut module, &mut cache, entry, &active, ORDER).expect("derived");
+    let mut b = Builder::new(SiteId(0));
+    let mut args: Vec<Atom> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
+    let mut tangents = Vec::new();
+    for (i, ty) in types.iter().enumerate().filter(|(i, _)| active[*i]) {
+        tangents.push(b.param(ty.clone(), None));
+        let zeros = zero(&mut b, &mut module, &mut cache, &args[i], ORDER);
+        tangents.extend(zeros.into_iter().skip(1));
+    }
+    args.extend(tangents);
+    let mut results = b.emit(&module, Op::Call(derived.function, args));
+    let mut further = results.split_off(derived.results.len()).into_iter();
+    let mut given = Vec::new();
+    for (value, varies) in results.clone().iter().zip(&derived.results) {
+        let real = is_real(&b.ty(value));
+        given.push(*varies && real);
+        if *varies {
+            let dots = further.by_ref().take(if real { ORDER } else { 1 });
+            let dots: Vec<Atom> = dots.collect();
+            results.extend(dots.into_iter().filter(|_| real));
+        }
+    }
+    let mut function = b.finish("expanded", results).expect("well typed");
+    function.shown = "".into();
+    module.entry = FunctionId(module.functions.len() as u32);
+    module.functions.push(function);
+    (module, given)
+}
+
+/// How many coefficients of each order were compared that are not 0.
+static EXPANDED: [AtomicUsize; ORDER] = [const { AtomicUsize::new(0) }; ORDER];
+
+fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
+    let program = program(choices, Features::default());
+    let (module, given) = expanded(&program);
+    prop_assert_eq!(lint(&module), Vec::<String>::new(), "{}", print(&module));
+    let (before, after) = (Arc::new(program.module.clone()), Arc::new(module));
+    let mut state = seed | 1;
+    let mut next = |_: f64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % 17) as f64 / 8.0 - 1.0
+    };
+    let types = param_types(&before.functions[before.entry.0 as usize]);
+    let directions: Vec<Option<Value>> = types
+        .iter()
+        .zip(&program.args)
+        .map(|(ty, arg)| is_real(ty).then(|| map(arg, &mut next)))
+        .collect();
+    let mut args = program.args.clone();
+    args.extend(directions.iter().flatten().cloned());
+    let (Ok(value), Ok(all)) = (run(&before, &program.args), run(&after, &args)) else {
+        return Ok(());
+    };
+    let (found, coefficients) = all.split_at(value.len());
+    let same = format!("{:?}", leaves(&value)) == format!("{:?}", leaves(found));
+    prop_assert!(same, "{}", print(&after));
+    // The values at a step along the direction.
+    let at = |step: f64| -> Option<Leaves> {
+        let move_by = |(arg, direction): (&Value, &Option<Value>)| match direction {
+            None => arg.clone(),
+            Some(direction) => {
+                let along = leaves(std::slice::from_ref(direction)).reals;
+                let mut along = along.into_iter();
+                map(arg, &mut |x| x + step * along.next().unwrap_or(0.0))
+            }
+        };
+        let args: Vec<Value> = program.args.iter().zip(&directions).map(move_by).collect();
+        let values = run(&before, &args).ok()?;
+        let kept: Vec<Value> =
+            values.into_iter().zip(&given).filter(|(_, g)| **g).map(|(v, _)| v).collect();
+        Some(leaves(&kept))
+    };
+    let Some(origin) = at(0.0) else { return Ok(()) };
+    // Differences of each order.
+    let differences = |h: f64| -> Option<[Vec<f64>; ORDER]> {
+        let points = [2.0 * h, h, -h, -2.0 * h].map(at);
+        let [Some(a), Some(b), Some(c), Some(d)] = points else { return None };
+        if [&a, &b, &c, &d].iter().any(|p| p.others != origin.others) {
+            return None;
+        }
+        let each = |f: &dyn Fn(usize) -> f64| (0..origin.reals.len()).map(f).collect();
+        Some([
+            each(&|i| (b.reals[i] - c.reals[i]) / (2.0 * h)),
+            each(&|i| (b.reals[i] - 2.0 * origin.reals[i] + c.reals[i]) / (2.0 * h * h)),
+            each(&|i| {
+                let odd = a.reals[i] - 2.0 * b.reals[i] + 2.0 * c.reals[i] - d.reals[i];
+                odd / (12.0 * h * h * h)
+            }),
+        ])
+    };
+    let (Some(coarse), Some(fine)) = (differences(4e-3), differences(2e-3)) else { return Ok(()) };
+    // By result, then order, then element.
+    let mut position = 0;
+    for group in coefficients.chunks(ORDER) {
+        let orders: Vec<Vec<f64>> =
+            group.iter().map(|c| leaves(std::slice::from_ref(c)).reals).collect();
+        for (order, numbers) in orders.iter().enumerate() {
+            for (i, number) in numbers.iter().enumerate() {
+                let at = position + i;
+                let (a, b) = (coarse[order][at], fine[order][at]);
+                let scale = 1.0 + a.abs().max(origin.reals[at].abs());
+                if (a - b).abs() > 1e-3 * scale || scale > 1e3 || !number.is_finite() {
+                    continue;
+                }
+                EXPANDED[order].fetch_add(usize::from(*number != 0.0), Ordering::Relaxed);
+                prop_assert!((number - b).abs() <= 1e-2 * scale, "order {}, number {}: {} and {}\n{:?} {:?}\n{}",
+                    order + 1, at, number, b, program.args, directions, print(&after));
+            }
+        }
+        position += orders[0].len();
+    }
+    Ok(())
+}
+
+#[test]
+fn taylor_coefficients_are_what_differences_tend_to() {
+    let config =
+        ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() };
+    let choices = prop::collection::vec(any::<u32>(), 0..300);
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let check = |(choices, seed): (Vec<u32>, u64)| check_expansion(&choices, seed);
+    if let Err(error) = runner.run(&(choices, any::<u64>()), check) {
+        panic!("{error}");
+    }
+    let counts = EXPANDED.each_ref().map(|n| n.load(Ordering::Relaxed));
+    println!("{counts:?}");
+    assert!(counts[0] > 1000 && counts[1] > 100 && counts[2] > 20, "{counts:?}");
 }
 
 #[test]

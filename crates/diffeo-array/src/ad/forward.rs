@@ -1,12 +1,14 @@
-//! Forward mode: a function that computes the values of another with their tangents.
+//! Forward mode: a function that computes the values of another with their tangents, or their Taylor coefficients.
 //!
 //! What comes in: a function and which of its parameters vary. What goes out: the function that takes its parameters
 //! and the tangents of those that vary, and gives its results and the tangents of those that vary. The statements of
 //! the function stand in it as they are, so they fail where they did and in the same order, each followed by what its
-//! tangents take, which cannot fail. What does not vary has no tangent.
+//! tangents take, which cannot fail. What does not vary has no tangent. Of order R, each tangent is R normalised
+//! coefficients of a Taylor series, `x⁽ⁱ⁾ / i!` for i from 1 to R; only arithmetic knows the difference.
 
 use super::operators::put_body;
-use super::shadow::{field, from_tangent, tangent, to_tangent, zero};
+use super::shadow::{field, from_tangent, shadow, tangents, to_tangent, zero};
+use super::taylor::coefficients;
 use super::{activity, differentiable, slopes, Activity, Deriver, Key, Rule, Unsupported};
 use crate::build::Builder;
 use crate::ir::{
@@ -31,7 +33,8 @@ pub struct Forward {
     pub results: Box<[bool]>,
 }
 
-/// The function with its tangents, of whose parameters these vary (only such as have Reals in them).
+/// The function with its tangents, of whose parameters these vary (only such as have Reals in them); with so many
+/// Taylor coefficients where `order` is more than 1.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -40,8 +43,9 @@ pub fn forward(
     cache: &mut Deriver,
     function: FunctionId,
     active: &[bool],
+    order: usize,
 ) -> Result<Forward, Unsupported> {
-    let key: Key = (function, active.into());
+    let key = ((function, active.into()), order);
     let made = declare(module, cache, &key);
     while let Some(next) = cache.pending.pop() {
         derive(module, cache, &next)?;
@@ -50,8 +54,9 @@ pub fn forward(
 }
 
 /// The derived function, whose body is made later.
-fn declare(module: &mut Module, cache: &mut Deriver, key: &Key) -> Forward {
-    if let Some(known) = cache.forwards.get(key) {
+fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Forward {
+    let (key, order) = all;
+    if let Some(known) = cache.forwards.get(all) {
         return known.clone();
     }
     let activity = activity(module, cache, key.0, &key.1);
@@ -61,9 +66,10 @@ fn declare(module: &mut Module, cache: &mut Deriver, key: &Key) -> Forward {
     let (vars, params, mut results) = (vars.clone(), params.clone(), results.clone());
     let used = cache.names.entry(key.0).or_insert(0);
     *used += 1;
+    let suffix = if *order == 1 { "dot".to_string() } else { format!("jet{order}") };
     let name = match *used {
-        1 => format!("{name}.dot"),
-        n => format!("{name}.dot.{}", n - 1),
+        1 => format!("{name}.{suffix}"),
+        n => format!("{name}.{suffix}.{}", n - 1),
     };
     let declared = Function {
         name: Name::from(name),
@@ -79,52 +85,64 @@ fn declare(module: &mut Module, cache: &mut Deriver, key: &Key) -> Forward {
     module.functions.push(declared);
     let made =
         Forward { function, params: activity.params.clone(), results: activity.results.clone() };
-    cache.forwards.insert(key.clone(), made.clone());
+    cache.forwards.insert(all.clone(), made.clone());
     let varying = params.iter().zip(&made.params).filter(|(_, varies)| **varies);
     for (param, _) in varying {
         let info = module.functions[function.0 as usize].vars[param.0 as usize].clone();
-        let Some(ty) = tangent(module, cache, &info.ty) else { continue };
+        let types = tangents(module, cache, &info.ty, *order);
         let declared = &mut module.functions[function.0 as usize];
-        declared.params.push(Var(declared.vars.len() as u32));
-        let name = info.name.map(|name| dotted(&name));
-        declared.vars.push(VarInfo { ty, name });
+        for (i, ty) in (1..).zip(types) {
+            declared.params.push(Var(declared.vars.len() as u32));
+            let name = info.name.as_ref().map(|name| dotted(name, i));
+            declared.vars.push(VarInfo { ty, name });
+        }
     }
     for (i, varies) in made.results.iter().enumerate() {
         if *varies {
             let ty = results[i].clone();
-            results.extend(tangent(module, cache, &ty));
+            results.extend(tangents(module, cache, &ty, *order));
         }
     }
     module.functions[function.0 as usize].results = results;
-    cache.pending.push(key.clone());
+    cache.pending.push(all.clone());
     made
 }
 
-/// The name of a tangent.
-fn dotted(name: &Name) -> Name {
-    Name::from(format!("{name}_dot"))
+/// The name of a tangent of this order.
+fn dotted(name: &Name, order: usize) -> Name {
+    Name::from(match order {
+        1 => format!("{name}_dot"),
+        i => format!("{name}_dot{i}"),
+    })
 }
 
 /// Makes the body of a derived function.
-fn derive(module: &mut Module, cache: &mut Deriver, key: &Key) -> Result<(), Unsupported> {
-    let Some(made) = cache.forwards.get(key).cloned() else { return Ok(()) };
+fn derive(
+    module: &mut Module,
+    cache: &mut Deriver,
+    all: &(Key, usize),
+) -> Result<(), Unsupported> {
+    let (key, order) = all;
+    let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
     let source = module.functions[key.0 .0 as usize].clone();
     let declared = &module.functions[made.function.0 as usize];
-    let mut tangents = declared.params[source.params.len()..].iter();
+    let b = Builder::resume(declared, SiteId(0));
+    let mut given = declared.params[source.params.len()..].to_vec().into_iter();
     let mut dots = HashMap::new();
     for (param, varies) in source.params.iter().zip(&made.params) {
-        if let (true, Some(dot)) = (varies, tangents.next()) {
-            dots.insert(*param, Atom::Var(*dot));
+        if *varies {
+            let ty = source.vars[param.0 as usize].ty.clone();
+            let width = tangents(module, cache, &ty, *order).len();
+            dots.insert(*param, given.by_ref().take(width).map(Atom::Var).collect());
         }
     }
-    let b = Builder::resume(declared, SiteId(0));
-    let mut forward = Derive { module, cache, b, activity, dots };
+    let mut forward = Derive { module, cache, b, activity, order: *order, dots };
     forward.stmts(&source.body)?;
     let mut results = source.body.results.clone();
     for (result, varies) in source.body.results.iter().zip(&made.results) {
         if *varies {
-            results.push(forward.dot(result));
+            results.extend(forward.dots(result));
         }
     }
     let b = forward.b;
@@ -136,8 +154,10 @@ struct Derive<'a> {
     cache: &'a mut Deriver,
     b: Builder,
     activity: Rc<Activity>,
+    /// How many coefficients there are.
+    order: usize,
     /// The tangents of what varies.
-    dots: HashMap<Var, Atom>,
+    dots: HashMap<Var, Vec<Atom>>,
 }
 
 impl Derive<'_> {
@@ -149,35 +169,41 @@ impl Derive<'_> {
         self.b.one(self.module, op)
     }
 
-    fn known(&self, atom: &Atom) -> Option<Atom> {
+    fn known(&self, atom: &Atom) -> Option<Vec<Atom>> {
         match atom {
             Atom::Var(var) => self.dots.get(var).cloned(),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
         }
     }
 
-    /// The tangent of an operand, made if it does not vary.
-    fn dot(&mut self, atom: &Atom) -> Atom {
+    /// The tangents of an operand, made if it does not vary.
+    fn dots(&mut self, atom: &Atom) -> Vec<Atom> {
         match self.known(atom) {
-            Some(dot) => dot,
-            None => zero(&mut self.b, self.module, self.cache, atom),
+            Some(dots) => dots,
+            None => zero(&mut self.b, self.module, self.cache, atom, self.order),
         }
     }
 
-    fn dots(&mut self, atoms: &[Atom]) -> Vec<Atom> {
-        atoms.iter().map(|atom| self.dot(atom)).collect()
-    }
-
-    /// The name of the tangent of a variable.
-    fn dot_name(&self, var: Var) -> Option<Name> {
-        self.b.name_of(var).map(dotted)
-    }
-
-    fn set(&mut self, var: Var, dot: Atom) {
-        if let Some(name) = self.dot_name(var) {
-            self.b.name(&dot, &name);
+    /// New variables for the tangents of a variable.
+    fn fresh(&mut self, var: Var) -> Vec<Var> {
+        let ty = self.b.ty(&Atom::Var(var));
+        let name = self.b.name_of(var).cloned();
+        let types = tangents(self.module, self.cache, &ty, self.order);
+        let mut vars = Vec::new();
+        for (i, ty) in (1..).zip(types) {
+            vars.push(self.b.var(ty, name.as_ref().map(|name| dotted(name, i))));
         }
-        self.dots.insert(var, dot);
+        self.dots.insert(var, vars.iter().map(|v| Atom::Var(*v)).collect());
+        vars
+    }
+
+    fn set(&mut self, var: Var, dots: Vec<Atom>) {
+        if let Some(name) = self.b.name_of(var).cloned() {
+            for (i, dot) in (1..).zip(&dots) {
+                self.b.name(dot, &dotted(&name, i));
+            }
+        }
+        self.dots.insert(var, dots);
     }
 
     fn stmts(&mut self, block: &Block) -> Result<(), Unsupported> {
@@ -190,7 +216,7 @@ impl Derive<'_> {
         self.stmts(block)?;
         let mut results = block.results.clone();
         for (atom, _) in block.results.iter().zip(varying).filter(|(_, varies)| **varies) {
-            results.push(self.dot(atom));
+            results.extend(self.dots(atom));
         }
         Ok(self.b.close(results))
     }
@@ -204,20 +230,11 @@ impl Derive<'_> {
         let mut results = stmt.results.clone();
         for var in &stmt.results {
             if self.varies(&Atom::Var(*var)) {
-                let ty = self.b.ty(&Atom::Var(*var));
-                let ty = self.tangent(&ty)?;
-                let dot = self.b.var(ty, self.dot_name(*var));
-                results.push(dot);
-                self.dots.insert(*var, Atom::Var(dot));
+                results.extend(self.fresh(*var));
             }
         }
         self.b.push_stmt(Stmt { results, op, site: stmt.site });
         Ok(())
-    }
-
-    fn tangent(&mut self, ty: &Ty) -> Result<Ty, Unsupported> {
-        tangent(self.module, self.cache, ty)
-            .ok_or_else(|| Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
@@ -324,8 +341,8 @@ impl Derive<'_> {
             return self.pop(stmt, stack, position);
         }
         if let (true, Some(var)) = (varies, result) {
-            let dot = self.value(&stmt.op, var)?;
-            self.set(var, dot);
+            let dots = self.value(&stmt.op, var)?;
+            self.set(var, dots);
         }
         Ok(())
     }
@@ -336,12 +353,10 @@ impl Derive<'_> {
         let varying = self.varying(&vars);
         let mut all = carried.to_vec();
         for (c, _) in carried.iter().zip(&varying).filter(|(_, varies)| **varies) {
-            let init = self.dot(&c.init);
-            let ty = self.b.ty(&Atom::Var(c.param));
-            let ty = self.tangent(&ty)?;
-            let param = self.b.var(ty, self.dot_name(c.param));
-            self.dots.insert(c.param, Atom::Var(param));
-            all.push(Carried { param, init });
+            let inits = self.dots(&c.init);
+            for (param, init) in self.fresh(c.param).into_iter().zip(inits) {
+                all.push(Carried { param, init });
+            }
         }
         Ok((all, varying))
     }
@@ -358,7 +373,8 @@ impl Derive<'_> {
             return self.choose(stmt, (how, count, index, body));
         }
         let body = self.region(body, &varying)?;
-        let tangents = varying.iter().filter(|varies| **varies).map(|_| Reduction::Add);
+        let tangents = varying.iter().filter(|varies| **varies).count() * self.order;
+        let tangents = std::iter::repeat_n(Reduction::Add, tangents);
         let how = how.iter().copied().chain(tangents).collect();
         self.push(stmt, Op::Reduce { how, count: count.clone(), index, body })
     }
@@ -378,13 +394,15 @@ impl Derive<'_> {
             };
             carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(init) });
         }
-        for _ in varying.iter().filter(|varies| **varies) {
+        for _ in 0..varying.iter().filter(|varies| **varies).count() * self.order {
             carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(0.0) });
         }
         self.b.open();
         self.stmts(body)?;
         self.b.set_site(stmt.site);
-        let mut tangents = carried[how.len()..].iter().map(|c| Atom::Var(c.param));
+        let tangents: Vec<Atom> =
+            carried[how.len()..].iter().map(|c| Atom::Var(c.param)).collect();
+        let mut tangents = tangents.into_iter();
         let (mut results, mut dots) = (Vec::new(), Vec::new());
         for (((how, varies), before), next) in
             how.iter().zip(&varying).zip(&carried).zip(&body.results)
@@ -398,9 +416,10 @@ impl Derive<'_> {
             let op = Op::Real(op, vec![before.clone(), next.clone()]);
             let after = self.one(op.clone());
             results.push(after.clone());
-            if let (true, Some(dot)) = (varies, tangents.next()) {
-                let terms = [Some(dot), self.known(next)];
-                dots.push(self.combine(&op, &after, &terms));
+            if *varies {
+                let before: Vec<Atom> = tangents.by_ref().take(self.order).collect();
+                let terms = [Some(before), self.known(next)];
+                dots.extend(self.combine(&op, &after, &terms));
             }
         }
         results.extend(dots);
@@ -408,81 +427,130 @@ impl Derive<'_> {
         self.push(stmt, Op::For { count: count.clone(), index, carried, body })
     }
 
-    /// The tangent of the result of an operation on Reals with these tangents of its operands.
-    fn combine(&mut self, op: &Op, result: &Atom, dots: &[Option<Atom>]) -> Atom {
+    /// The tangents of the result of an operation on Reals with these tangents of its operands.
+    fn combine(&mut self, op: &Op, result: &Atom, dots: &[Option<Vec<Atom>>]) -> Vec<Atom> {
+        let absent = |dot: &Atom| match dot {
+            Atom::Real(x) if *x == 0.0 => None,
+            dot => Some(dot.clone()),
+        };
+        if self.order > 1 {
+            let operands: Vec<_> = dots
+                .iter()
+                .map(|dots| dots.as_ref().map(|dots| dots.iter().map(absent).collect()))
+                .collect();
+            let all = coefficients(&mut self.b, self.module, op, result, &operands, self.order);
+            return all.into_iter().map(|c| c.unwrap_or(Atom::Real(0.0))).collect();
+        }
+        let dots: Vec<Option<Atom>> =
+            dots.iter().map(|dots| dots.as_ref()?.first().cloned()).collect();
         let wanted: Vec<bool> = dots.iter().map(Option::is_some).collect();
         let slopes = slopes(&mut self.b, self.module, op, result, &wanted);
         let mut sum: Option<Atom> = None;
         for (slope, dot) in slopes.iter().zip(dots) {
             let Some(dot) = dot else { continue };
-            let Some(term) = slope.times(&mut self.b, self.module, dot.clone()) else { continue };
+            let Some(term) = slope.times(&mut self.b, self.module, dot) else { continue };
             sum = Some(match sum {
                 None => term,
                 Some(sum) => self.one(Op::Real(RealOp::Add, vec![sum, term])),
             });
         }
-        sum.unwrap_or(Atom::Real(0.0))
+        vec![sum.unwrap_or(Atom::Real(0.0))]
     }
 
-    /// The tangent of what an operation with one result gives, which varies.
-    fn value(&mut self, op: &Op, result: Var) -> Result<Atom, Unsupported> {
-        let op = match op {
+    /// The tangents of what an operation with one result gives, which varies.
+    fn value(&mut self, op: &Op, result: Var) -> Result<Vec<Atom>, Unsupported> {
+        // What is done to one operand, or to two, is done to each of their tangents.
+        macro_rules! each {
+            ($x:expr, |$dot:ident| $op:expr) => {{
+                let mut all = Vec::new();
+                for $dot in self.dots($x) {
+                    all.push(self.one($op));
+                }
+                Ok(all)
+            }};
+            ($x:expr, $y:expr, |$dot:ident, $other:ident| $op:expr) => {{
+                let mut all = Vec::new();
+                for ($dot, $other) in self.dots($x).into_iter().zip(self.dots($y)) {
+                    all.push(self.one($op));
+                }
+                Ok(all)
+            }};
+        }
+        match op {
             Op::Real(_, args) => {
-                let dots: Vec<Option<Atom>> = args.iter().map(|arg| self.known(arg)).collect();
-                return Ok(self.combine(op, &Atom::Var(result), &dots));
+                let dots: Vec<Option<Vec<Atom>>> =
+                    args.iter().map(|arg| self.known(arg)).collect();
+                Ok(self.combine(op, &Atom::Var(result), &dots))
             }
             Op::PowInt(x, _) => {
                 let dots = [self.known(x), None];
-                return Ok(self.combine(op, &Atom::Var(result), &dots));
+                Ok(self.combine(op, &Atom::Var(result), &dots))
             }
             Op::Field { object, tag, index } => {
-                let shadow = self.dot(object);
+                let shadow = self.dots(object).pop().unwrap_or(object.clone());
                 let of = (object, &shadow, &Atom::Var(result));
-                return Ok(field(&mut self.b, self.module, self.cache, of, *tag, *index));
+                let which = (*tag, *index);
+                Ok(field(&mut self.b, self.module, self.cache, of, which, self.order))
             }
             Op::New(id, tag, fields) => {
                 let mut dots = Vec::new();
                 for atom in fields {
                     let ty = self.b.ty(atom);
                     if differentiable(self.module, &ty) {
-                        dots.push(self.dot(atom));
+                        dots.extend(self.dots(atom));
                     }
                 }
-                let shadow = self.tangent(&Ty::Box(*id))?;
-                let Ty::Box(shadow) = shadow else { return Ok(Atom::Unused(shadow)) };
-                Op::New(shadow, *tag, dots)
+                let shadow = shadow(self.module, self.cache, *id, self.order);
+                Ok(vec![self.one(Op::New(shadow, *tag, dots))])
             }
             Op::StackNew(elems) => {
-                let ty = self.tangent(&Ty::Stack(elems.clone()))?;
-                let Ty::Stack(elems) = ty else { return Ok(Atom::Unused(ty)) };
-                Op::StackNew(elems)
+                let ty = Ty::Stack(elems.clone());
+                let mut types = tangents(self.module, self.cache, &ty, self.order);
+                match types.pop() {
+                    Some(Ty::Stack(elems)) => Ok(vec![self.one(Op::StackNew(elems))]),
+                    Some(_) | None => Ok(Vec::new()),
+                }
             }
             Op::Elements(_, atoms) => {
-                let dots = self.dots(atoms);
-                let elem = dots.first().and_then(|dot| self.b.ty(dot).elements());
-                Op::Elements(elem.map_or(Elem::Real, |(elem, _)| elem), dots)
+                let all: Vec<Vec<Atom>> = atoms.iter().map(|atom| self.dots(atom)).collect();
+                let mut arrays = Vec::new();
+                for i in 0..all.first().map_or(0, Vec::len) {
+                    let dots: Vec<Atom> = all.iter().map(|dots| dots[i].clone()).collect();
+                    let elem = self.b.ty(&dots[0]).elements().map_or(Elem::Real, |(elem, _)| elem);
+                    arrays.push(self.one(Op::Elements(elem, dots)));
+                }
+                Ok(arrays)
             }
-            Op::Select(cond, x, y) => Op::Select(cond.clone(), self.dot(x), self.dot(y)),
-            Op::Get(array, indices) => Op::Get(self.dot(array), indices.clone()),
-            Op::Slice { array, lo, hi } => {
-                Op::Slice { array: self.dot(array), lo: lo.clone(), hi: hi.clone() }
+            Op::Rows(rows) => {
+                let all: Vec<Vec<Atom>> = rows.iter().map(|row| self.dots(row)).collect();
+                let mut arrays = Vec::new();
+                for i in 0..all.first().map_or(0, Vec::len) {
+                    let dots = all.iter().map(|dots| dots[i].clone()).collect();
+                    arrays.push(self.one(Op::Rows(dots)));
+                }
+                Ok(arrays)
             }
-            Op::Update { array, indices, value } => {
-                let (array, value) = (self.dot(array), self.dot(value));
+            Op::AccNew(sizes) => {
+                Ok((0..self.order).map(|_| self.one(Op::AccNew(sizes.clone()))).collect())
+            }
+            Op::Select(cond, x, y) => each!(x, y, |x, y| Op::Select(cond.clone(), x, y)),
+            Op::Update { array, indices, value } => each!(array, value, |array, value| {
                 Op::Update { array, indices: indices.clone(), value }
+            }),
+            Op::Append(x, y) => each!(x, y, |x, y| Op::Append(x, y)),
+            Op::Get(array, indices) => each!(array, |array| Op::Get(array, indices.clone())),
+            Op::Slice { array, lo, hi } => {
+                each!(array, |array| Op::Slice { array, lo: lo.clone(), hi: hi.clone() })
             }
-            Op::Rows(rows) => Op::Rows(self.dots(rows)),
-            Op::Append(x, y) => Op::Append(self.dot(x), self.dot(y)),
-            Op::Reshape(array, sizes) => Op::Reshape(self.dot(array), sizes.clone()),
-            Op::AccNew(sizes) => Op::AccNew(sizes.clone()),
-            Op::AccRead(acc, indices) => Op::AccRead(self.dot(acc), indices.clone()),
-            Op::AccTake(acc, indices) => Op::AccTake(self.dot(acc), indices.clone()),
-            Op::AccView(acc, indices) => Op::AccView(self.dot(acc), indices.clone()),
+            Op::Reshape(array, sizes) => each!(array, |array| Op::Reshape(array, sizes.clone())),
+            Op::AccRead(acc, indices) => each!(acc, |acc| Op::AccRead(acc, indices.clone())),
+            Op::AccTake(acc, indices) => each!(acc, |acc| Op::AccTake(acc, indices.clone())),
+            Op::AccView(acc, indices) => each!(acc, |acc| Op::AccView(acc, indices.clone())),
             Op::AccSlice { acc, lo, hi } => {
-                Op::AccSlice { acc: self.dot(acc), lo: lo.clone(), hi: hi.clone() }
+                each!(acc, |acc| Op::AccSlice { acc, lo: lo.clone(), hi: hi.clone() })
             }
-            Op::AccReshape(acc, sizes) => Op::AccReshape(self.dot(acc), sizes.clone()),
-            Op::AccGet(acc) => Op::AccGet(self.dot(acc)),
+            Op::AccReshape(acc, sizes) => each!(acc, |acc| Op::AccReshape(acc, sizes.clone())),
+            Op::AccGet(acc) => each!(acc, |acc| Op::AccGet(acc)),
             // These are none of those.
             Op::Int(..)
             | Op::IntFits(..)
@@ -517,36 +585,37 @@ impl Derive<'_> {
             | Op::Push(..)
             | Op::StackLen(_)
             | Op::StackGet(..) => {
-                return Err(Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
+                Err(Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
             }
-        };
-        Ok(self.one(op))
+        }
     }
 
     /// What is put into something mutable that varies.
     fn put(&mut self, op: &Op) -> Result<(), Unsupported> {
-        let op = match op {
-            Op::AccAdd(acc, indices, value) => match self.known(value) {
-                Some(value) => Op::AccAdd(self.dot(acc), indices.clone(), value),
-                None => return Ok(()),
-            },
-            Op::AccAddArray(acc, array) => match self.known(array) {
-                Some(array) => Op::AccAddArray(self.dot(acc), array),
-                None => return Ok(()),
-            },
-            Op::Push(stack, values) => {
-                let mut dots = Vec::new();
-                for value in values {
-                    let ty = self.b.ty(value);
-                    if differentiable(self.module, &ty) {
-                        dots.push(self.dot(value));
-                    }
-                }
-                Op::Push(self.dot(stack), dots)
+        let mut ops = Vec::new();
+        if let Op::AccAdd(acc, indices, value) = op {
+            let values = self.known(value).unwrap_or_default();
+            for (acc, value) in self.dots(acc).into_iter().zip(values) {
+                ops.push(Op::AccAdd(acc, indices.clone(), value));
             }
-            _ => return Ok(()),
-        };
-        self.b.emit(self.module, op);
+        } else if let Op::AccAddArray(acc, array) = op {
+            let arrays = self.known(array).unwrap_or_default();
+            for (acc, array) in self.dots(acc).into_iter().zip(arrays) {
+                ops.push(Op::AccAddArray(acc, array));
+            }
+        } else if let Op::Push(stack, values) = op {
+            let mut dots = Vec::new();
+            for value in values {
+                let ty = self.b.ty(value);
+                if differentiable(self.module, &ty) {
+                    dots.extend(self.dots(value));
+                }
+            }
+            ops.extend(self.dots(stack).into_iter().map(|stack| Op::Push(stack, dots.clone())));
+        }
+        for op in ops {
+            self.b.emit(self.module, op);
+        }
         Ok(())
     }
 
@@ -555,15 +624,14 @@ impl Derive<'_> {
         if !self.varies(stack) {
             return Ok(());
         }
-        let stack = self.dot(stack);
+        let Some(stack) = self.dots(stack).pop() else { return Ok(()) };
         let op = Op::StackGet(stack, position.clone());
         let mut dots = self.b.emit(self.module, op).into_iter();
         for var in &stmt.results {
             let ty = self.b.ty(&Atom::Var(*var));
-            if differentiable(self.module, &ty) {
-                if let Some(dot) = dots.next() {
-                    self.set(*var, dot);
-                }
+            let width = tangents(self.module, self.cache, &ty, self.order).len();
+            if width > 0 {
+                self.set(*var, dots.by_ref().take(width).collect());
             }
         }
         Ok(())
@@ -580,10 +648,11 @@ impl Derive<'_> {
         if let Some(rule) = self.cache.rules.get(&callee).cloned() {
             return self.rule(stmt, rule, args);
         }
-        let derived = declare(self.module, self.cache, &(callee, varying.clone().into()));
+        let key = ((callee, varying.clone().into()), self.order);
+        let derived = declare(self.module, self.cache, &key);
         let mut all = args.to_vec();
         for (arg, _) in args.iter().zip(&varying).filter(|(_, varies)| **varies) {
-            all.push(self.dot(arg));
+            all.extend(self.dots(arg));
         }
         if derived.results[..] != results[..] || derived.params[..] != varying[..] {
             return Err(Unsupported("a bug of Diffeo: what varies in a call".to_string()));
@@ -593,12 +662,15 @@ impl Derive<'_> {
 
     /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.
     fn rule(&mut self, stmt: &Stmt, rule: Rule, args: &[Atom]) -> Result<(), Unsupported> {
+        if self.order > 1 {
+            return Err(Unsupported("Taylor coefficients by a rule".to_string()));
+        }
         let mut all = args.to_vec();
         for arg in &args[rule.point..] {
             let ty = self.b.ty(arg);
             if differentiable(self.module, &ty) {
                 // The rule takes tangents of the type itself.
-                let dot = self.dot(arg);
+                let dot = self.dots(arg).pop().unwrap_or(Atom::Real(0.0));
                 all.push(from_tangent(&mut self.b, self.module, self.cache, arg, &dot));
             }
         }
@@ -606,10 +678,11 @@ impl Derive<'_> {
         let mut varying = captured.clone();
         varying.resize(all.len(), false);
         let (function, varied) = if captured.contains(&true) {
-            let derived = declare(self.module, self.cache, &(rule.function, varying.into()));
+            let key = ((rule.function, varying.into()), self.order);
+            let derived = declare(self.module, self.cache, &key);
             for arg in &args[..rule.point] {
                 if self.varies(arg) {
-                    all.push(self.dot(arg));
+                    all.extend(self.dots(arg));
                 }
             }
             (derived.function, derived.results)
@@ -640,7 +713,7 @@ impl Derive<'_> {
                 Some(more) => self.sum(&ty, linear, Atom::Var(*more))?,
                 None => linear,
             };
-            self.set(*var, dot);
+            self.set(*var, vec![dot]);
         }
         Ok(())
     }

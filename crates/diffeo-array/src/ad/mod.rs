@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `activity.rs` | which variables vary with the parameters, and which matter for the results |
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
-//! | `forward.rs` | forward mode: values and tangents |
+//! | `forward.rs` | forward mode: values and tangents, or Taylor coefficients |
+//! | `taylor.rs` | Taylor coefficients of arithmetic |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
@@ -24,13 +25,14 @@ mod operators;
 mod partials;
 mod reverse;
 mod shadow;
+mod taylor;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
-pub use operators::jvp;
+pub use operators::{jet, jvp, rd, vjp};
 pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
-pub use shadow::{from_tangent, tangent, to_tangent, zero};
+pub use shadow::{from_tangent, tangents, to_tangent, zero};
 
 use crate::ir::{BoxId, FunctionId};
 use std::collections::{HashMap, HashSet};
@@ -50,10 +52,10 @@ pub struct Deriver {
     pub rules: HashMap<FunctionId, Rule>,
     /// By function and parameters, what varies in it.
     activities: HashMap<Key, Rc<Activity>>,
-    /// By function and parameters, the derived function.
-    forwards: HashMap<Key, Forward>,
+    /// By function, parameters and order, the derived function.
+    forwards: HashMap<(Key, usize), Forward>,
     /// Derived functions whose bodies are still to be made.
-    pending: Vec<Key>,
+    pending: Vec<(Key, usize)>,
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
     /// Of functions, which results have accumulators in common with parameters.
@@ -61,8 +63,8 @@ pub struct Deriver {
     open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,
-    /// The shadows of types of boxes.
-    shadows: HashMap<BoxId, BoxId>,
+    /// The shadows of types of boxes, by order.
+    shadows: HashMap<(BoxId, usize), BoxId>,
     /// What converts boxes to shadows and, if so, back.
     converters: HashMap<(BoxId, bool), FunctionId>,
 }

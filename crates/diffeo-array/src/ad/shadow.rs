@@ -4,6 +4,8 @@
 //! The tangent of a box is its *shadow*: a box of another type with the same alternatives, of whose fields it has the
 //! tangents, those without Reals left out. The shadows have one more alternative, without fields: nothing in the box
 //! varies. So what does not vary needs no shadow made of it, however large it is.
+//!
+//! With Taylor coefficients there are several tangents, one for each order.
 
 use super::{differentiable, Deriver};
 use crate::build::Builder;
@@ -11,43 +13,52 @@ use crate::ir::{Atom, BoxId, BoxType, Elem, FunctionId, Module, Op, Scalar, Site
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
 
-/// The type of shadows of a type of boxes.
-pub fn shadow(module: &mut Module, cache: &mut Deriver, id: BoxId) -> BoxId {
-    if let Some(shadow) = cache.shadows.get(&id) {
+/// The type of shadows of a type of boxes, with so many coefficients for each Real.
+pub fn shadow(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize) -> BoxId {
+    if let Some(shadow) = cache.shadows.get(&(id, order)) {
         return *shadow;
     }
     let made = BoxId(module.boxes.len() as u32);
     let BoxType { name, variants } = module.boxes[id.0 as usize].clone();
-    module.boxes.push(BoxType { name: Name::from(format!("{name}.dot")), variants: Vec::new() });
-    cache.shadows.insert(id, made);
+    let name = match order {
+        1 => format!("{name}.dot"),
+        _ => format!("{name}.jet{order}"),
+    };
+    module.boxes.push(BoxType { name: Name::from(name), variants: Vec::new() });
+    cache.shadows.insert((id, order), made);
     let mut shadows = Vec::new();
     for variant in variants {
-        let fields = variant.fields.iter().filter_map(|ty| tangent(module, cache, ty)).collect();
-        shadows.push(Variant { name: variant.name, fields });
+        let fields = variant.fields.iter().flat_map(|ty| tangents(module, cache, ty, order));
+        shadows.push(Variant { name: variant.name, fields: fields.collect() });
     }
     shadows.push(Variant { name: Name::new("Zero"), fields: Vec::new() });
     module.boxes[made.0 as usize].variants = shadows;
     made
 }
 
-/// The type of tangents of a type; none if there are no Reals in it.
-pub fn tangent(module: &mut Module, cache: &mut Deriver, ty: &Ty) -> Option<Ty> {
+/// The types of tangents of a type, or of so many coefficients; none if there are no Reals in it. There is one shadow
+/// of a box and one stack for all orders.
+pub fn tangents(module: &mut Module, cache: &mut Deriver, ty: &Ty, order: usize) -> Vec<Ty> {
     if !differentiable(module, ty) {
-        return None;
+        return Vec::new();
     }
-    Some(match ty {
-        Ty::Box(id) => Ty::Box(shadow(module, cache, *id)),
-        Ty::Array(Elem::Box(id), rank) => Ty::Array(Elem::Box(shadow(module, cache, *id)), *rank),
-        Ty::Stack(elems) => {
-            let mut tangents = Vec::new();
-            for elem in elems {
-                let ty = tangent(module, cache, &elem.ty());
-                tangents.extend(ty.and_then(|ty| ty.elements()).map(|(elem, _)| elem));
-            }
-            Ty::Stack(tangents.into())
+    match ty {
+        Ty::Box(id) => vec![Ty::Box(shadow(module, cache, *id, order))],
+        Ty::Array(Elem::Box(id), rank) => {
+            vec![Ty::Array(Elem::Box(shadow(module, cache, *id, order)), *rank)]
         }
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) => ty.clone(),
-    })
+        Ty::Stack(elems) => {
+            let mut all = Vec::new();
+            for elem in elems {
+                let types = tangents(module, cache, &elem.ty(), order);
+                all.extend(types.iter().filter_map(Ty::elements).map(|(elem, _)| elem));
+            }
+            vec![Ty::Stack(all.into())]
+        }
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) => {
+            vec![ty.clone(); order]
+        }
+    }
 }
 
 /// The tag of the shadows of boxes of a type in which nothing varies.
@@ -55,24 +66,44 @@ pub fn zero_tag(module: &Module, id: BoxId) -> u32 {
     module.boxes[id.0 as usize].variants.len() as u32
 }
 
-/// The tangent of a value that does not vary.
-pub fn zero(b: &mut Builder, module: &mut Module, cache: &mut Deriver, atom: &Atom) -> Atom {
+/// The tangents of a value that does not vary.
+pub fn zero(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    atom: &Atom,
+    order: usize,
+) -> Vec<Atom> {
     let ty = b.ty(atom);
     match (atom, &ty) {
         (Atom::Unused(ty), _) => {
-            let tangent = tangent(module, cache, ty);
-            Atom::Unused(tangent.unwrap_or(ty.clone()))
+            tangents(module, cache, ty, order).into_iter().map(Atom::Unused).collect()
         }
-        (_, Ty::Box(id)) => zero_box(b, module, cache, *id),
-        (_, Ty::Array(elem, rank)) => zeros(b, module, cache, atom, *elem, *rank, 0),
+        (_, Ty::Box(id)) => vec![zero_box(b, module, cache, *id, order)],
+        (_, Ty::Array(Elem::Box(id), rank)) => {
+            let mut nothing = |b: &mut Builder, module: &mut Module| {
+                zero_box(b, module, cache, *id, order)
+            };
+            vec![zeros(b, module, atom, (*rank, 0), &mut nothing)]
+        }
+        (_, Ty::Array(_, rank)) => {
+            let zeros = zeros(b, module, atom, (*rank, 0), &mut |_, _| Atom::Real(0.0));
+            vec![zeros; order]
+        }
         (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => {
-            Atom::Real(0.0)
+            vec![Atom::Real(0.0); order]
         }
     }
 }
 
-fn zero_box(b: &mut Builder, module: &mut Module, cache: &mut Deriver, id: BoxId) -> Atom {
-    let shadow = shadow(module, cache, id);
+fn zero_box(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    id: BoxId,
+    order: usize,
+) -> Atom {
+    let shadow = shadow(module, cache, id, order);
     b.one(module, Op::New(shadow, zero_tag(module, id), Vec::new()))
 }
 
@@ -80,50 +111,49 @@ fn zero_box(b: &mut Builder, module: &mut Module, cache: &mut Deriver, id: BoxId
 fn zeros(
     b: &mut Builder,
     module: &mut Module,
-    cache: &mut Deriver,
     array: &Atom,
-    elem: Elem,
-    rank: u8,
-    dim: u8,
+    (rank, dim): (u8, u8),
+    element: &mut dyn FnMut(&mut Builder, &mut Module) -> Atom,
 ) -> Atom {
     let count = b.one(module, Op::Dim(array.clone(), dim));
     let index = b.var(Ty::Int, None);
     b.open();
-    let element = if dim + 1 < rank {
-        zeros(b, module, cache, array, elem, rank, dim + 1)
-    } else if let Elem::Box(id) = elem {
-        zero_box(b, module, cache, id)
-    } else {
-        Atom::Real(0.0)
+    let element = match dim + 1 < rank {
+        true => zeros(b, module, array, (rank, dim + 1), element),
+        false => element(b, module),
     };
     let body = b.close(vec![element]);
     b.one(module, Op::Build { count, index, body })
 }
 
-/// The tangent of a field of a box whose shadow is this.
+/// The tangents of a field of a box whose shadow is this.
 pub fn field(
     b: &mut Builder,
     module: &mut Module,
     cache: &mut Deriver,
     (object, shadow, value): (&Atom, &Atom, &Atom),
-    tag: u32,
-    index: u32,
-) -> Atom {
-    let Ty::Box(id) = b.ty(object) else { return Atom::Real(0.0) };
+    (tag, index): (u32, u32),
+    order: usize,
+) -> Vec<Atom> {
+    let Ty::Box(id) = b.ty(object) else { return Vec::new() };
     let fields = module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
-    let before = fields[..index as usize].iter().filter(|ty| differentiable(module, ty)).count();
+    let mut width = |ty: &Ty| tangents(module, cache, ty, order).len() as u32;
+    let first: u32 = fields[..index as usize].iter().map(&mut width).sum();
+    let count = width(&fields[index as usize]);
     let found = b.one(module, Op::Tag(shadow.clone()));
     let zero_tag = Atom::Int(i64::from(zero_tag(module, id)));
     let op = Op::Compare(Comparison::Eq, Scalar::Int, found, zero_tag);
     let cond = b.one(module, op);
     b.open();
-    let nothing = zero(b, module, cache, value);
-    let then = b.close(vec![nothing]);
+    let nothing = zero(b, module, cache, value, order);
+    let then = b.close(nothing);
     b.open();
-    let op = Op::Field { object: shadow.clone(), tag, index: before as u32 };
-    let something = b.one(module, op);
-    let otherwise = b.close(vec![something]);
-    b.one(module, Op::If { cond, then, otherwise })
+    let mut something = Vec::new();
+    for index in first..first + count {
+        something.push(b.one(module, Op::Field { object: shadow.clone(), tag, index }));
+    }
+    let otherwise = b.close(something);
+    b.emit(module, Op::If { cond, then, otherwise })
 }
 
 /// What a value of a type with tangents in the place of its Reals is as a tangent.
@@ -138,7 +168,7 @@ pub fn to_tangent(
         return None;
     }
     Some(match (value, ty) {
-        (Atom::Unused(_), ty) => Atom::Unused(tangent(module, cache, &ty).unwrap_or(ty)),
+        (Atom::Unused(_), ty) => Atom::Unused(tangents(module, cache, &ty, 1).pop().unwrap_or(ty)),
         (_, Ty::Box(id)) => {
             let function = converter(module, cache, id, false);
             b.one(module, Op::Call(function, vec![value.clone()]))
@@ -206,7 +236,7 @@ fn converter(module: &mut Module, cache: &mut Deriver, id: BoxId, back: bool) ->
     if let Some(known) = cache.converters.get(&(id, back)) {
         return *known;
     }
-    let shadow = shadow(module, cache, id);
+    let shadow = shadow(module, cache, id, 1);
     let BoxType { name, variants } = module.boxes[id.0 as usize].clone();
     let name = format!("{name}.{}", if back { "from_dot" } else { "to_dot" });
     let mut b = Builder::new(SiteId(0));
@@ -232,8 +262,9 @@ fn converter(module: &mut Module, cache: &mut Deriver, id: BoxId, back: bool) ->
                 fields.extend(to_tangent(&mut b, module, cache, &value));
             } else if differentiable(module, &variant.fields[index as usize]) {
                 let of = (&object, &dot, &value);
-                let dot = field(&mut b, module, cache, of, tag, index);
-                fields.push(from_tangent(&mut b, module, cache, &value, &dot));
+                let dots = field(&mut b, module, cache, of, (tag, index), 1);
+                let dot = dots.first().unwrap_or(&value);
+                fields.push(from_tangent(&mut b, module, cache, &value, dot));
             } else {
                 fields.push(value);
             }

@@ -120,13 +120,14 @@ pub(super) fn derivative(program: &Program, entry: GlobalId) -> Option<Span> {
             match &term.kind {
                 Kind::Global(id) if seen.insert(*id) => globals.push((*id, Some(place(term.span)))),
                 Kind::Diff(diff, _) => match diff.op {
-                    DiffOp::Jvp
+                    DiffOp::Jet { k, r } if k != 1 || r == 0 => return Some(place(term.span)),
+                    DiffOp::Rd
+                    | DiffOp::Vjp
+                    | DiffOp::Jvp
+                    | DiffOp::Jet { .. }
                     | DiffOp::StopGradient
                     | DiffOp::Checkpoint
                     | DiffOp::WithDerivative => {}
-                    DiffOp::Rd | DiffOp::Vjp | DiffOp::Jet { .. } => {
-                        return Some(place(term.span));
-                    }
                 },
                 Kind::Prim(Prim::Lift(lift), _) => match lift.what {
                     Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::SameShape(_) => {

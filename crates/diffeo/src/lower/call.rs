@@ -192,6 +192,9 @@ impl<'p> Lower<'p> {
         match function {
             Sym::Known(id, captured) => {
                 let Some(lambda) = self.lambdas.get(id).cloned() else {
+                    if let Some(gradient) = self.pull(*id, captured, arg, at) {
+                        return gradient;
+                    }
                     self.bug("a function that was not found beforehand");
                     return Sym::Never;
                 };
@@ -301,6 +304,11 @@ impl<'p> Lower<'p> {
                 Shape::Con(sum.clone(), *tag, fields)
             }
             (Shape::Known(id, captured), _) => {
+                if let Some(pullback) = self.pullbacks.get(id) {
+                    let shape = Shape::Known(*id, pullback.captured.clone());
+                    let large = self.types(&shape).len() > MOST_CAPTURED;
+                    return if large { plain.clone() } else { shape };
+                }
                 let Some(lambda) = self.lambdas.get(id).cloned() else { return plain.clone() };
                 let mut shapes = Vec::new();
                 for (binder, known) in lambda.captured.iter().zip(captured.iter()) {
@@ -450,8 +458,12 @@ impl<'p> Lower<'p> {
 
     /// The type of a function with known code.
     pub(super) fn function_of(&mut self, lambda: u32) -> u32 {
-        match self.lambdas.get(&lambda).cloned() {
-            Some(lambda) => self.function_type(&lambda.ty),
+        let ty = match self.lambdas.get(&lambda) {
+            Some(lambda) => Some(lambda.ty.clone()),
+            None => self.pullbacks.get(&lambda).map(|pullback| pullback.ty.clone()),
+        };
+        match ty {
+            Some(ty) => self.function_type(&ty),
             None => {
                 self.bug("a function that was not found beforehand");
                 0
@@ -462,13 +474,12 @@ impl<'p> Lower<'p> {
     /// Puts a function into a box.
     pub(super) fn closure(&mut self, id: u32, captured: &[Sym], at: SiteId) -> Atom {
         let k = self.function_of(id) as usize;
-        let Some(lambda) = self.lambdas.get(&id).cloned() else { return Atom::Int(0) };
+        let Some((shown, shapes)) = self.stored(id) else { return Atom::Int(0) };
         let mut values = Vec::new();
         let mut types = Vec::new();
-        for (binder, value) in lambda.captured.iter().zip(captured) {
-            let plain = self.plain(&binder.ty);
-            types.extend(self.types(&plain));
-            values.extend(self.store(value, &plain, at));
+        for (plain, value) in shapes.iter().zip(captured) {
+            types.extend(self.types(plain));
+            values.extend(self.store(value, plain, at));
         }
         let function = &mut self.functions[k];
         let tag = match function.tags.get(&id) {
@@ -477,13 +488,23 @@ impl<'p> Lower<'p> {
                 let tag = function.lambdas.len() as u32;
                 function.lambdas.push(id);
                 function.tags.insert(id, tag);
-                let variant = Variant { name: lambda.shown.clone(), fields: types };
+                let variant = Variant { name: shown, fields: types };
                 self.module.boxes[function.id.0 as usize].variants.push(variant);
                 tag
             }
         };
         let id = self.functions[k].id;
         self.one(at, Op::New(id, tag, values))
+    }
+
+    /// The name of a function in a box, and the shapes of what it captured.
+    fn stored(&mut self, id: u32) -> Option<(Name, Rc<[Shape]>)> {
+        if let Some(pullback) = self.pullbacks.get(&id) {
+            return Some((Name::new("pullback"), pullback.captured.clone()));
+        }
+        let lambda = self.lambdas.get(&id).cloned()?;
+        let shapes = lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
+        Some((lambda.shown.clone(), shapes))
     }
 
     /// Adds to the functions that call what is in a box the calls of what came to be in one. Whether there was
@@ -521,20 +542,22 @@ impl<'p> Lower<'p> {
         let object = params.next().unwrap_or(Atom::Int(0));
         let arg = self.load(&from, &mut params);
         self.f.builder.open();
-        if let Some(lambda) = self.lambdas.get(&id).cloned() {
+        if let Some((_, shapes)) = self.stored(id) {
             let mut index = 0;
             let mut captured = Vec::new();
-            for binder in &lambda.captured {
-                let shape = self.plain(&binder.ty);
+            for shape in shapes.iter() {
                 let mut atoms = Vec::new();
-                for _ in self.types(&shape) {
+                for _ in self.types(shape) {
                     let (object, tag) = (object.clone(), tag as u32);
                     atoms.push(self.one(at, Op::Field { object, tag, index }));
                     index += 1;
                 }
-                captured.push(self.load(&shape, &mut atoms.into_iter()));
+                captured.push(self.load(shape, &mut atoms.into_iter()));
             }
-            let value = self.call(&lambda, &captured, &arg, at);
+            let value = match self.lambdas.get(&id).cloned() {
+                Some(lambda) => self.call(&lambda, &captured, &arg, at),
+                None => self.pull(id, &captured, &arg, at).unwrap_or(Sym::Never),
+            };
             let results = self.store(&value, &to, at);
             let block = self.f.builder.close(results);
             self.functions[k].arms.push((tag as i64, block));

@@ -13,9 +13,9 @@ use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
-use diffeo_array::ir::{Atom, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
+use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
 use diffeo_array::opt::walk::statements;
-use diffeo_base::Span;
+use diffeo_base::{Name, Span};
 use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::Ty;
 use std::collections::HashSet;
@@ -32,6 +32,22 @@ const MOST_TYPES: usize = 1000;
 pub(super) enum What {
     /// `captured ++ S ++ S → T ++ T`: value and tangent along the second.
     Jvp,
+    /// `captured ++ S ++ T → S`: the gradient for a cotangent.
+    Rd,
+    /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
+    Vjp,
+    /// `captured ++ J(S) → J(T)`: the derivatives in one variable up to an order.
+    Jet(u32),
+}
+
+/// The pullback of a function: a function of Flat that no function of Core is. It has captured the residuals, the
+/// value and the point.
+pub(super) struct Pullback {
+    /// `T → S`
+    pub ty: Rc<(Ty, Ty)>,
+    pub function: FunctionId,
+    /// The shapes of what it has captured.
+    pub captured: Rc<[Shape]>,
 }
 
 /// The derivative of a function.
@@ -39,6 +55,8 @@ pub(super) struct Derivative {
     what: What,
     /// The function declared for it.
     wrapper: FunctionId,
+    /// Of [`What::Vjp`]: the pullback and the type of residuals.
+    pullback: Option<(FunctionId, BoxId)>,
     /// The function.
     of: FunctionId,
     /// How many of its parameters it captured.
@@ -72,6 +90,9 @@ impl<'p> Lower<'p> {
             (DiffOp::Checkpoint, [f, x]) => self.checkpoint(f, x, at),
             (DiffOp::WithDerivative, [f, rule, x]) => self.with_derivative(diff, [f, rule, x], at),
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
+            (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
+            (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
+            (DiffOp::Jet { k: 1, r }, [f, x]) if r > 0 => self.jet(diff, (f, x), r, at),
             (
                 DiffOp::Rd
                 | DiffOp::Vjp
@@ -181,11 +202,123 @@ impl<'p> Lower<'p> {
         args.extend(self.store(x, &from, at));
         args.extend(self.store(&dot, &from, at));
         let results = [self.types(&to), self.types(&to)].concat();
-        let wrapper = self.declare_derivative(What::Jvp, function, count, &args, results, at);
-        let mut atoms = self.ops(at, Op::Call(wrapper, args)).into_iter();
+        let i = self.declare_derivative(What::Jvp, function, count, &args, results, at);
+        let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
         self.watch(&diff.to, &dot, at);
         Sym::Tuple([value, dot].into())
+    }
+
+    fn rd(&mut self, diff: &Diff, [f, x, cotangent]: [&Sym; 3], at: SiteId) -> Sym {
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        if diff.to != Ty::Real {
+            // Its shape is looked at when the function has given its value.
+            let (value, pullback) = match self.vjp(diff, f, x, at) {
+                Sym::Tuple(parts) => (parts[0].clone(), parts[1].clone()),
+                _ => return Sym::Never,
+            };
+            let _ = value;
+            return self.apply(&pullback, cotangent, false, at);
+        }
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        args.extend(self.store(cotangent, &to, at));
+        let results = self.types(&from);
+        let i = self.declare_derivative(What::Rd, function, count, &args, results, at);
+        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
+        let gradient = self.load(&from, &mut atoms.into_iter());
+        self.watch(&diff.from, &gradient, at);
+        gradient
+    }
+
+    fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        let id = match self.by_function.get(&(What::Vjp, function)) {
+            Some(known) => self.derivatives[*known].pullback.map(|(_, id)| id),
+            None => None,
+        };
+        let id = id.unwrap_or_else(|| self.residuals_box(function));
+        let (point, value) = (self.types(&from), self.types(&to));
+        let results = [value.clone(), vec![Flat::Box(id)]].concat();
+        let i = self.declare_derivative(What::Vjp, function, count, &args, results, at);
+        let pull = match self.derivatives[i].pullback {
+            Some((pull, _)) => pull,
+            None => {
+                let name = format!("{}.pull", self.module.functions[function.0 as usize].name);
+                let params = [vec![Flat::Box(id)], value.clone(), point.clone(), value].concat();
+                let pull = self.glue(&name, &params, point);
+                self.derivatives[i].pullback = Some((pull, id));
+                pull
+            }
+        };
+        let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
+        let y = self.load(&to, &mut atoms);
+        let residuals = Shape::Leaf(Flat::Box(id));
+        let captured = [self.load(&residuals, &mut atoms), y.clone(), x.clone()];
+        // Functions of Core have lower numbers.
+        let number = u32::MAX - i as u32;
+        let ty = Rc::new((diff.to.clone(), diff.from.clone()));
+        let pullback = Pullback { ty, function: pull, captured: Rc::new([residuals, to, from]) };
+        self.pullbacks.entry(number).or_insert(pullback);
+        Sym::Tuple(Rc::new([y, Sym::Known(number, Rc::new(captured))]))
+    }
+
+    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), order: u32, at: SiteId) -> Sym {
+        let (Some(from), Some(to)) = (jets(&diff.from), jets(&diff.to)) else {
+            self.cannot("Taylor coefficients in data", at);
+            return Sym::Never;
+        };
+        let Some(Callee { function, captured, .. }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let (from, shape) = (self.plain(&from), self.plain(&to));
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        // As the evaluator says it.
+        let what = Name::from(format!("`jet(1, {order}, …)` takes this many derivatives of a Real"));
+        let expected = Atom::Int(i64::from(order) + 1);
+        for arg in &args[count..] {
+            if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
+                let found = self.dim(arg, rank - 1, at);
+                let found = self.or(found, expected.clone(), at);
+                let (what, expected) = (what.clone(), expected.clone());
+                self.ops(at, Op::Check(Check::Size { what, expected, found }));
+            }
+        }
+        let results = self.types(&shape);
+        let i = self.declare_derivative(What::Jet(order), function, count, &args, results, at);
+        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
+        let derivatives = self.load(&shape, &mut atoms.into_iter());
+        self.watch(&to, &derivatives, at);
+        derivatives
+    }
+
+    /// What a pullback makes of a cotangent.
+    pub(super) fn pull(&mut self, id: u32, captured: &[Sym], bar: &Sym, at: SiteId) -> Option<Sym> {
+        let pullback = self.pullbacks.get(&id)?;
+        let (ty, function) = (pullback.ty.clone(), pullback.function);
+        let shapes = pullback.captured.clone();
+        let [_, to, from] = &*shapes else { return None };
+        let (Some(value), true) = (captured.get(1), captured.len() == 3) else { return None };
+        let bar = self.zip(Zip::Second("the cotangent"), &ty.0, value, bar, at);
+        let mut args = Vec::new();
+        for (part, shape) in captured.iter().zip(shapes.iter()) {
+            args.extend(self.store(part, shape, at));
+        }
+        args.extend(self.store(&bar, to, at));
+        let atoms = self.ops(at, Op::Call(function, args));
+        let gradient = self.load(from, &mut atoms.into_iter());
+        self.watch(&ty.1, &gradient, at);
+        Some(gradient)
     }
 
     /// The function for a derivative, with such arguments.
@@ -197,20 +330,25 @@ impl<'p> Lower<'p> {
         args: &[Atom],
         results: Vec<Flat>,
         at: SiteId,
-    ) -> FunctionId {
+    ) -> usize {
         if let Some(known) = self.by_function.get(&(what, of)) {
-            return self.derivatives[*known].wrapper;
+            return *known;
         }
-        let name = match what {
-            What::Jvp => format!("{}.jvp", self.module.functions[of.0 as usize].name),
+        let kind = match what {
+            What::Jvp => "jvp",
+            What::Rd => "rd",
+            What::Vjp => "vjp",
+            What::Jet(_) => "jet",
         };
+        let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
         let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
         let wrapper = self.glue(&name, &params, results);
         let span = self.module.sites[at.0 as usize].span;
-        self.by_function.insert((what, of), self.derivatives.len());
-        let state = State::Declared;
-        self.derivatives.push(Derivative { what, wrapper, of, captured, span, state });
-        wrapper
+        let i = self.derivatives.len();
+        self.by_function.insert((what, of), i);
+        let (pullback, state) = (None, State::Declared);
+        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, span, state });
+        i
     }
 
     /// Stops the program if there is a nan in a derivative.
@@ -387,12 +525,12 @@ impl<'p> Lower<'p> {
 
     /// The derivatives that are taken where a function leads.
     fn within(&self, function: FunctionId) -> Vec<usize> {
-        let wrappers: Vec<FunctionId> = self.derivatives.iter().map(|d| d.wrapper).collect();
+        let is = |d: &Derivative, f| d.wrapper == f || d.pullback.is_some_and(|(pull, _)| pull == f);
         let mut found = Vec::new();
         let mut seen = HashSet::from([function]);
         let mut pending = vec![function];
         while let Some(next) = pending.pop() {
-            found.extend(wrappers.iter().position(|w| *w == next));
+            found.extend(self.derivatives.iter().position(|d| is(d, next)));
             let mut visit = |f: FunctionId| {
                 if seen.insert(f) {
                     pending.push(f);
@@ -411,7 +549,7 @@ impl<'p> Lower<'p> {
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
-        let Derivative { what, wrapper, of, captured, span, state } = self.derivatives[i];
+        let Derivative { what, wrapper, pullback, of, captured, span, state } = self.derivatives[i];
         let cannot = |why: &str| Unsupported::Derivative(span, why.to_string());
         match state {
             State::Made => return Ok(()),
@@ -424,9 +562,37 @@ impl<'p> Lower<'p> {
         }
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Jet(r) => {
+                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, r as usize)
+            }
+            What::Vjp => match pullback {
+                Some((pull, id)) => {
+                    let functions = (wrapper, pull);
+                    ad::vjp(&mut self.module, &mut self.deriver, of, captured, functions, id)
+                }
+                None => Ok(()),
+            },
         };
         body.map_err(|ad::Unsupported(why)| cannot(&why))?;
         self.derivatives[i].state = State::Made;
         Ok(())
     }
+}
+
+/// The type with an array in the place of each Real; none of declared types, which would be others.
+fn jets(ty: &Ty) -> Option<Ty> {
+    Some(match ty {
+        Ty::Real => Ty::array(Ty::Real),
+        Ty::Int | Ty::Bool | Ty::String | Ty::Unit => ty.clone(),
+        Ty::Array(element) => Ty::array(jets(element)?),
+        Ty::Tuple(types) => Ty::Tuple(types.iter().map(jets).collect::<Option<_>>()?),
+        Ty::Record(fields) => Ty::Record(
+            fields
+                .iter()
+                .map(|(name, ty)| Some((name.clone(), jets(ty)?)))
+                .collect::<Option<_>>()?,
+        ),
+        Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => return None,
+    })
 }

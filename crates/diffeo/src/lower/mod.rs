@@ -45,7 +45,7 @@ pub mod value;
 
 use analyse::Lambda;
 use call::{Constant, FunctionType, Instance, Job};
-use derivative::Derivative;
+use derivative::{Derivative, Pullback};
 use diffeo_array::ad::Deriver;
 use diffeo_array::build::Builder;
 use diffeo_array::ir::{
@@ -224,6 +224,8 @@ struct Lower<'p> {
     deriver: Deriver,
     derivatives: Vec<Derivative>,
     by_function: HashMap<(derivative::What, FunctionId), usize>,
+    /// Pullbacks, by numbers that no function of Core has.
+    pullbacks: HashMap<u32, Pullback>,
     /// Functions with the functions that are their rules.
     ruled: HashMap<(FunctionId, FunctionId), FunctionId>,
     /// The functions that stop gradients, by the types of what they take.
@@ -267,6 +269,7 @@ impl<'p> Lower<'p> {
             deriver: Deriver::default(),
             derivatives: Vec::new(),
             by_function: HashMap::new(),
+            pullbacks: HashMap::new(),
             ruled: HashMap::new(),
             identities: HashMap::new(),
             unsupported: None,
