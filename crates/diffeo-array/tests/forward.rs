@@ -20,13 +20,11 @@ use std::time::Duration;
 
 /// The values, or the error with its place and the open calls.
 fn run(module: &Arc<Module>, args: &[Value]) -> Result<Vec<Value>, String> {
-    let options =
-        Options { limits: Limits::after(Duration::from_secs(10)), ..Options::default() };
+    let options = Options { limits: Limits::after(Duration::from_secs(10)), ..Options::default() };
     let mut evaluator = Evaluator::new(module.clone(), options);
     let result = evaluator.run(args.to_vec());
-    result.map_err(|e| {
-        format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace)
-    })
+    result
+        .map_err(|e| format!("{} at {:?} {:?} {:?}", e.kind.message(), e.span, e.function, e.trace))
 }
 
 /// The module whose entry gives values and tangents.
@@ -142,7 +140,8 @@ fn check(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
     let after = Arc::new(module);
     let mut state = seed | 1;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 33) % 17) as f64 / 8.0 - 1.0
     };
     let count = leaves(&program.args).reals.len();
@@ -179,7 +178,15 @@ fn check(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
         COMPARED[0].fetch_add(1, Ordering::Relaxed);
         COMPARED[1].fetch_add(usize::from(*dot != 0.0), Ordering::Relaxed);
         let wrong = (dot - b).abs() > 1e-4 * scale;
-        prop_assert!(!wrong, "number {}: {} and {}\n{:?}\n{}", i, dot, b, program.args, print(&after));
+        prop_assert!(
+            !wrong,
+            "number {}: {} and {}\n{:?}\n{}",
+            i,
+            dot,
+            b,
+            program.args,
+            print(&after)
+        );
     }
     Ok(())
 }
@@ -253,7 +260,8 @@ fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
     let (before, after) = (Arc::new(program.module.clone()), Arc::new(module));
     let mut state = seed | 1;
     let mut next = |_: f64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 33) % 17) as f64 / 8.0 - 1.0
     };
     let types = param_types(&before.functions[before.entry.0 as usize]);
@@ -319,8 +327,17 @@ fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
                     continue;
                 }
                 EXPANDED[order].fetch_add(usize::from(*number != 0.0), Ordering::Relaxed);
-                prop_assert!((number - b).abs() <= 1e-2 * scale, "order {}, number {}: {} and {}\n{:?} {:?}\n{}",
-                    order + 1, at, number, b, program.args, directions, print(&after));
+                prop_assert!(
+                    (number - b).abs() <= 1e-2 * scale,
+                    "order {}, number {}: {} and {}\n{:?} {:?}\n{}",
+                    order + 1,
+                    at,
+                    number,
+                    b,
+                    program.args,
+                    directions,
+                    print(&after)
+                );
             }
         }
         position += orders[0].len();

@@ -117,11 +117,7 @@ fn dotted(name: &Name, order: usize) -> Name {
 }
 
 /// Makes the body of a derived function.
-fn derive(
-    module: &mut Module,
-    cache: &mut Deriver,
-    all: &(Key, usize),
-) -> Result<(), Unsupported> {
+fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Result<(), Unsupported> {
     let (key, order) = all;
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
@@ -400,8 +396,7 @@ impl Derive<'_> {
         self.b.open();
         self.stmts(body)?;
         self.b.set_site(stmt.site);
-        let tangents: Vec<Atom> =
-            carried[how.len()..].iter().map(|c| Atom::Var(c.param)).collect();
+        let tangents: Vec<Atom> = carried[how.len()..].iter().map(|c| Atom::Var(c.param)).collect();
         let mut tangents = tangents.into_iter();
         let (mut results, mut dots) = (Vec::new(), Vec::new());
         for (((how, varies), before), next) in
@@ -478,8 +473,7 @@ impl Derive<'_> {
         }
         match op {
             Op::Real(_, args) => {
-                let dots: Vec<Option<Vec<Atom>>> =
-                    args.iter().map(|arg| self.known(arg)).collect();
+                let dots: Vec<Option<Vec<Atom>>> = args.iter().map(|arg| self.known(arg)).collect();
                 Ok(self.combine(op, &Atom::Var(result), &dots))
             }
             Op::PowInt(x, _) => {

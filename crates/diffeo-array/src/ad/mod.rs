@@ -60,6 +60,8 @@ pub struct Deriver {
     reverses: HashMap<reverse::ReverseKey, Reverse>,
     /// Of functions, which results have accumulators in common with parameters.
     shares: Vec<(reverse::SharesKey, Rc<[Option<reverse::Shared>]>)>,
+    /// What adds up shadows.
+    adders: HashMap<BoxId, FunctionId>,
     open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,

@@ -225,3 +225,42 @@ fn recursion_that_updates() {
          }",
     );
 }
+
+#[test]
+fn lists_that_are_read_many_times() {
+    is_linear(
+        "entry main
+         box List { Nil, Cons(Real, &List) }
+         box Pair { Pair(&List, &List) }
+         fn main(xs: []Real, n: Int) -> (Real) {
+           e: &List = new List:Nil()
+           l: &List = for i < n with (t = e) {
+             x: Real = get(xs, i)
+             c: &List = new List:Cons(x, t)
+             yield c
+           }
+           p: &Pair = new Pair:Pair(l, l)
+           s: Real = for i < n with (a = 0.0) {
+             q: &List = field[0, 0](p)
+             r: &List = field[0, 1](p)
+             x: Real = field[1, 0](q)
+             y: Real = field[1, 0](r)
+             z: Real = real.mul(x, y)
+             b: Real = real.add(a, z)
+             yield b
+           }
+           m: Real, k: &List = while (a = s, t = l) {
+             g: Int = tag(t)
+             p: Bool = eq[Int](g, 1)
+             yield p
+           } do {
+             x: Real = field[1, 0](t)
+             u: &List = field[1, 1](t)
+             y: Real = real.mul(x, x)
+             b: Real = real.add(a, y)
+             yield b, u
+           }
+           return m
+         }",
+    );
+}

@@ -403,3 +403,79 @@ fn calls_that_change_arrays() {
         &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
     );
 }
+
+#[test]
+fn boxes() {
+    check(
+        "entry main
+         box List { Nil, Cons(Real, Int, &List) }
+         box State { State(Real, []Real, &List), Other(Int) }
+         fn main(x: Real, xs: []Real, n: Int) -> (Real, Real, []Real) {
+           l: &List = call upto(x, n)
+           s: Real = call sum(l)
+           h: Real = call head(l)
+           e: &State = new State:State(s, xs, l)
+           t: &State = for i < n with (a = e) {
+             y: Real = field[0, 0](a)
+             ys: []Real = field[0, 1](a)
+             k: &List = field[0, 2](a)
+             c: Real = call head(k)
+             z: Real = get(ys, i)
+             w: Real = real.mul(z, c)
+             u: Real = real.add(w, y)
+             p: Bool = gt[Real](u, 1.0)
+             b: &State = if p {
+               v: []Real = update(ys, 0, u)
+               g: &State = new State:State(w, v, k)
+               yield g
+             } else {
+               m: &List = new List:Cons(u, 3, k)
+               g: &State = new State:State(x, ys, m)
+               yield g
+             }
+             yield b
+           }
+           q: Real = field[0, 0](t)
+           r: []Real = field[0, 1](t)
+           k: &List = field[0, 2](t)
+           c: Real = call sum(k)
+           d: Real = real.mul(c, h)
+           return d, q, r
+         }
+         fn upto(x: Real, n: Int) -> (&List) {
+           p: Bool = le[Int](n, 0)
+           l: &List = if p { e: &List = new List:Nil() yield e } else {
+             m: Int = int.sub(n, 1)
+             y: Real = real.sin(x)
+             t: &List = call upto(y, m)
+             c: &List = new List:Cons(x, n, t)
+             yield c
+           }
+           return l
+         }
+         fn head(l: &List) -> (Real) {
+           g: Int = tag(l)
+           s: Real = switch g {
+             0 { yield 0.5 }
+             1 { x: Real = field[1, 0](l) yield x }
+           }
+           return s
+         }
+         fn sum(l: &List) -> (Real) {
+           g: Int = tag(l)
+           s: Real = switch g {
+             0 { yield 0.0 }
+             1 {
+               x: Real = field[1, 0](l)
+               t: &List = field[1, 2](l)
+               r: Real = call sum(t)
+               y: Real = real.mul(x, x)
+               a: Real = real.add(y, r)
+               yield a
+             }
+           }
+           return s
+         }",
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+    );
+}

@@ -76,8 +76,8 @@ impl<'s> Reverser<'_, 's> {
         let active = results.iter().zip(active).filter(|(_, active)| **active);
         let active: Vec<Var> = active.map(|(result, _)| *result).collect();
         let bar = |v: Var| match self.vars[v.0 as usize].ty {
-            Ty::Real => self.take_bar(v).unwrap_or(Atom::Real(0.0)),
-            _ => self.acc(v),
+            Ty::Array(..) => self.acc(v),
+            _ => self.take_bar(v).unwrap_or_else(|| self.zero_bar(v)),
         };
         active.into_iter().map(bar).collect()
     }
@@ -140,7 +140,8 @@ impl<'s> Reverser<'_, 's> {
         let mut made = before;
         let mut results = stmt.results.clone();
         if captured.contains(&true) {
-            let own = self.derived(callee, args, captured.clone(), vec![false; args.len()].into())?;
+            let own =
+                self.derived(callee, args, captured.clone(), vec![false; args.len()].into())?;
             let (kept, atoms) = self.residuals(&own);
             let mut wanted = wanted_bars(&bars, &stmt.results, &own.active);
             if by_rule {

@@ -135,7 +135,8 @@ impl Plan {
         loop {
             let (plan, more) = plan(module, cache, function, kept, &given, &separate);
             // What is no result in the end is not given. Every round changes something.
-            let results: HashSet<Var> = given.iter().copied().filter(|v| plan.is_result(*v)).collect();
+            let results: HashSet<Var> =
+                given.iter().copied().filter(|v| plan.is_result(*v)).collect();
             if more.is_empty() && results.len() == given.len() {
                 return plan;
             }
@@ -465,9 +466,7 @@ impl Planner<'_> {
     /// A new version of an array, by an update or an append.
     fn version(&mut self, array: &Atom, new: Var, grows: bool) {
         let root = self.class(array).filter(|root| {
-            self.is_own(*root)
-                && !self.separate.contains(&new)
-                && self.is_dead(*root, new)
+            self.is_own(*root) && !self.separate.contains(&new) && self.is_dead(*root, new)
         });
         let Some(root) = root else {
             self.plan.apart.insert(new);
