@@ -292,24 +292,34 @@ impl<'s> Reverser<'_, 's> {
         self.check_types()?;
         self.open(source.params.clone(), &source.body);
         let mut params = Vec::new();
+        let mut bars = Vec::new();
         let mut adjoints = face.adjoints.iter();
         for (k, result) in source.body.results.iter().enumerate().filter(|(k, _)| face.active[*k]) {
             let Some(ty) = adjoints.next() else { break };
             let bar = self.back.var(ty.clone(), self.bar_name(result));
             params.push(bar);
-            let bar = Atom::Var(bar);
-            match ty {
-                Ty::Acc(_) => self.result_adjoint(k, result, bar),
-                _ => self.add_bar(result, bar),
+            match (ty, self.owner(k, result)) {
+                (Ty::Acc(_), Some(root)) => {
+                    self.top().storages.insert(root, Atom::Var(bar));
+                    self.touched.insert(root);
+                }
+                _ => bars.push((result, Atom::Var(bar))),
             }
         }
-        for (_, param) in source.params.iter().enumerate().filter(|(i, _)| key.1[*i] && !key.3[*i])
-        {
-            if let Ty::Array(_, rank) = self.vars[param.0 as usize].ty {
-                let name = self.bar_name(&Atom::Var(*param));
-                let acc = self.back.var(Ty::Acc(rank), name);
+        for (i, param) in source.params.iter().enumerate() {
+            if let (Ty::Array(_, rank), true) =
+                (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
+            {
+                let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));
+                let acc = self.back.var(ty, name);
                 params.push(acc);
                 self.top().storages.insert(*param, Atom::Var(acc));
+            }
+        }
+        for (result, bar) in bars {
+            match self.back.ty(&bar) {
+                Ty::Acc(_) => self.add_all(result, bar),
+                _ => self.add_bar(result, bar),
             }
         }
         let stmts = self.block(&source.body, &source.params)?;
@@ -372,16 +382,11 @@ impl<'s> Reverser<'_, 's> {
         Ok((forward, back, residuals))
     }
 
-    /// An accumulator with the adjoint of an array that is a result of the function.
-    fn result_adjoint(&mut self, k: usize, result: &Atom, bar: Atom) {
-        let Atom::Var(v) = result else { return };
+    /// The root of the class that has the accumulator of a result of the function.
+    fn owner(&self, k: usize, result: &Atom) -> Option<Var> {
+        let Atom::Var(v) = result else { return None };
         let root = self.plan.root(*v);
-        if self.plan.place(root) == Place::Result(k) {
-            self.top().storages.insert(root, bar);
-            self.touched.insert(root);
-        } else {
-            self.add_all(result, bar);
-        }
+        (self.plan.place(root) == Place::Result(k)).then_some(root)
     }
 
     /// A new variable of the forward part.

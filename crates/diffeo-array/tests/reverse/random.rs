@@ -72,6 +72,9 @@ fn check(seed: u64) -> bool {
     if !is_derivable(&program.module) {
         return false;
     }
+    if run(&program.module, &program.args).is_err() {
+        return false;
+    }
     let mut made = program.module.clone();
     let text = || format!("seed {seed}\n{}\n{:?}", print(&program.module), program.args);
     if let Err(error) = gradient(&mut made, 1) {

@@ -14,6 +14,15 @@ use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use std::collections::HashSet;
 
+/// An adjoint of a Real or a box.
+#[derive(Clone, Debug)]
+pub(super) enum Bar {
+    /// As a value.
+    Value(Atom),
+    /// Of a box with this tag: the adjoints of its fields, as far as they are not zero.
+    Fields(u32, Vec<Option<Atom>>),
+}
+
 /// The type of the adjoints of a type of Reals or boxes.
 pub(super) fn adjoint(module: &mut Module, cache: &mut Deriver, ty: &Ty) -> Ty {
     tangents(module, cache, ty, 1).pop().unwrap_or(Ty::Real)
@@ -178,48 +187,88 @@ impl<'s> Reverser<'_, 's> {
         matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Box(_))
     }
 
+    /// The adjoint of a variable as a value.
+    pub fn value_of(&mut self, v: Var, bar: Bar) -> Atom {
+        match (bar, self.bar_ty(v)) {
+            (Bar::Value(atom), _) => atom,
+            (Bar::Fields(tag, fields), Ty::Box(shadow)) => {
+                let types =
+                    self.module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
+                let mut atoms = Vec::new();
+                for (field, ty) in fields.into_iter().zip(&types) {
+                    atoms.push(
+                        field.unwrap_or_else(|| zero_adjoint(&mut self.back, self.module, ty)),
+                    );
+                }
+                self.one(Op::New(shadow, tag, atoms))
+            }
+            (Bar::Fields(..), _) => Atom::Real(0.0),
+        }
+    }
+
     /// The backward part of the making of a box.
-    pub fn new_box(&mut self, id: BoxId, tag: u32, fields: &[Atom], bar: Atom) {
+    pub fn new_box(&mut self, result: Var, (id, tag): (BoxId, u32), fields: &[Atom]) {
+        let Some(bar) = self.top().bars.remove(&result) else { return };
         let types = self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
-        let found = self.one(Op::Tag(bar.clone()));
-        let cond = is(&mut self.back, self.module, found, i64::from(tag));
         // The fields that vary, with their places in the shadow.
         let mut index = 0;
-        let (mut values, mut arrays) = (Vec::new(), Vec::new());
+        let mut varying = Vec::new();
         for (field, ty) in fields.iter().zip(&types) {
             if !differentiable(self.module, ty) {
                 continue;
             }
             if let (Atom::Var(v), true) = (field, self.varies(field)) {
-                match ty {
-                    Ty::Array(..) => arrays.push((*v, index)),
-                    _ => values.push((*v, index)),
-                }
+                varying.push((*v, index));
             }
             index += 1;
         }
-        let accs: Vec<Atom> = arrays.iter().map(|(v, _)| self.acc(*v)).collect();
+        match bar {
+            Bar::Value(bar) => self.new_box_value(bar, tag, &varying),
+            Bar::Fields(found, bars) if found == tag => {
+                for (v, index) in varying {
+                    if let Some(Some(bar)) = bars.get(index as usize) {
+                        self.add_field_bar(v, bar.clone());
+                    }
+                }
+            }
+            // A field of another alternative is read where the program never comes.
+            Bar::Fields(..) => {}
+        }
+    }
+
+    /// Adds the adjoint of a field, of an array as a value that may have no elements.
+    fn add_field_bar(&mut self, v: Var, bar: Atom) {
+        if self.has_bar(v) {
+            return self.add_bar(&Atom::Var(v), bar);
+        }
+        let acc = self.acc(v);
+        let n = self.one(Op::Dim(bar.clone(), 0));
+        let none = is(&mut self.back, self.module, n, 0);
+        self.back.open();
+        self.effect(Op::AccAddArray(acc, bar));
+        let otherwise = self.back.close(Vec::new());
+        let then = Default::default();
+        self.back.emit(self.module, Op::If { cond: none, then, otherwise });
+        self.touch(v);
+    }
+
+    /// The same, where the adjoint is a shadow, which may be zero.
+    fn new_box_value(&mut self, bar: Atom, tag: u32, varying: &[(Var, u32)]) {
+        let found = self.one(Op::Tag(bar.clone()));
+        let cond = is(&mut self.back, self.module, found, i64::from(tag));
         self.back.open();
         let field = |index| Op::Field { object: bar.clone(), tag, index };
-        let parts = values.iter().map(|(_, index)| self.one(field(*index))).collect();
-        for ((v, index), acc) in arrays.iter().zip(accs) {
-            let array = self.one(field(*index));
-            let n = self.one(Op::Dim(array.clone(), 0));
-            let none = is(&mut self.back, self.module, n, 0);
-            self.back.open();
-            self.effect(Op::AccAddArray(acc, array));
-            let otherwise = self.back.close(Vec::new());
-            let then = Default::default();
-            self.back.emit(self.module, Op::If { cond: none, then, otherwise });
-            self.touch(*v);
-        }
+        let parts = varying.iter().map(|(_, index)| self.one(field(*index))).collect();
         let then = self.back.close(parts);
         self.back.open();
-        let zeros = values.iter().map(|(v, _)| self.zero_bar(*v)).collect();
+        let mut zeros = Vec::new();
+        for (v, _) in varying {
+            zeros.push(self.zero_bar(*v));
+        }
         let otherwise = self.back.close(zeros);
         let parts = self.back.emit(self.module, Op::If { cond, then, otherwise });
-        for ((v, _), part) in values.into_iter().zip(parts) {
-            self.add_bar(&Atom::Var(v), part);
+        for ((v, _), part) in varying.iter().zip(parts) {
+            self.add_field_bar(*v, part);
         }
     }
 
@@ -227,20 +276,31 @@ impl<'s> Reverser<'_, 's> {
     pub fn read_field(&mut self, object: &Atom, (tag, index): (u32, u32), bar: Atom) {
         let Atom::Var(v) = object else { return };
         let Ty::Box(id) = self.vars[v.0 as usize].ty else { return };
-        let shadow = shadow(self.module, self.cache, id, 1);
         let types = self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
-        let place =
-            types[..index as usize].iter().filter(|ty| differentiable(self.module, ty)).count();
-        let types = self.module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
-        let mut fields = Vec::new();
-        for (i, ty) in types.iter().enumerate() {
-            fields.push(match i == place {
-                true => bar.clone(),
-                false => zero_adjoint(&mut self.back, self.module, ty),
-            });
+        let differ = |ty: &Ty| differentiable(self.module, ty);
+        let place = types[..index as usize].iter().filter(|ty| differ(ty)).count();
+        let count = types.iter().filter(|ty| differ(ty)).count();
+        let mut fields = vec![None; count];
+        match self.top().bars.remove(v) {
+            None => fields[place] = Some(bar),
+            Some(Bar::Fields(found, bars)) if found == tag => {
+                fields = bars;
+                let sum = match fields[place].take() {
+                    Some(old) => self.sum_bars(old, bar),
+                    None => bar,
+                };
+                fields[place] = Some(sum);
+            }
+            Some(old) => {
+                let old = self.value_of(*v, old);
+                fields[place] = Some(bar);
+                let node = self.value_of(*v, Bar::Fields(tag, fields));
+                let sum = self.sum_bars(old, node);
+                self.top().bars.insert(*v, Bar::Value(sum));
+                return;
+            }
         }
-        let node = self.one(Op::New(shadow, tag, fields));
-        self.add_bar(object, node);
+        self.top().bars.insert(*v, Bar::Fields(tag, fields));
     }
 
     /// Whether all that varies is of types that are supported.

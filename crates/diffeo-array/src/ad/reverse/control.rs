@@ -3,6 +3,7 @@
 //! The backward part of a branch chooses as the branch did, that of a loop that carries something goes from the last
 //! step to the first. What regions add to the adjoints of Reals of outside are their results, or is carried.
 
+use super::boxes::Bar;
 use super::prepare::{array, chosen, is_extremum};
 use super::scope::Scope;
 use super::{unsupported, Reverser};
@@ -75,7 +76,7 @@ impl<'s> Reverser<'_, 's> {
         let outer: BTreeSet<Var> =
             made.iter().flat_map(|(_, scope, _)| scope.bars.keys().copied()).collect();
         let (mut forward, mut back) = (Vec::new(), Vec::new());
-        for ((stmts, scope, code), block) in made.into_iter().zip(blocks) {
+        for ((stmts, mut scope, code), block) in made.into_iter().zip(blocks) {
             let mut results = block.results.clone();
             for (i, slot) in slots.iter().enumerate() {
                 let held = scope.filled.iter().find(|(filled, _)| *filled == i);
@@ -86,8 +87,10 @@ impl<'s> Reverser<'_, 's> {
             self.back.open();
             let mut results = Vec::new();
             for v in &outer {
-                let bar = scope.bars.get(v).cloned();
-                results.push(bar.unwrap_or_else(|| self.zero_bar(*v)));
+                results.push(match scope.bars.remove(v) {
+                    Some(bar) => self.value_of(*v, bar),
+                    None => self.zero_bar(*v),
+                });
             }
             let mut code = code;
             code.extend(self.back.close(Vec::new()).stmts);
@@ -189,7 +192,8 @@ impl<'s> Reverser<'_, 's> {
         for (v, bar) in bars {
             let depth = self.scopes.len() - 2;
             let before = self.scopes[depth].bars.remove(&v);
-            let before = before.unwrap_or_else(|| self.outer_zero(at, v));
+            let before = self.outer_value(at, v, before);
+            let bar = self.value_of(v, bar);
             let ty = self.bar_ty(v);
             let param = self.carry(at, ty, v, before);
             let sum = self.sum_bars(param, bar);
@@ -198,12 +202,15 @@ impl<'s> Reverser<'_, 's> {
         outer
     }
 
-    /// An adjoint zero before the loop.
-    fn outer_zero(&mut self, at: &mut Loop, v: Var) -> Atom {
+    /// An adjoint as a value before the loop.
+    fn outer_value(&mut self, at: &mut Loop, v: Var, bar: Option<Bar>) -> Atom {
         self.back.open();
-        let zero = self.zero_bar(v);
+        let value = match bar {
+            Some(bar) => self.value_of(v, bar),
+            None => self.zero_bar(v),
+        };
         at.before.extend(self.back.close(Vec::new()).stmts);
-        zero
+        value
     }
 
     /// The body of the loop of the backward part.
@@ -500,8 +507,11 @@ impl<'s> Reverser<'_, 's> {
     /// What the steps add to adjoints of outside, as terms of sums.
     fn sum_outer(&mut self, at: &mut Loop) -> Vec<Var> {
         let bars = std::mem::take(&mut self.top().bars);
-        let (outer, terms) = bars.into_iter().unzip();
-        at.results = terms;
+        let outer = bars.keys().copied().collect();
+        for (v, bar) in bars {
+            let term = self.value_of(v, bar);
+            at.results.push(term);
+        }
         outer
     }
 

@@ -4,6 +4,7 @@
 //! A value of the program that the backward part asks for is computed again where that is cheap: from values of
 //! regions around it, and from what its own region keeps. Otherwise it is kept by the region that defines it.
 
+use super::boxes::Bar;
 use super::{Place, Reverser};
 use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
 use crate::opt::walk::{deep, has_regions, operands_mut};
@@ -28,7 +29,7 @@ pub(super) struct Scope<'s> {
     /// New accumulators and views.
     prologue: Vec<Stmt>,
     /// The adjoints of Reals so far: all of it for what the region defines, else what it adds.
-    pub bars: BTreeMap<Var, Atom>,
+    pub bars: BTreeMap<Var, Bar>,
     /// The accumulators of arrays, and of classes by their roots.
     accs: HashMap<Var, Atom>,
     pub storages: HashMap<Var, Atom>,
@@ -276,19 +277,23 @@ impl<'s> Reverser<'_, 's> {
         if !self.varies(to) {
             return;
         }
-        let sum = match self.top().bars.get(v).cloned() {
-            Some(old) => self.sum_bars(old, bar),
+        let sum = match self.top().bars.remove(v) {
+            Some(old) => {
+                let old = self.value_of(*v, old);
+                self.sum_bars(old, bar)
+            }
             None => bar,
         };
         if let Some(name) = self.bar_name(to) {
             self.back.name(&sum, &name);
         }
-        self.top().bars.insert(*v, sum);
+        self.top().bars.insert(*v, Bar::Value(sum));
     }
 
     /// The adjoint of a Real or box that the innermost region defines, if there is one.
     pub fn take_bar(&mut self, v: Var) -> Option<Atom> {
-        self.top().bars.remove(&v)
+        let bar = self.top().bars.remove(&v)?;
+        Some(self.value_of(v, bar))
     }
 
     // Adjoints of arrays

@@ -69,9 +69,7 @@ impl<'s> Reverser<'_, 's> {
                 }
             }
             Op::New(id, tag, fields) => {
-                if let Some(bar) = self.take_bar(result) {
-                    self.new_box(*id, *tag, fields, bar);
-                }
+                self.new_box(result, (*id, *tag), fields);
             }
             Op::Field { object, tag, index } => {
                 let bar = if self.has_bar(result) {
