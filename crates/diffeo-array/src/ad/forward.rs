@@ -117,11 +117,7 @@ fn dotted(name: &Name, order: usize) -> Name {
 }
 
 /// Makes the body of a derived function.
-fn derive(
-    module: &mut Module,
-    cache: &mut Deriver,
-    all: &(Key, usize),
-) -> Result<(), Unsupported> {
+fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Result<(), Unsupported> {
     let (key, order) = all;
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
@@ -400,8 +396,7 @@ impl Derive<'_> {
         self.b.open();
         self.stmts(body)?;
         self.b.set_site(stmt.site);
-        let tangents: Vec<Atom> =
-            carried[how.len()..].iter().map(|c| Atom::Var(c.param)).collect();
+        let tangents: Vec<Atom> = carried[how.len()..].iter().map(|c| Atom::Var(c.param)).collect();
         let mut tangents = tangents.into_iter();
         let (mut results, mut dots) = (Vec::new(), Vec::new());
         for (((how, varies), before), next) in
@@ -478,8 +473,7 @@ impl Derive<'_> {
         }
         match op {
             Op::Real(_, args) => {
-                let dots: Vec<Option<Vec<Atom>>> =
-                    args.iter().map(|arg| self.known(arg)).collect();
+                let dots: Vec<Option<Vec<Atom>>> = args.iter().map(|arg| self.known(arg)).collect();
                 Ok(self.combine(op, &Atom::Var(result), &dots))
             }
             Op::PowInt(x, _) => {
@@ -641,12 +635,14 @@ impl Derive<'_> {
         let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
         let mutable = args.iter().zip(&varying).any(|(arg, v)| *v && self.b.ty(arg).is_mutable());
         let results = self.varying(&stmt.results);
-        if !mutable && !results.contains(&true) {
+        if varying.contains(&true) {
+            if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+                return self.rule(stmt, rule, args);
+            }
+        }
+        if !mutable && !results.contains(&true) && !self.ruled(callee, &varying) {
             self.b.push_stmt(stmt.clone());
             return Ok(());
-        }
-        if let Some(rule) = self.cache.rules.get(&callee).cloned() {
-            return self.rule(stmt, rule, args);
         }
         let key = ((callee, varying.clone().into()), self.order);
         let derived = declare(self.module, self.cache, &key);
@@ -658,6 +654,13 @@ impl Derive<'_> {
             return Err(Unsupported("a bug of Diffeo: what varies in a call".to_string()));
         }
         self.push(stmt, Op::Call(derived.function, all))
+    }
+
+    /// Whether a rule has a say in what a function gives.
+    fn ruled(&mut self, callee: FunctionId, varying: &[bool]) -> bool {
+        varying.contains(&true)
+            && !self.cache.detached.contains(&callee)
+            && activity(self.module, self.cache, callee, varying).ruled
     }
 
     /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.

@@ -70,7 +70,8 @@ impl Backwards {
         let source = &module.functions[function.0 as usize];
         let (params, results) = (param_types(source), source.results.clone());
         for ty in params[captured..].iter().chain(&results) {
-            if let (true, Ty::Box(_) | Ty::Array(Elem::Box(_), _)) = (differentiable(module, ty), ty)
+            if let (true, Ty::Box(_) | Ty::Array(Elem::Box(_), _)) =
+                (differentiable(module, ty), ty)
             {
                 return Err(Unsupported("the gradient of what lies in boxes".to_string()));
             }
@@ -123,9 +124,7 @@ impl Backwards {
         for (atom, ty) in point.iter().zip(types) {
             let bar = match ty {
                 Ty::Real => reals.next(),
-                Ty::Array(Elem::Real, _) => {
-                    accs.next().map(|acc| b.one(module, Op::AccGet(acc)))
-                }
+                Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
                 Ty::Int
                 | Ty::Bool
                 | Ty::Text
@@ -332,13 +331,9 @@ fn together(
             let body = b.close(vec![element]);
             Ok(b.one(module, Op::Build { count, index, body }))
         }
-        Ty::Int
-        | Ty::Bool
-        | Ty::Text
-        | Ty::Array(..)
-        | Ty::Box(_)
-        | Ty::Acc(_)
-        | Ty::Stack(_) => Err(Unsupported("Taylor coefficients of what lies in boxes".to_string())),
+        Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
+            Err(Unsupported("Taylor coefficients of what lies in boxes".to_string()))
+        }
     }
 }
 

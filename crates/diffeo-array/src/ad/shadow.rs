@@ -81,9 +81,8 @@ pub fn zero(
         }
         (_, Ty::Box(id)) => vec![zero_box(b, module, cache, *id, order)],
         (_, Ty::Array(Elem::Box(id), rank)) => {
-            let mut nothing = |b: &mut Builder, module: &mut Module| {
-                zero_box(b, module, cache, *id, order)
-            };
+            let mut nothing =
+                |b: &mut Builder, module: &mut Module| zero_box(b, module, cache, *id, order);
             vec![zeros(b, module, atom, (*rank, 0), &mut nothing)]
         }
         (_, Ty::Array(_, rank)) => {

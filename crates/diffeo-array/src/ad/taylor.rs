@@ -331,9 +331,8 @@ impl Series<'_> {
             }
             Partial::ZeroWhere(condition, t) => {
                 let (a, b) = (self.primal(args[0]), self.primal(args[1]));
-                let zero = |c: Comparison, x: Atom| {
-                    Op::Compare(c, Scalar::Real, x, Atom::Real(0.0))
-                };
+                let zero =
+                    |c: Comparison, x: Atom| Op::Compare(c, Scalar::Real, x, Atom::Real(0.0));
                 let base = self.b.one(self.module, zero(Comparison::Eq, a));
                 let exponent = match condition {
                     Condition::ZeroExponent => zero(Comparison::Eq, b),

@@ -178,7 +178,10 @@ impl How {
             };
             match ran {
                 // The evaluator finds out why, and whether it is.
-                Ok(Ran { result: Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }), .. }) => {
+                Ok(Ran {
+                    result: Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }),
+                    ..
+                }) => {
                     (unsupported, times) = (Some(Unsupported::Nan), Vec::new());
                 }
                 Ok(ran) => return Ok(ran),
