@@ -40,7 +40,8 @@ fn unit(value: &Value, at: Option<usize>) -> Value {
 fn by_forward(program: &Program) -> Option<Vec<f64>> {
     let mut module = program.module.clone();
     let varying = active(&module, module.entry);
-    let made = forward(&mut module, &mut Deriver::default(), module.entry, &varying, 1).ok()?;
+    let entry = module.entry;
+    let made = forward(&mut module, &mut Deriver::default(), entry, &varying, 1).ok()?;
     let results = module.functions[program.module.entry.0 as usize].results.clone();
     module.entry = made.function;
     let mut out = Vec::new();

@@ -147,8 +147,8 @@ impl<'p> Lower<'p> {
     }
 
     /// Notes that values of a type cannot be converted to tangents and back, if that is so: fields of alternatives
-    /// share slots, and what is in the slot of another alternative is no box.
-    fn convertible(&mut self, ty: &Ty, at: SiteId) {
+    /// share slots, and what is in the slot of another alternative is no box (and for accumulators, no array).
+    fn convertible(&mut self, ty: &Ty, accumulators: bool, at: SiteId) {
         self.complete(ty);
         let mut seen = HashSet::new();
         let mut pending = vec![ty.clone()];
@@ -166,6 +166,7 @@ impl<'p> Lower<'p> {
                     if let Shape::Sum(sum) = self.plain(&ty) {
                         let boxed = |ty: &Flat| match ty {
                             Flat::Box(_) | Flat::Array(Elem::Box(_), _) => true,
+                            Flat::Array(Elem::Real, _) => accumulators,
                             Flat::Real
                             | Flat::Int
                             | Flat::Bool
@@ -175,7 +176,8 @@ impl<'p> Lower<'p> {
                             | Flat::Stack(_) => false,
                         };
                         if sum.slots.iter().any(boxed) {
-                            self.cannot("a variant has boxes in one of its alternatives", at);
+                            let what = if accumulators { "arrays or boxes" } else { "boxes" };
+                            self.cannot(&format!("{what} in an alternative of a variant"), at);
                         }
                     }
                     let decl = &self.program.datas[data.0 as usize];
@@ -195,8 +197,8 @@ impl<'p> Lower<'p> {
     }
 
     fn jvp(&mut self, diff: &Diff, [f, x, tangent]: [&Sym; 3], at: SiteId) -> Sym {
-        self.convertible(&diff.from, at);
-        self.convertible(&diff.to, at);
+        self.convertible(&diff.from, false, at);
+        self.convertible(&diff.to, false, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -214,6 +216,7 @@ impl<'p> Lower<'p> {
     }
 
     fn rd(&mut self, diff: &Diff, [f, x, cotangent]: [&Sym; 3], at: SiteId) -> Sym {
+        self.convertible(&diff.from, true, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -239,6 +242,8 @@ impl<'p> Lower<'p> {
     }
 
     fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
+        self.convertible(&diff.from, true, at);
+        self.convertible(&diff.to, true, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -486,8 +491,8 @@ impl<'p> Lower<'p> {
         if !self.differentiates {
             return self.apply(f, x, false, at);
         }
-        self.convertible(&diff.from, at);
-        self.convertible(&diff.to, at);
+        self.convertible(&diff.from, true, at);
+        self.convertible(&diff.to, true, at);
         let Some(callee) = self.callee(f, at) else { return Sym::Never };
         let Some(rule) = self.callee(rule, at) else { return Sym::Never };
         let point = callee.captured.len() + rule.captured.len();
