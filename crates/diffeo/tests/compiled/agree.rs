@@ -231,8 +231,8 @@ pub fn prepared(text: &str, argument: Option<Value>) -> Program {
 
 /// The same within bounds.
 pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> Program {
-    let (place, text) = ("case.deo".into(), text.to_string());
-    let source = Source { place, text, tolerance: 1e-12, lines: true };
+    let place = "case.deo".into();
+    let source = Source { place, text: text.into(), tolerance: 1e-12, lines: true };
     match program(&source, argument, bounds, &mut |_| {}) {
         Made::Program(program) => *program,
         Made::Not(why) => panic!("{why}: {text:.2000}"),
