@@ -58,6 +58,10 @@ pub struct Deriver {
     pending: Vec<(Key, usize)>,
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
+    /// Of functions, which results have accumulators in common with parameters.
+    shares: Vec<(reverse::SharesKey, Rc<[Option<reverse::Shared>]>)>,
+    /// What adds up shadows.
+    adders: HashMap<BoxId, FunctionId>,
     open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
     /// How often a function was derived.
     names: HashMap<FunctionId, u32>,

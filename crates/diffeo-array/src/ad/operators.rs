@@ -70,10 +70,8 @@ impl Backwards {
         let source = &module.functions[function.0 as usize];
         let (params, results) = (param_types(source), source.results.clone());
         for ty in params[captured..].iter().chain(&results) {
-            if let (true, Ty::Box(_) | Ty::Array(Elem::Box(_), _)) =
-                (differentiable(module, ty), ty)
-            {
-                return Err(Unsupported("the gradient of what lies in boxes".to_string()));
+            if let (true, Ty::Array(Elem::Box(_), _)) = (differentiable(module, ty), ty) {
+                return Err(Unsupported("the gradient of arrays of boxes".to_string()));
             }
         }
         let varies = |(i, ty)| i >= captured && differentiable(module, ty);
@@ -85,7 +83,7 @@ impl Backwards {
     /// The gradient at a point, of residuals, for the cotangent of a value.
     fn gradient(
         &self,
-        (b, module): (&mut Builder, &Module),
+        (b, module, cache): (&mut Builder, &mut Module, &mut Deriver),
         residuals: &[Atom],
         point: &[Atom],
         (values, cotangent): (&[Atom], &[Atom]),
@@ -101,13 +99,8 @@ impl Backwards {
                     b.emit(module, Op::AccAddArray(acc.clone(), bar.clone()));
                     acc
                 }
-                Ty::Real
-                | Ty::Int
-                | Ty::Bool
-                | Ty::Text
-                | Ty::Box(_)
-                | Ty::Acc(_)
-                | Ty::Stack(_) => bar.clone(),
+                Ty::Box(_) => to_tangent(b, module, cache, bar).unwrap_or_else(|| bar.clone()),
+                Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => bar.clone(),
             });
         }
         let types = &self.params[self.captured..];
@@ -125,6 +118,9 @@ impl Backwards {
             let bar = match ty {
                 Ty::Real => reals.next(),
                 Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
+                Ty::Box(_) if differentiable(module, ty) => {
+                    reals.next().map(|bar| from_tangent(b, module, cache, atom, &bar))
+                }
                 Ty::Int
                 | Ty::Bool
                 | Ty::Text
@@ -174,7 +170,8 @@ pub fn rd(
     let values = b.emit(module, Op::Call(backwards.parts.forward, args.to_vec()));
     let (values, residuals) = values.split_at(backwards.results.min(values.len()));
     let point = &args[captured..];
-    let gradient = backwards.gradient((&mut b, module), residuals, point, (values, cotangent));
+    let gradient =
+        backwards.gradient((&mut b, module, cache), residuals, point, (values, cotangent));
     put_body(module, declared, b, gradient)
 }
 
@@ -215,7 +212,7 @@ pub fn vjp(
     for index in 0..fields.len() as u32 {
         kept.push(b.one(module, Op::Field { object: object.clone(), tag: 0, index }));
     }
-    let gradient = backwards.gradient((&mut b, module), &kept, point, (values, cotangent));
+    let gradient = backwards.gradient((&mut b, module, cache), &kept, point, (values, cotangent));
     put_body(module, pull, b, gradient)
 }
 

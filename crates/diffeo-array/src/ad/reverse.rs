@@ -4,7 +4,8 @@
 //! - The *forward part* takes the parameters of the function and gives its results, then the *residuals*.
 //! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array as an
 //!   accumulator, which it uses up; and for each array among the parameters that vary, in order, an accumulator, to
-//!   which it adds. It gives the adjoints of the Reals among the parameters that vary, in order.
+//!   which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals and boxes. The
+//!   adjoint of a box is of the type of its tangents, but arrays in it that are zero may have no elements.
 //!
 //! Residuals are ordinary values, which are read only, so a pullback is residuals, and may be called any number of
 //! times. What is cheap is computed again from them ([`scope`]). A Real has a local variable as its adjoint, and an
@@ -15,11 +16,13 @@
 //! | `plan.rs` | where the adjoints of arrays are |
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
+//! | `boxes.rs` | the adjoints of boxes |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
 //! | `prepare.rs` | what is written in another way before |
 
+mod boxes;
 mod call;
 mod control;
 mod plan;
@@ -36,8 +39,10 @@ use crate::ir::{
     VarInfo, Variant,
 };
 use crate::typing::param_types;
+use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
 use plan::{Place, Plan};
+pub(super) use plan::{Shared, SharesKey};
 use scope::Scope;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -50,8 +55,8 @@ const MOST_RESIDUALS: usize = 32;
 pub struct Reverse {
     /// Parameters → results, residuals.
     pub forward: FunctionId,
-    /// Residuals, adjoints of the results that vary (Reals; accumulators, which are used up), accumulators for the
-    /// arrays among the parameters that vary → adjoints of the Reals among them.
+    /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for the
+    /// arrays among the parameters that vary → adjoints of the others among them.
     pub back: FunctionId,
     /// Which results vary.
     pub active: Box<[bool]>,
@@ -59,9 +64,9 @@ pub struct Reverse {
     pub residuals: Vec<Ty>,
 }
 
-/// A function, which of its parameters vary, and which the backward part may keep: the others are changed in place
-/// by who calls it.
-pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>);
+/// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
+/// calls it), and which share their accumulators with results.
+pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
 
 /// A function that is being derived.
 #[derive(Debug)]
@@ -83,7 +88,9 @@ pub fn reverse(
     active: &[bool],
 ) -> Result<Reverse, Unsupported> {
     let kept = vec![true; active.len()];
-    on_large_stack(|| derive(module, cache, &(function, active.into(), kept.into())))
+    let given = vec![false; active.len()];
+    let key = (function, active.into(), kept.into(), given.into());
+    on_large_stack(|| derive(module, cache, &key))
 }
 
 fn unsupported<T>(what: impl Into<String>) -> Result<T, Unsupported> {
@@ -98,21 +105,25 @@ fn derive(
     if let Some(known) = cache.reverses.get(key) {
         return Ok(known.clone());
     }
-    let (function, active, kept) = key;
+    let (function, active, kept, given) = key;
     prepare::prepare(module, cache, *function);
     let activity = activity(module, cache, *function, active);
-    let face = Face::new(module, *function, active, activity.results.clone())?;
+    let face = Face::new(module, cache, key, activity.results.clone())?;
     if cache.open_reverses.contains_key(key) {
         return Ok(call_open(module, cache, key, &face));
     }
     let source = module.functions[function.0 as usize].clone();
+    let plan = Plan::new(module, cache, &source, kept, given);
+    if !plan.is_given(&source, given) {
+        return unsupported("a bug of Diffeo: an array that a function is given");
+    }
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
     cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
     let reverser = Reverser {
         homes: vec![0; source.vars.len()],
         vars: source.vars.clone(),
-        plan: Plan::new(&source, kept),
+        plan,
         back: Builder::new(SiteId(0)),
         module,
         cache,
@@ -146,24 +157,30 @@ struct Face {
 
 impl Face {
     fn new(
-        module: &Module,
-        function: FunctionId,
-        active_params: &[bool],
+        module: &mut Module,
+        cache: &mut Deriver,
+        key: &ReverseKey,
         active: Box<[bool]>,
     ) -> Result<Face, Unsupported> {
+        let (function, active_params, _, shared) = key;
         let function = &module.functions[function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
         for (ty, _) in results.iter().zip(&active).filter(|(_, active)| **active) {
             match ty {
-                Ty::Real => adjoints.push(Ty::Real),
+                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                    adjoints.push(adjoint(module, cache, ty));
+                }
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
                 ty => return unsupported(format!("results that vary, of type {ty:?}")),
             }
         }
-        for (ty, _) in params.iter().zip(active_params).filter(|(_, active)| **active) {
+        for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
-                Ty::Real => given.push(Ty::Real),
+                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                    given.push(adjoint(module, cache, ty));
+                }
+                Ty::Array(Elem::Real, _) if shared[i] => {}
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
                 ty => return unsupported(format!("parameters that vary, of type {ty:?}")),
             }
@@ -272,6 +289,7 @@ impl<'s> Reverser<'_, 's> {
         key: &ReverseKey,
         face: &Face,
     ) -> Result<(Function, Function, Vec<Ty>), Unsupported> {
+        self.check_types()?;
         self.open(source.params.clone(), &source.body);
         let mut params = Vec::new();
         let mut adjoints = face.adjoints.iter();
@@ -281,11 +299,12 @@ impl<'s> Reverser<'_, 's> {
             params.push(bar);
             let bar = Atom::Var(bar);
             match ty {
-                Ty::Real => self.add_bar(result, bar),
-                _ => self.result_adjoint(k, result, bar),
+                Ty::Acc(_) => self.result_adjoint(k, result, bar),
+                _ => self.add_bar(result, bar),
             }
         }
-        for (param, _) in source.params.iter().zip(&key.1).filter(|(_, active)| **active) {
+        for (_, param) in source.params.iter().enumerate().filter(|(i, _)| key.1[*i] && !key.3[*i])
+        {
             if let Ty::Array(_, rank) = self.vars[param.0 as usize].ty {
                 let name = self.bar_name(&Atom::Var(*param));
                 let acc = self.back.var(Ty::Acc(rank), name);
@@ -296,8 +315,9 @@ impl<'s> Reverser<'_, 's> {
         let stmts = self.block(&source.body, &source.params)?;
         let mut given = Vec::new();
         for (param, _) in source.params.iter().zip(&key.1).filter(|(_, active)| **active) {
-            if self.vars[param.0 as usize].ty == Ty::Real {
-                given.push(self.take_bar(*param).unwrap_or(Atom::Real(0.0)));
+            if self.has_bar(*param) {
+                let bar = self.take_bar(*param);
+                given.push(bar.unwrap_or_else(|| self.zero_bar(*param)));
             }
         }
         let mut results = source.body.results.clone();

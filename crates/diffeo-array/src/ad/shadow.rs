@@ -212,6 +212,25 @@ pub fn from_tangent(
     }
 }
 
+/// The tangent or adjoint of a field. Arrays that are zero may have no elements in an adjoint.
+fn filled(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    value: &Atom,
+    dot: Atom,
+) -> Atom {
+    let Ty::Array(..) = b.ty(value) else { return dot };
+    let count = b.one(module, Op::Dim(dot.clone(), 0));
+    let op = Op::Compare(Comparison::Eq, Scalar::Int, count, Atom::Int(0));
+    let cond = b.one(module, op);
+    b.open();
+    let nothing = zero(b, module, cache, value, 1);
+    let then = b.close(nothing);
+    let otherwise = b.block(|_| vec![dot]);
+    b.one(module, Op::If { cond, then, otherwise })
+}
+
 /// The array of what a function makes of the elements of arrays of the same sizes.
 fn each(b: &mut Builder, module: &mut Module, arrays: &[Atom], rank: u8, f: FunctionId) -> Atom {
     let count = b.one(module, Op::Dim(arrays[0].clone(), 0));
@@ -262,8 +281,9 @@ fn converter(module: &mut Module, cache: &mut Deriver, id: BoxId, back: bool) ->
             } else if differentiable(module, &variant.fields[index as usize]) {
                 let of = (&object, &dot, &value);
                 let dots = field(&mut b, module, cache, of, (tag, index), 1);
-                let dot = dots.first().unwrap_or(&value);
-                fields.push(from_tangent(&mut b, module, cache, &value, dot));
+                let dot = dots.into_iter().next().unwrap_or_else(|| value.clone());
+                let dot = filled(&mut b, module, cache, &value, dot);
+                fields.push(from_tangent(&mut b, module, cache, &value, &dot));
             } else {
                 fields.push(value);
             }

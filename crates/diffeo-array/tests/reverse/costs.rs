@@ -165,3 +165,102 @@ fn recurrences() {
          }",
     );
 }
+
+#[test]
+fn calls_that_update_in_a_loop() {
+    is_linear(
+        "entry main
+         fn main(xs: []Real, n: Int) -> ([]Real, Real) {
+           ys: []Real, s: Real = for i < n with (a = xs, t = 0.0) {
+             b: []Real, u: Real = call f(a, i, t)
+             c: []Real = call g(b, i)
+             yield c, u
+           }
+           return ys, s
+         }
+         fn f(a: []Real, i: Int, t: Real) -> ([]Real, Real) {
+           x: Real = get(a, i)
+           y: Real = real.sin(x)
+           z: Real = real.mul(y, t)
+           w: Real = real.add(z, x)
+           p: Bool = gt[Real](x, 0.0)
+           b: []Real = if p {
+             c: []Real = update(a, i, w)
+             yield c
+           } else { yield a }
+           return b, y
+         }
+         fn g(a: []Real, i: Int) -> ([]Real) {
+           b: []Real, x: Real = call f(a, i, 2.0)
+           c: []Real = update(b, 0, x)
+           return c
+         }",
+    );
+}
+
+#[test]
+fn recursion_that_updates() {
+    is_linear(
+        "entry main
+         fn main(xs: []Real, n: Int) -> ([]Real) {
+           ys: []Real = call f(xs, 0, n)
+           return ys
+         }
+         fn f(a: []Real, lo: Int, hi: Int) -> ([]Real) {
+           n: Int = int.sub(hi, lo)
+           p: Bool = le[Int](n, 1)
+           r: []Real = if p { yield a } else {
+             s: Int = int.add(lo, hi)
+             m: Int = int.div(s, 2)
+             b: []Real = call f(a, lo, m)
+             c: []Real = call f(b, m, hi)
+             x: Real = get(c, lo)
+             y: Real = get(c, m)
+             z: Real = real.mul(x, y)
+             w: Real = real.sin(z)
+             d: []Real = update(c, lo, w)
+             yield d
+           }
+           return r
+         }",
+    );
+}
+
+#[test]
+fn lists_that_are_read_many_times() {
+    is_linear(
+        "entry main
+         box List { Nil, Cons(Real, &List) }
+         box Pair { Pair(&List, &List) }
+         fn main(xs: []Real, n: Int) -> (Real) {
+           e: &List = new List:Nil()
+           l: &List = for i < n with (t = e) {
+             x: Real = get(xs, i)
+             c: &List = new List:Cons(x, t)
+             yield c
+           }
+           p: &Pair = new Pair:Pair(l, l)
+           s: Real = for i < n with (a = 0.0) {
+             q: &List = field[0, 0](p)
+             r: &List = field[0, 1](p)
+             x: Real = field[1, 0](q)
+             y: Real = field[1, 0](r)
+             z: Real = real.mul(x, y)
+             b: Real = real.add(a, z)
+             yield b
+           }
+           m: Real, k: &List = while (a = s, t = l) {
+             g: Int = tag(t)
+             p: Bool = eq[Int](g, 1)
+             yield p
+           } do {
+             x: Real = field[1, 0](t)
+             u: &List = field[1, 1](t)
+             y: Real = real.mul(x, x)
+             b: Real = real.add(a, y)
+             yield b, u
+           }
+           return m
+         }",
+    );
+}

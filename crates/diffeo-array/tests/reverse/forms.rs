@@ -346,3 +346,136 @@ fn recursion() {
         &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
     );
 }
+
+#[test]
+fn calls_that_change_arrays() {
+    check(
+        "entry main
+         fn main(x: Real, xs: []Real, n: Int) -> (Real, []Real, []Real) {
+           ys: []Real = for i < n with (a = xs) {
+             b: []Real = call set(a, i, x)
+             c: []Real, d: []Real = call two(b, b, i)
+             e: []Real = append(c, d)
+             yield e
+           }
+           zs: []Real = call grow(ys, x, 3)
+           us: []Real = call set(zs, 1, x)
+           s: Real = get(zs, 1)
+           vs: []Real = call perhaps(us, s)
+           return s, vs, ys
+         }
+         fn set(a: []Real, i: Int, x: Real) -> ([]Real) {
+           y: Real = get(a, i)
+           z: Real = real.mul(x, y)
+           b: []Real = update(a, i, z)
+           return b
+         }
+         fn two(a: []Real, b: []Real, i: Int) -> ([]Real, []Real) {
+           x: Real = get(a, i)
+           y: Real = real.sin(x)
+           c: []Real = update(b, 0, y)
+           return c, a
+         }
+         fn grow(a: []Real, x: Real, n: Int) -> ([]Real) {
+           p: Bool = eq[Int](n, 0)
+           r: []Real = if p { yield a } else {
+             y: Real = get(a, n)
+             z: Real = real.mul(x, y)
+             e: []Real = elements[Real](z)
+             b: []Real = append(a, e)
+             m: Int = int.sub(n, 1)
+             c: []Real = call grow(b, z, m)
+             yield c
+           }
+           return r
+         }
+         fn perhaps(a: []Real, s: Real) -> ([]Real) {
+           p: Bool = gt[Real](s, 0.5)
+           r: []Real = if p {
+             b: []Real = call set(a, 0, s)
+             yield b
+           } else {
+             b: []Real = elements[Real](s, s)
+             yield b
+           }
+           return r
+         }",
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+    );
+}
+
+#[test]
+fn boxes() {
+    check(
+        "entry main
+         box List { Nil, Cons(Real, Int, &List) }
+         box State { State(Real, []Real, &List), Other(Int) }
+         fn main(x: Real, xs: []Real, n: Int) -> (Real, Real, []Real) {
+           l: &List = call upto(x, n)
+           s: Real = call sum(l)
+           h: Real = call head(l)
+           e: &State = new State:State(s, xs, l)
+           t: &State = for i < n with (a = e) {
+             y: Real = field[0, 0](a)
+             ys: []Real = field[0, 1](a)
+             k: &List = field[0, 2](a)
+             c: Real = call head(k)
+             z: Real = get(ys, i)
+             w: Real = real.mul(z, c)
+             u: Real = real.add(w, y)
+             p: Bool = gt[Real](u, 1.0)
+             b: &State = if p {
+               v: []Real = update(ys, 0, u)
+               g: &State = new State:State(w, v, k)
+               yield g
+             } else {
+               m: &List = new List:Cons(u, 3, k)
+               g: &State = new State:State(x, ys, m)
+               yield g
+             }
+             yield b
+           }
+           q: Real = field[0, 0](t)
+           r: []Real = field[0, 1](t)
+           k: &List = field[0, 2](t)
+           c: Real = call sum(k)
+           d: Real = real.mul(c, h)
+           return d, q, r
+         }
+         fn upto(x: Real, n: Int) -> (&List) {
+           p: Bool = le[Int](n, 0)
+           l: &List = if p { e: &List = new List:Nil() yield e } else {
+             m: Int = int.sub(n, 1)
+             y: Real = real.sin(x)
+             t: &List = call upto(y, m)
+             c: &List = new List:Cons(x, n, t)
+             yield c
+           }
+           return l
+         }
+         fn head(l: &List) -> (Real) {
+           g: Int = tag(l)
+           s: Real = switch g {
+             0 { yield 0.5 }
+             1 { x: Real = field[1, 0](l) yield x }
+           }
+           return s
+         }
+         fn sum(l: &List) -> (Real) {
+           g: Int = tag(l)
+           s: Real = switch g {
+             0 { yield 0.0 }
+             1 {
+               x: Real = field[1, 0](l)
+               t: &List = field[1, 2](l)
+               r: Real = call sum(t)
+               y: Real = real.mul(x, x)
+               a: Real = real.add(y, r)
+               yield a
+             }
+           }
+           return s
+         }",
+        &[real(0.9), reals(&[0.5, 2.0, 3.0]), Value::Int(3)],
+    );
+}

@@ -17,7 +17,8 @@ impl<'s> Reverser<'_, 's> {
         if let Some(rule) = self.cache.rules.get(&callee).cloned() {
             return self.call_rule(stmt, args, &active, &rule);
         }
-        let made = self.derived(callee, args, active.clone())?;
+        let given = self.given(stmt, args.len());
+        let made = self.derived(callee, args, active.clone(), given.clone())?;
         if self.cache.checkpoints.contains(&callee) {
             let operands = self.primals(args);
             let kept = self.back.emit(self.module, Op::Call(made.forward, operands));
@@ -28,7 +29,12 @@ impl<'s> Reverser<'_, 's> {
         }
         let (kept, atoms) = self.residuals(&made);
         let bars = self.result_bars(&stmt.results, &made.active);
-        self.call_back(&made, atoms, bars, args, &active);
+        self.call_back(&made, atoms, bars, args, &passed(&active, &given));
+        for arg in args.iter().zip(&given).filter(|(_, given)| **given).map(|(arg, _)| arg) {
+            if let Atom::Var(v) = arg {
+                self.touch(*v);
+            }
+        }
         let results = stmt.results.iter().copied().chain(kept).collect();
         let op = Op::Call(made.forward, args.to_vec());
         Ok(vec![Stmt { results, op, site: stmt.site }])
@@ -40,13 +46,20 @@ impl<'s> Reverser<'_, 's> {
         callee: FunctionId,
         args: &[Atom],
         active: Box<[bool]>,
+        given: Box<[bool]>,
     ) -> Result<Reverse, Unsupported> {
         let kept = args.iter().map(|arg| match arg {
             Atom::Var(v) => self.plan.keeps(*v),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
         });
-        let key = (callee, active, kept.collect());
+        let key = (callee, active, kept.collect(), given);
         derive(self.module, self.cache, &key)
+    }
+
+    /// Which arguments of a call share their accumulators with results.
+    fn given(&self, stmt: &Stmt, count: usize) -> Box<[bool]> {
+        let shared = stmt.results.first().map(|v| self.plan.call(*v)).unwrap_or_default();
+        (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
     }
 
     /// The residuals of a call, as variables of the forward part, and in the backward part.
@@ -63,8 +76,8 @@ impl<'s> Reverser<'_, 's> {
         let active = results.iter().zip(active).filter(|(_, active)| **active);
         let active: Vec<Var> = active.map(|(result, _)| *result).collect();
         let bar = |v: Var| match self.vars[v.0 as usize].ty {
-            Ty::Real => self.take_bar(v).unwrap_or(Atom::Real(0.0)),
-            _ => self.acc(v),
+            Ty::Array(..) => self.acc(v),
+            _ => self.take_bar(v).unwrap_or_else(|| self.zero_bar(v)),
         };
         active.into_iter().map(bar).collect()
     }
@@ -110,7 +123,9 @@ impl<'s> Reverser<'_, 's> {
         let mut wanted: Vec<bool> =
             active.iter().enumerate().map(|(i, active)| *active && i < rule.point).collect();
         wanted.extend(tangents.iter().map(|i| active[*i]));
-        let derived = self.derived(rule.function, &operands, wanted.clone().into())?;
+        let given = vec![false; operands.len()];
+        let derived =
+            self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
         let (kept, atoms) = self.residuals(&derived);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
@@ -241,6 +256,11 @@ impl<'s> Reverser<'_, 's> {
         before.push(Stmt { results: vec![zero], op: Op::AccGet(Atom::Var(acc)), site });
         Ok(Atom::Var(zero))
     }
+}
+
+/// The arguments that vary and do not share their accumulators with results.
+fn passed(active: &[bool], given: &[bool]) -> Vec<bool> {
+    active.iter().zip(given).map(|(active, given)| *active && !given).collect()
 }
 
 /// Of the adjoints of variables, those of the ones that vary.

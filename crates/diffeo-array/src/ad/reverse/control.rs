@@ -9,7 +9,7 @@ use super::{unsupported, Reverser};
 use crate::ad::Unsupported;
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Stmt, Ty, Var};
 use crate::opt::walk::regions;
-use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
+use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::BTreeSet;
 
 type Made = Result<Vec<Stmt>, Unsupported>;
@@ -20,6 +20,8 @@ struct Loop {
     /// The step of the program that it goes back over.
     step: Atom,
     lead: Vec<Stmt>,
+    /// What stands before the loop.
+    before: Vec<Stmt>,
     carried: Vec<Carried>,
     results: Vec<Atom>,
 }
@@ -81,8 +83,14 @@ impl<'s> Reverser<'_, 's> {
                 results.push(held.map_or_else(unused, |(_, v)| Atom::Var(*v)));
             }
             forward.push(Block { stmts, results });
-            let bar = |v| scope.bars.get(v).cloned().unwrap_or(Atom::Real(0.0));
-            let results = outer.iter().map(bar).collect();
+            self.back.open();
+            let mut results = Vec::new();
+            for v in &outer {
+                let bar = scope.bars.get(v).cloned();
+                results.push(bar.unwrap_or_else(|| self.zero_bar(*v)));
+            }
+            let mut code = code;
+            code.extend(self.back.close(Vec::new()).stmts);
             back.push(Block { stmts: scope.with_head(Vec::new(), code), results });
         }
         let (mut forward, mut back) = (forward.into_iter(), back.into_iter());
@@ -146,7 +154,14 @@ impl<'s> Reverser<'_, 's> {
         if let Some(index) = index {
             self.top().known.insert(index, step.clone());
         }
-        Loop { index: new, step, lead: Vec::new(), carried: Vec::new(), results: Vec::new() }
+        Loop {
+            index: new,
+            step,
+            lead: Vec::new(),
+            before: Vec::new(),
+            carried: Vec::new(),
+            results: Vec::new(),
+        }
     }
 
     /// Has the loop go from the last of so many steps to the first; before anything is added to it.
@@ -173,12 +188,22 @@ impl<'s> Reverser<'_, 's> {
         let outer: Vec<Var> = bars.keys().copied().collect();
         for (v, bar) in bars {
             let depth = self.scopes.len() - 2;
-            let before = self.scopes[depth].bars.remove(&v).unwrap_or(Atom::Real(0.0));
-            let param = self.carry(at, Ty::Real, v, before);
-            let sum = self.one(Op::Real(RealOp::Add, vec![param, bar]));
+            let before = self.scopes[depth].bars.remove(&v);
+            let before = before.unwrap_or_else(|| self.outer_zero(at, v));
+            let ty = self.bar_ty(v);
+            let param = self.carry(at, ty, v, before);
+            let sum = self.sum_bars(param, bar);
             at.results.push(sum);
         }
         outer
+    }
+
+    /// An adjoint zero before the loop.
+    fn outer_zero(&mut self, at: &mut Loop, v: Var) -> Atom {
+        self.back.open();
+        let zero = self.zero_bar(v);
+        at.before.extend(self.back.close(Vec::new()).stmts);
+        zero
     }
 
     /// The body of the loop of the backward part.
@@ -214,7 +239,9 @@ impl<'s> Reverser<'_, 's> {
         for (c, v) in carried.iter().zip(&stmt.results) {
             let active = self.varies(&Atom::Var(*v));
             bars.push(match self.vars[v.0 as usize].ty {
-                Ty::Real if active => Some(self.take_bar(*v).unwrap_or(Atom::Real(0.0))),
+                Ty::Real | Ty::Box(_) if active => {
+                    Some(self.take_bar(*v).unwrap_or_else(|| self.zero_bar(*v)))
+                }
                 Ty::Array(..) if active && self.plan.is_exchanged(c.param) => {
                     let acc = self.acc(*v);
                     Some(self.read(Op::AccGet(acc)))
@@ -233,21 +260,21 @@ impl<'s> Reverser<'_, 's> {
         self.backwards(&mut at, last, index);
         for ((c, bar), last) in carried.iter().zip(&bars).zip(&body.results) {
             let Some(bar) = bar else { continue };
-            let ty = self.vars[c.param.0 as usize].ty.clone();
+            let ty = self.bar_ty(c.param);
             let carry = self.carry(&mut at, ty.clone(), c.param, bar.clone());
             match ty {
-                Ty::Real => self.add_bar(last, carry),
-                _ => self.add_array(last, carry),
+                Ty::Array(..) => self.add_array(last, carry),
+                _ => self.add_bar(last, carry),
             }
         }
         let stmts = self.block(body, &binders(index, &params))?;
         for (c, _) in carried.iter().zip(&bars).filter(|(_, bar)| bar.is_some()) {
             let result = match self.vars[c.param.0 as usize].ty {
-                Ty::Real => self.take_bar(c.param).unwrap_or(Atom::Real(0.0)),
-                _ => {
+                Ty::Array(..) => {
                     let acc = self.acc(c.param);
                     self.read(Op::AccGet(acc))
                 }
+                _ => self.take_bar(c.param).unwrap_or_else(|| self.zero_bar(c.param)),
             };
             at.results.push(result);
         }
@@ -256,11 +283,12 @@ impl<'s> Reverser<'_, 's> {
         let store = self.store(&scope);
         let first = self.unpack(&store, &at.step.clone(), site);
         let block = self.loop_body(&mut at, first, scope, code);
+        at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
         let op = Op::For { count, index: at.index, carried: at.carried, body: block };
         let mut given = self.back.emit(self.module, op).into_iter();
         for ((c, v), bar) in carried.iter().zip(&stmt.results).zip(&bars) {
             match (bar, &self.vars[v.0 as usize].ty) {
-                (Some(_), Ty::Real) => {
+                (Some(_), Ty::Real | Ty::Box(_)) => {
                     if let Some(bar) = given.next() {
                         self.add_bar(&c.init, bar);
                     }
@@ -446,12 +474,16 @@ impl<'s> Reverser<'_, 's> {
         body: &'s Block,
     ) -> Result<(Vec<Stmt>, super::store::Store), Unsupported> {
         let stmts = self.block(body, &[index])?;
-        let pure = !self.top().effects;
+        let bars: Vec<Var> = self.top().bars.keys().copied().collect();
+        let real = |v: &Var| self.vars[v.0 as usize].ty == Ty::Real;
+        let reals = bars.iter().all(real);
+        let pure = reals && !self.top().effects;
         let outer = if pure { self.sum_outer(&mut at) } else { self.carry_outer(&mut at) };
         let (scope, code) = self.close();
         let store = self.store(&scope);
         let first = self.unpack(&store, &at.step.clone(), stmt.site);
         let block = self.loop_body(&mut at, first, scope, code);
+        at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
         let op = if pure {
             let how = vec![Reduction::Add; outer.len()];
             Op::Reduce { how, count, index: at.index, body: block }

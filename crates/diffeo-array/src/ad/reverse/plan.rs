@@ -6,12 +6,17 @@
 //! accumulator. What shares one is a *class*; at every point of the program at most one version of it is in use.
 //! Versions that grow are at the front of the last one.
 //!
+//! A function that is *given* an array, which nobody looks at afterwards, may share its accumulator with one of its
+//! results ([`shares`]).
+//!
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
 //! them: [`Plan::keeps`].
 
-use crate::ir::{Atom, Block, Carried, Function, Op, Ty, Var};
+use crate::ad::Deriver;
+use crate::ir::{Atom, Block, Carried, Function, FunctionId, Module, Op, Stmt, Ty, Var};
 use crate::opt::walk::{binders, deep, operands, regions, statements};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Where the accumulator of an array comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,20 +51,124 @@ pub(super) struct Plan {
     exchanged: HashSet<Var>,
     /// Parameters that the caller changes in place later.
     lent: HashSet<Var>,
+    /// By first result, what calls share.
+    calls: HashMap<Var, Rc<[Option<Shared>]>>,
+}
+
+/// What a result of a function has its accumulator in common with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ad) struct Shared {
+    /// The parameter.
+    pub param: usize,
+    /// Whether the result may be larger.
+    pub grows: bool,
+}
+
+/// A function, and which of its parameters it is given.
+pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>);
+
+/// Of each result of a function that is given these parameters, with which of them it shares its accumulator.
+pub(super) fn shares(
+    module: &Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    given: &[bool],
+) -> Rc<[Option<Shared>]> {
+    let source = &module.functions[function.0 as usize];
+    let none: Rc<[Option<Shared>]> = vec![None; source.results.len()].into();
+    let special = cache.rules.contains_key(&function)
+        || cache.detached.contains(&function)
+        || cache.checkpoints.contains(&function);
+    if special || !given.contains(&true) {
+        return none;
+    }
+    let key: SharesKey = (function, given.into());
+    if let Some((_, known)) = cache.shares.iter().find(|(known, _)| *known == key) {
+        return known.clone();
+    }
+    let before = cache.shares.len();
+    let kept = vec![true; given.len()];
+    let mut guess = matching(source, given);
+    // If it calls itself, what is found has to be what was supposed.
+    for _ in 0..3 {
+        cache.shares.push((key.clone(), guess.clone()));
+        let plan = deep(|| Plan::new(module, cache, source, &kept, given));
+        let found = plan.shared(source);
+        if found == guess {
+            return found;
+        }
+        cache.shares.truncate(before);
+        guess = found;
+    }
+    cache.shares.push((key, none.clone()));
+    none
+}
+
+/// Supposes that the arrays given are the results of the same types, in order.
+fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
+    let mut taken = HashSet::new();
+    let ty = |v: &Var| &function.vars[v.0 as usize].ty;
+    let mut find = |wanted: &Ty| {
+        let mut params = function.params.iter().enumerate().zip(given);
+        let ((param, _), _) = params.find(|((i, v), given)| {
+            **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
+        })?;
+        taken.insert(param);
+        Some(Shared { param, grows: false })
+    };
+    function.results.iter().map(&mut find).collect()
 }
 
 impl Plan {
-    /// The plan of a function; `kept` says of its parameters whether they may be kept.
-    pub fn new(function: &Function, kept: &[bool]) -> Plan {
+    /// The plan of a function; `kept` says of its parameters whether they may be kept, `given` whether the function
+    /// is given them.
+    pub fn new(
+        module: &Module,
+        cache: &mut Deriver,
+        function: &Function,
+        kept: &[bool],
+        given: &[bool],
+    ) -> Plan {
         let mut separate = HashSet::new();
+        let arrays = function.params.iter().zip(given).filter(|(_, given)| **given);
+        let mut given: HashSet<Var> = arrays.map(|(v, _)| *v).collect();
         loop {
-            let (plan, more) = plan(function, kept, &separate);
-            // Every round adds some.
-            if more.is_empty() {
+            let (plan, more) = plan(module, cache, function, kept, &given, &separate);
+            // What is no result in the end is not given. Every round changes something.
+            let results: HashSet<Var> =
+                given.iter().copied().filter(|v| plan.is_result(*v)).collect();
+            if more.is_empty() && results.len() == given.len() {
                 return plan;
             }
             separate.extend(more);
+            given = results;
         }
+    }
+
+    fn is_result(&self, v: Var) -> bool {
+        matches!(self.places.get(&v), Some(Place::Result(_)))
+    }
+
+    /// Whether the function is given these parameters, as was found before.
+    pub fn is_given(&self, function: &Function, given: &[bool]) -> bool {
+        let mut params = function.params.iter().zip(given).filter(|(_, given)| **given);
+        params.all(|(v, _)| self.is_result(*v))
+    }
+
+    /// What results share with parameters.
+    fn shared(&self, function: &Function) -> Rc<[Option<Shared>]> {
+        let mut shared = vec![None; function.results.len()];
+        for (param, v) in function.params.iter().enumerate() {
+            if let Some(Place::Result(k)) = self.places.get(v) {
+                shared[*k] = Some(Shared { param, grows: self.grown.contains(v) });
+            }
+        }
+        shared.into()
+    }
+
+    /// What a call with this first result shares.
+    pub fn call(&self, result: Var) -> &[Option<Shared>] {
+        self.calls.get(&result).map(|shared| &shared[..]).unwrap_or_default()
     }
 
     /// Where the accumulator of an array comes from.
@@ -104,11 +213,21 @@ impl Plan {
 }
 
 /// The plan, if these new versions do not share; and which else must not.
-fn plan(function: &Function, kept: &[bool], separate: &HashSet<Var>) -> (Plan, Vec<Var>) {
+fn plan(
+    module: &Module,
+    cache: &mut Deriver,
+    function: &Function,
+    kept: &[bool],
+    given: &HashSet<Var>,
+    separate: &HashSet<Var>,
+) -> (Plan, Vec<Var>) {
     let mut lives = Lives { function, live: HashSet::new(), at: HashMap::new() };
     lives.block(&function.body);
     let mut planner = Planner {
+        module,
+        cache,
         function,
+        given,
         separate,
         lives: lives.at,
         plan: Plan {
@@ -120,6 +239,7 @@ fn plan(function: &Function, kept: &[bool], separate: &HashSet<Var>) -> (Plan, V
             last: HashMap::new(),
             exchanged: HashSet::new(),
             lent: HashSet::new(),
+            calls: HashMap::new(),
         },
         members: HashMap::new(),
         taken: HashSet::new(),
@@ -135,7 +255,12 @@ fn plan(function: &Function, kept: &[bool], separate: &HashSet<Var>) -> (Plan, V
     }
     planner.block(&function.body);
     for (k, result) in function.body.results.iter().enumerate() {
-        if let Some(root) = planner.local(result) {
+        let own = planner.local(result).or_else(|| {
+            let root = planner.class(result)?;
+            let given = given.contains(&root) && planner.plan.place(root) == Place::Param;
+            given.then_some(root)
+        });
+        if let Some(root) = own {
             planner.plan.places.insert(root, Place::Result(k));
         }
     }
@@ -147,7 +272,7 @@ fn is_array(function: &Function, v: Var) -> bool {
     matches!(function.vars[v.0 as usize].ty, Ty::Array(..))
 }
 
-/// Which arrays are used later, at updates, appends and loops: by their first result, or what they carry first.
+/// Which arrays are used later, at updates, appends, calls and loops: by their first result, or what they carry first.
 struct Lives<'f> {
     function: &'f Function,
     live: HashSet<Var>,
@@ -170,8 +295,10 @@ impl Lives<'_> {
                 self.live.remove(v);
             });
             match &stmt.op {
-                Op::Update { .. } | Op::Append(..) => {
-                    self.at.insert(stmt.results[0], self.live.clone());
+                Op::Update { .. } | Op::Append(..) | Op::Call(..) => {
+                    if let Some(v) = stmt.results.first() {
+                        self.at.insert(*v, self.live.clone());
+                    }
                 }
                 Op::If { .. } | Op::Switch { .. } => {
                     let after = self.live.clone();
@@ -230,7 +357,11 @@ fn defined(block: &Block, to: &mut HashSet<Var>) {
 }
 
 struct Planner<'f> {
+    module: &'f Module,
+    cache: &'f mut Deriver,
     function: &'f Function,
+    /// The parameters that nobody looks at afterwards.
+    given: &'f HashSet<Var>,
     separate: &'f HashSet<Var>,
     lives: HashMap<Var, HashSet<Var>>,
     plan: Plan,
@@ -288,12 +419,54 @@ impl Planner<'_> {
         self.lives.get(&result).is_some_and(|live| !members.iter().any(|v| live.contains(v)))
     }
 
+    /// Whether nobody but the function has added to the accumulator of a root.
+    fn is_own(&self, root: Var) -> bool {
+        self.plan.place(root) != Place::Param || self.given.contains(&root)
+    }
+
+    fn call(&mut self, stmt: &Stmt, callee: FunctionId, args: &[Atom]) {
+        let Some(first) = stmt.results.first().copied() else { return };
+        let root = |atom: &Atom| match atom {
+            Atom::Var(v) => Some(self.plan.root(*v)),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        };
+        let roots: Vec<Option<Var>> = args.iter().map(root).collect();
+        let given = args.iter().enumerate().map(|(i, arg)| {
+            let Some(class) = self.class(arg) else { return false };
+            let others = roots.iter().enumerate().any(|(j, other)| j != i && *other == Some(class));
+            let separate = stmt.results.iter().any(|v| self.separate.contains(v));
+            !others && !separate && self.is_own(class) && self.is_dead(class, first)
+        });
+        let mut given: Vec<bool> = given.collect();
+        let shared = loop {
+            let shared = shares(self.module, self.cache, callee, &given);
+            let is_shared = |i| shared.iter().flatten().any(|shared| shared.param == i);
+            let less: Vec<bool> = (0..given.len()).map(is_shared).collect();
+            if less == given {
+                break shared;
+            }
+            given = less;
+        };
+        for (result, shared) in stmt.results.iter().zip(shared.iter()) {
+            match shared.map(|shared| (shared, self.class(&args[shared.param]))) {
+                Some((shared, Some(root))) => {
+                    self.take(&args[shared.param]);
+                    self.define(*result, Place::With(root));
+                    self.changed.push(*result);
+                    if shared.grows {
+                        self.grown.push(*result);
+                    }
+                }
+                Some((_, None)) | None => self.define(*result, Place::Own),
+            }
+        }
+        self.plan.calls.insert(first, shared);
+    }
+
     /// A new version of an array, by an update or an append.
     fn version(&mut self, array: &Atom, new: Var, grows: bool) {
         let root = self.class(array).filter(|root| {
-            self.plan.place(*root) != Place::Param
-                && !self.separate.contains(&new)
-                && self.is_dead(*root, new)
+            self.is_own(*root) && !self.separate.contains(&new) && self.is_dead(*root, new)
         });
         let Some(root) = root else {
             self.plan.apart.insert(new);
@@ -354,6 +527,7 @@ impl Planner<'_> {
                     self.depth -= 1;
                 }
                 (Op::Reduce { body, .. }, _) => self.inner(body),
+                (Op::Call(callee, args), _) => self.call(stmt, *callee, args),
                 (_, _) => stmt.results.iter().for_each(|v| self.define(*v, Place::Own)),
             }
         }
@@ -407,7 +581,7 @@ impl Planner<'_> {
             self.take(&body.results[i]);
             let changes = self.changed.iter().any(|v| self.plan.root(*v) == c.param);
             let first = self.class(&c.init).filter(|root| {
-                let own = self.plan.place(*root) != Place::Param;
+                let own = self.is_own(*root);
                 let others = carried.iter().enumerate().any(|(j, other)| {
                     let same = |v: &Var| self.plan.root(*v) == *root;
                     j != i && matches!(&other.init, Atom::Var(v) if same(v))

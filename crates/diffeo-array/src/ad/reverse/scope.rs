@@ -7,7 +7,7 @@
 use super::{Place, Reverser};
 use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
 use crate::opt::walk::{deep, has_regions, operands_mut};
-use diffeo_calculus::prim::{IntOp, RealOp};
+use diffeo_calculus::prim::IntOp;
 use std::collections::{BTreeMap, HashMap};
 
 /// An open region of the backward part.
@@ -263,21 +263,21 @@ impl<'s> Reverser<'_, 's> {
         }
     }
 
-    // Adjoints of Reals
+    // Adjoints of Reals and boxes
 
     /// Whether an operand varies.
     pub fn varies(&self, atom: &Atom) -> bool {
         self.activity.varies(atom)
     }
 
-    /// Adds to the adjoint of a Real.
+    /// Adds to the adjoint of a Real or a box.
     pub fn add_bar(&mut self, to: &Atom, bar: Atom) {
         let Atom::Var(v) = to else { return };
         if !self.varies(to) {
             return;
         }
         let sum = match self.top().bars.get(v).cloned() {
-            Some(old) => self.one(Op::Real(RealOp::Add, vec![old, bar])),
+            Some(old) => self.sum_bars(old, bar),
             None => bar,
         };
         if let Some(name) = self.bar_name(to) {
@@ -286,7 +286,7 @@ impl<'s> Reverser<'_, 's> {
         self.top().bars.insert(*v, sum);
     }
 
-    /// The adjoint of a Real that the innermost region defines, if there is one.
+    /// The adjoint of a Real or box that the innermost region defines, if there is one.
     pub fn take_bar(&mut self, v: Var) -> Option<Atom> {
         self.top().bars.remove(&v)
     }

@@ -74,6 +74,22 @@ impl<'s> Reverser<'_, 's> {
                     }
                 }
             }
+            Op::New(id, tag, fields) => {
+                if let Some(bar) = self.take_bar(result) {
+                    self.new_box(*id, *tag, fields, bar);
+                }
+            }
+            Op::Field { object, tag, index } => {
+                let bar = if self.has_bar(result) {
+                    self.take_bar(result)
+                } else {
+                    let acc = self.acc(result);
+                    Some(self.read(Op::AccGet(acc)))
+                };
+                if let Some(bar) = bar {
+                    self.read_field(object, (*tag, *index), bar);
+                }
+            }
             Op::Append(first, second) => self.append(result, first, second),
             Op::Call(callee, args) => return self.call(stmt, *callee, args),
             op => return unsupported(format!("reverse mode of {}", name(op))),
@@ -227,7 +243,6 @@ fn term(partial: &Partial, needs: &mut [bool; 3]) {
 /// What an operation is called in a message.
 fn name(op: &Op) -> &'static str {
     match op {
-        Op::New(..) | Op::Field { .. } => "boxes that vary",
         Op::AccNew(_)
         | Op::AccAdd(..)
         | Op::AccAddArray(..)
