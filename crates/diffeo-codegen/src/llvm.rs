@@ -112,7 +112,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
     let mut frames = vec![emit::SMALL_FRAME; module.functions.len() + 1];
     for (function, size) in &object.frames {
         if let Some(frame) = frames.get_mut(*function) {
-            *frame = *size;
+            *frame = (*frame).max(*size);
         }
     }
     let margin = stack_margin(module, &frames);

@@ -4,11 +4,15 @@
 //! it is released, and its size is the same in every step: it is released behind the loop. It is made where it
 //! was, in the first step that comes there, so the program runs out of memory where it did. Why it is right: the
 //! elements of a new array are not set, so nothing can depend on those that are left in it.
+//!
+//! An array that a step makes for the next one, which then gives it up, lies in one of two blocks in turn: what is given
+//! up is left for the step after, if nothing else refers to it and it has the size.
 
 use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of};
 use crate::low::{
-    Compare, Expr, For, Function, FunctionId, Module, Operand, Reg, Runtime, Stmt, Ty, NOWHERE,
+    Address, Compare, Expr, For, Function, FunctionId, Module, Operand, Reg, Runtime, Stmt, Ty,
+    BYTES, CAPACITY, COUNT, LAYOUT, NOWHERE,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -21,16 +25,18 @@ pub(crate) const DEPTH: u32 = 8;
 /// Goes through a module. Loops for which `leave` holds, which is given the index of the function, stay as they are.
 pub(crate) fn reuse(module: &mut Module, leave: &dyn Fn(usize, &For) -> bool) {
     let Some(release) = release_of(module) else { return };
+    let unused = Unused::new(module);
     for (i, function) in module.functions.iter_mut().enumerate() {
-        let arrays = arrays(function, release);
-        if arrays.is_empty() {
+        if !function.body.iter().any(makes_in_loop) {
             continue;
         }
+        let arrays = arrays(function, release, &unused);
+        let copies = copies(&function.body);
         let defs = definitions(function);
         let mut body = std::mem::take(&mut function.body);
         let registers = std::mem::take(&mut function.registers);
         let leave = |step: &For| leave(i, step);
-        let mut cx = Reuse { arrays, defs, registers, release, leave: &leave };
+        let mut cx = Reuse { arrays, copies, defs, registers, release, leave: &leave };
         cx.list(&mut body);
         function.body = body;
         function.registers = cx.registers;
@@ -88,8 +94,93 @@ fn define_all(stmt: &Stmt, defs: &mut Definitions) {
     deep(|| stmt.blocks().into_iter().flatten().for_each(|stmt| define_all(stmt, defs)));
 }
 
+/// Whether a statement has a loop with a step that makes an array.
+fn makes_in_loop(stmt: &Stmt) -> bool {
+    fn makes(stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::Runtime { op: Runtime::Array, .. })
+            || deep(|| stmt.blocks().into_iter().flatten().any(makes))
+    }
+    let within = || stmt.blocks().into_iter().flatten();
+    match stmt {
+        Stmt::For(_) | Stmt::Loop(_) => within().any(makes),
+        Stmt::If(..) | Stmt::Switch(..) => deep(|| within().any(makes_in_loop)),
+        Stmt::Set(..)
+        | Stmt::Checked { .. }
+        | Stmt::Store(..)
+        | Stmt::Break
+        | Stmt::Call { .. }
+        | Stmt::Runtime { .. }
+        | Stmt::Raise { .. }
+        | Stmt::Return(_) => false,
+    }
+}
+
+/// The copies of registers: what is copied, and where.
+fn copies(stmts: &[Stmt]) -> HashSet<(Reg, Reg)> {
+    let mut found = HashSet::new();
+    let mut todo = vec![stmts];
+    while let Some(stmts) = todo.pop() {
+        for stmt in stmts {
+            if let Stmt::Set(to, Expr::Copy(Operand::Reg(from))) = stmt {
+                found.insert((*from, *to));
+            }
+            todo.extend(stmt.blocks());
+        }
+    }
+    found
+}
+
+/// The parameters of functions that are passed on, at most, by function and position.
+#[derive(Default)]
+pub(crate) struct Unused(HashSet<(FunctionId, usize)>);
+
+impl Unused {
+    fn new(module: &Module) -> Unused {
+        let mut unused = HashSet::new();
+        // By parameter of a callee, those that are passed there.
+        let mut passed: HashMap<_, Vec<_>> = HashMap::new();
+        let mut used = Vec::new();
+        for (i, function) in module.functions.iter().enumerate() {
+            let id = FunctionId(i as u32);
+            let mut params = HashMap::new();
+            for (k, reg) in function.params.iter().enumerate() {
+                if function.registers[reg.0 as usize] == Ty::Ptr {
+                    params.insert(*reg, k);
+                    unused.insert((id, k));
+                }
+            }
+            let mut todo = vec![function.body.as_slice()];
+            while let Some(stmts) = todo.pop() {
+                for stmt in stmts {
+                    if let Stmt::Call { function: callee, args, .. } = stmt {
+                        for (k, arg) in args.iter().enumerate() {
+                            let Operand::Reg(reg) = arg else { continue };
+                            if let Some(own) = params.get(reg) {
+                                passed.entry((*callee, k)).or_default().push((id, *own));
+                            }
+                        }
+                    } else if stmt.blocks().is_empty() {
+                        // Conditions and bounds of loops are no addresses.
+                        let own = |reg, _| used.extend(params.get(&reg).map(|own| (id, *own)));
+                        occurrences(stmt, &mut { own });
+                    }
+                    todo.extend(stmt.blocks());
+                }
+            }
+        }
+        // What is passed to a parameter that is used, is used.
+        let nowhere = passed.keys().filter(|param| !unused.contains(param)).copied();
+        used.extend(nowhere.collect::<Vec<_>>());
+        while let Some(param) = used.pop() {
+            unused.remove(&param);
+            used.extend(passed.remove(&param).into_iter().flatten());
+        }
+        Unused(unused)
+    }
+}
+
 /// The registers of arrays of which nothing but the elements is looked at, and that are released once.
-pub(crate) fn arrays(function: &Function, release: FunctionId) -> HashSet<Reg> {
+pub(crate) fn arrays(function: &Function, release: FunctionId, unused: &Unused) -> HashSet<Reg> {
     fn uses(stmts: &[Stmt], release: FunctionId, found: &mut HashMap<Reg, [u32; 2]>) {
         for stmt in stmts {
             match stmt {
@@ -106,11 +197,25 @@ pub(crate) fn arrays(function: &Function, release: FunctionId) -> HashSet<Reg> {
         }
     }
     /// Whether a register occurs only as these do.
-    fn other(stmts: &[Stmt], release: FunctionId, found: &mut HashMap<Reg, [u32; 2]>) {
+    fn other(
+        stmts: &[Stmt],
+        release: FunctionId,
+        unused: &Unused,
+        found: &mut HashMap<Reg, [u32; 2]>,
+    ) {
         for stmt in stmts {
+            if let Stmt::Call { function, args, .. } = stmt {
+                for (i, arg) in args.iter().enumerate() {
+                    if let Operand::Reg(r) = arg {
+                        if *function != release && !unused.0.contains(&(*function, i)) {
+                            found.remove(r);
+                        }
+                    }
+                }
+                continue;
+            }
             let harmless = match stmt {
                 Stmt::Runtime { op: Runtime::Array, args, .. } => args[0] == PLAIN,
-                Stmt::Call { function, .. } => *function == release,
                 Stmt::Set(_, Expr::Compare(Compare::IntEq, _, Operand::Null)) => true,
                 Stmt::Set(_, Expr::Offset(address)) => !matches!(address.index, Operand::Reg(_)),
                 _ => false,
@@ -119,7 +224,7 @@ pub(crate) fn arrays(function: &Function, release: FunctionId) -> HashSet<Reg> {
             if !harmless && stmt.blocks().is_empty() {
                 occurrences(stmt, &mut |r, _| _ = found.remove(&r));
             }
-            deep(|| stmt.blocks().into_iter().for_each(|l| other(l, release, found)));
+            deep(|| stmt.blocks().into_iter().for_each(|l| other(l, release, unused, found)));
         }
     }
     let mut found = HashMap::new();
@@ -127,13 +232,14 @@ pub(crate) fn arrays(function: &Function, release: FunctionId) -> HashSet<Reg> {
     found.retain(|_, counts| *counts == [1, 1]);
     function.params.iter().for_each(|r| _ = found.remove(r));
     if !found.is_empty() {
-        other(&function.body, release, &mut found);
+        other(&function.body, release, unused, &mut found);
     }
     found.into_keys().collect()
 }
 
 struct Reuse<'a> {
     arrays: HashSet<Reg>,
+    copies: HashSet<(Reg, Reg)>,
     defs: Definitions,
     registers: Vec<Ty>,
     release: FunctionId,
@@ -197,7 +303,7 @@ impl Reuse<'_> {
         while at < list.len() {
             let found = match &list[at] {
                 Stmt::Runtime { results, op: Runtime::Array, args } => match results[..] {
-                    [r] if self.arrays.contains(&r) && is_same(&self.defs, args[1], set, DEPTH) => {
+                    [r] if args[0] == PLAIN && is_same(&self.defs, args[1], set, DEPTH) => {
                         Some((r, args.clone()))
                     }
                     _ => None,
@@ -206,26 +312,82 @@ impl Reuse<'_> {
             };
             at += 1;
             let Some((r, args)) = found else { continue };
-            let releases = |stmt: &Stmt| {
-                matches!(stmt, Stmt::Call { function, args, .. }
-                    if *function == self.release && args[..] == [Operand::Reg(r)])
+            let own = self.arrays.contains(&r);
+            let gives_up = |stmt: &Stmt| match stmt {
+                Stmt::Call { function, args, .. } if *function == self.release => match args[..] {
+                    [Operand::Reg(x)] if own => (x == r).then_some(x),
+                    [Operand::Reg(x)] => self.copies.contains(&(r, x)).then_some(x),
+                    _ => None,
+                },
+                _ => None,
             };
-            let Some(end) = list.iter().skip(at).position(releases) else { continue };
-            list.remove(at + end);
+            let mut rest = list.iter().enumerate().skip(at);
+            let Some((end, old)) = rest.find_map(|(i, stmt)| Some((i, gives_up(stmt)?))) else {
+                continue;
+            };
             let block = self.register(Ty::Ptr);
             let none = self.register(Ty::Bool);
             let test = Expr::Compare(Compare::IntEq, Operand::Reg(block), Operand::Null);
-            let make = Stmt::Runtime { results: vec![block], op: Runtime::Array, args };
-            let new = [
-                Stmt::Set(none, test),
-                Stmt::If(Operand::Reg(none), vec![make], Vec::new()),
-                Stmt::Set(r, Expr::Copy(Operand::Reg(block))),
-            ];
-            list.splice(at - 1..at, new);
-            self.arrays.remove(&r);
+            if own {
+                list.remove(end);
+                let make = Stmt::Runtime { results: vec![block], op: Runtime::Array, args };
+                let new = [
+                    Stmt::Set(none, test),
+                    Stmt::If(Operand::Reg(none), vec![make], Vec::new()),
+                    Stmt::Set(r, Expr::Copy(Operand::Reg(block))),
+                ];
+                list.splice(at - 1..at, new);
+                self.arrays.remove(&r);
+            } else {
+                let leave = self.leave_for_next(&list[end], old, block, args[1]);
+                list.splice(end..=end, leave);
+                let make = Stmt::Runtime { results: vec![r], op: Runtime::Array, args };
+                let take = vec![
+                    Stmt::Set(r, Expr::Copy(Operand::Reg(block))),
+                    Stmt::Set(block, Expr::Copy(Operand::Null)),
+                ];
+                let new = [Stmt::Set(none, test), Stmt::If(Operand::Reg(none), vec![make], take)];
+                list.splice(at - 1..at, new);
+            }
             kept.push(block);
-            at += 2;
+            at += 1;
         }
+    }
+
+    /// Instead of releasing a block, leaves it in a register where there is none, if it is an array of this size that
+    /// nothing else refers to.
+    fn leave_for_next(&mut self, release: &Stmt, block: Reg, left: Reg, size: Operand) -> Vec<Stmt> {
+        let base = Operand::Reg(block);
+        let at = |offset| Address { base, index: Operand::Int(0), scale: 1, offset };
+        let mut then = vec![
+            Stmt::Set(left, Expr::Copy(base)),
+            Stmt::Store(Ty::Int, at(BYTES), size),
+        ];
+        // From the last test to the first one: of a word of the block, or that a register is null or not.
+        let is_null = |reg, how| Expr::Compare(how, Operand::Reg(reg), Operand::Null);
+        let tests = [
+            Err(is_null(left, Compare::IntEq)),
+            Ok((CAPACITY, size)),
+            Ok((LAYOUT, PLAIN)),
+            Ok((COUNT, Operand::Int(1))),
+            Err(is_null(block, Compare::IntNe)),
+        ];
+        for test in tests {
+            let mut list = Vec::new();
+            let test = match test {
+                Ok((offset, wanted)) => {
+                    let word = self.register(Ty::Int);
+                    list.push(Stmt::Set(word, Expr::Load(Ty::Int, at(offset))));
+                    Expr::Compare(Compare::IntEq, Operand::Reg(word), wanted)
+                }
+                Err(test) => test,
+            };
+            let holds = self.register(Ty::Bool);
+            list.push(Stmt::Set(holds, test));
+            list.push(Stmt::If(Operand::Reg(holds), then, vec![release.clone()]));
+            then = list;
+        }
+        then
     }
 
     fn register(&mut self, ty: Ty) -> Reg {

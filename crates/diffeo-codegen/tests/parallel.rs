@@ -230,6 +230,34 @@ fn arrays_and_loops_within() {
     }
 }
 
+#[test]
+fn first_steps_that_are_others() {
+    let text = "entry main fn main(xs: []Real) -> ([]Real) {
+        n: Int = dim[0](xs)
+        ys: []Real = build i < n {
+            first: Bool = eq[Int](i, 0)
+            y: Real = if first {
+                x: Real = get(xs, 0)
+                yield x
+            } else {
+                x: Real = get(xs, i)
+                before: Int = fits.add(i, -1)
+                w: Real = get(xs, before)
+                z: Real = real.mul(x, w)
+                yield z
+            }
+            yield y
+        }
+        return ys
+    }";
+    let whole = jit(&lowered(flat(text), Splitting::NEVER));
+    let low = split(text, 1);
+    for n in [0, 1, 2, 5000] {
+        let expected = run(&mut instance(&whole, 1, Limits::default()), &[reals(n)]);
+        same(&low, &[reals(n)]).iter().for_each(|found| assert_eq!(*found, expected));
+    }
+}
+
 /// Fails at the negative elements, with the index in the message.
 const PICKY: &str = r#"entry main fn main(xs: []Real) -> ([]Real) {
         n: Int = dim[0](xs)

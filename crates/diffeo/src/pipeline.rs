@@ -112,7 +112,8 @@ impl Backend {
             Backend::Jit => {
                 memory::Options { polls: Polls::All, reuse: true, ..Default::default() }
             }
-            Backend::Llvm | Backend::C => memory::Options::default(),
+            Backend::C => memory::Options { reuse: true, ..Default::default() },
+            Backend::Llvm => memory::Options::default(),
         }
     }
 }
@@ -156,8 +157,8 @@ pub fn compile(
 ) -> Result<Compiled, CompileError> {
     match backend {
         Backend::Jit => {
-            let options = cranelift::Options { cpu, verify: cfg!(debug_assertions) };
-            cranelift::compile(module, &options)
+            let verify = cfg!(debug_assertions);
+            cranelift::compile(module, &cranelift::Options { cpu, verify, counted: false })
         }
         Backend::Llvm => {
             let cache = Cache::open().map(|cache| cache.folder().to_path_buf());
@@ -168,6 +169,15 @@ pub fn compile(
             c::engine::compile(module, &options)
         }
     }
+}
+
+/// Machine code by Cranelift that counts the work that it does.
+///
+/// # Errors
+/// Cranelift does not know this processor, or the program is too large.
+pub fn compile_counted(module: &Arc<low::Module>, cpu: Cpu) -> Result<Compiled, CompileError> {
+    let verify = cfg!(debug_assertions);
+    cranelift::compile(module, &cranelift::Options { cpu, verify, counted: true })
 }
 
 /// A form of a program behind Flat.
@@ -213,7 +223,9 @@ impl Code {
     pub fn text(self, module: &Arc<low::Module>, cpu: Cpu) -> Result<String, CompileError> {
         match self {
             Code::Low => Ok(low::print::print(module)),
-            Code::Clif => cranelift::text(module, &cranelift::Options { cpu, verify: false }),
+            Code::Clif => {
+                cranelift::text(module, &cranelift::Options { cpu, ..Default::default() })
+            }
             Code::Llvm => {
                 let options = llvm::Options { cpu, ..llvm::Options::default() };
                 llvm::text(module, &options, llvm::Stage::Emitted)

@@ -27,6 +27,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+pub(crate) use auto::Auto;
 pub use differentiable::Differentiable;
 pub use engine::{Engine, How};
 pub use prepared::Prepared;

@@ -1,7 +1,9 @@
 //! Programs called from Rust.
 
 use diffeo::{Limits, Options, Program, Value};
-use std::time::Duration;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "
 type Shape = Dot | Circle(Real) | Box(Real, Real)
@@ -134,4 +136,61 @@ fn runs_are_bounded() {
     let error = spin.call::<f64>(0.0).expect_err("no end");
     assert_eq!(error.messages[0].code, "timeout");
     assert_eq!(error.messages[0].place.as_ref().map(|p| p.line), Some(15));
+}
+
+#[test]
+fn what_programs_print_goes_to_one_place() {
+    let text = "
+def noted = trace(\"noted\", 3.0)
+def f(x: Real) -> Real = trace(\"x\", x) * noted
+";
+    let p = Program::from_text("p.deo", text).expect("a program");
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let printed = lines.clone();
+    let trace = Box::new(move |line: &str| printed.borrow_mut().push(line.to_string()));
+    let f = p.function_with("f", Options { trace, ..Options::default() }).expect("a function");
+    assert_eq!(f.call(1.0), Ok(3.0));
+    assert_eq!(f.call(2.0), Ok(6.0));
+    assert_eq!(lines.borrow()[..], ["x: 1.0", "noted: 3.0", "x: 2.0"]);
+    assert_eq!(f.gradient(2.0), Ok(3.0));
+    assert!(lines.borrow()[3..].contains(&"x: 2.0".to_string()), "{:?}", lines.borrow());
+}
+
+#[test]
+fn kinks_are_reported_by_calls() {
+    let p = Program::from_text(
+        "p.deo",
+        "def f(x: Real) -> Real = grad(fn x -> abs(x))(x)\ndef g(x: Real) = abs(x)\n",
+    );
+    let p = p.expect("a program");
+    for (name, code) in [("f", Some("kink")), ("g", None)] {
+        let options = Options { kinks: diffeo::Kinks::Error, ..Options::default() };
+        let f = p.function_with(name, options).expect("a function");
+        let error = f.call::<f64>(0.0).err();
+        assert_eq!(error.map(|error| error.messages[0].code), code, "{name}");
+    }
+}
+
+/// Not a bound on time, but a factor that is far from what it is.
+#[test]
+fn many_calls_run_as_machine_code() {
+    let text =
+        "def f(xs: [n]Real, a: Real) -> Real = sum([sin(a * x) / (1.0 + x * x) for x in xs])";
+    let p = Program::from_text("p.deo", text).expect("a program");
+    let xs: Vec<f64> = (0..1000).map(f64::from).collect();
+    let time = |kinks, calls: i32| {
+        let f = p.function_with("f", Options { kinks, ..Options::default() }).expect("a function");
+        let start = Instant::now();
+        let values: Vec<f64> =
+            (0..calls).map(|i| f.call((&xs[..], f64::from(i) * 0.001)).expect("a value")).collect();
+        (values, start.elapsed().as_secs_f64() / f64::from(calls))
+    };
+    let (compiled, fast) = time(diffeo::Kinks::Ignore, 1000);
+    // Whoever looks for kinks stays on the evaluator.
+    let (evaluated, slow) = time(diffeo::Kinks::Warn, 100);
+    for (a, b) in evaluated.iter().zip(&compiled) {
+        assert!((a - b).abs() <= 1e-12 * a.abs(), "{a} {b}");
+    }
+    println!("{:.1} us a call, evaluated {:.1} us", fast * 1e6, slow * 1e6);
+    assert!(2.0 * fast < slow, "{fast} {slow}");
 }

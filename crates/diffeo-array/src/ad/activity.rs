@@ -21,6 +21,9 @@ pub struct Activity {
     pub params: Box<[bool]>,
     /// By result, whether it varies.
     pub results: Box<[bool]>,
+    /// Whether it leads to a call, with arguments that vary, of a function with a rule: then that computes also what
+    /// does not vary.
+    pub ruled: bool,
 }
 
 impl Activity {
@@ -91,7 +94,7 @@ pub fn activity(
     cache.activities.extend(open.into_iter().map(|(key, (activity, _))| (key, Rc::new(activity))));
     cache.activities.get(&key).cloned().unwrap_or_else(|| {
         let (varied, params, results) = (Vec::new(), active.into(), Box::default());
-        Rc::new(Activity { varied, params, results })
+        Rc::new(Activity { varied, params, results, ruled: false })
     })
 }
 
@@ -111,13 +114,13 @@ impl Solver<'_> {
         *self.types.entry(ty.clone()).or_insert_with(|| differentiable(module, ty))
     }
 
-    /// What is known of a function: of its parameters and results.
-    fn ask(&mut self, key: &Key) -> (Box<[bool]>, Box<[bool]>) {
+    /// What is known of a function: of its parameters and results, and of rules.
+    fn ask(&mut self, key: &Key) -> (Box<[bool]>, Box<[bool]>, bool) {
         if let Some(known) = self.cache.activities.get(key) {
-            return (known.params.clone(), known.results.clone());
+            return (known.params.clone(), known.results.clone(), known.ruled);
         }
         if let Some((known, _)) = self.open.get(key) {
-            return (known.params.clone(), known.results.clone());
+            return (known.params.clone(), known.results.clone(), known.ruled);
         }
         let function = &self.module.functions[key.0 .0 as usize];
         let mut varied = vec![false; function.vars.len()];
@@ -125,16 +128,18 @@ impl Solver<'_> {
             varied[param.0 as usize] = *active;
         }
         let results: Box<[bool]> = vec![false; function.results.len()].into();
-        let activity = Activity { varied, params: key.1.clone(), results: results.clone() };
+        let (params, ruled) = (key.1.clone(), false);
+        let activity = Activity { varied, params, results: results.clone(), ruled };
         self.open.insert(key.clone(), (activity, true));
         self.pending.push_back(key.clone());
-        (key.1.clone(), results)
+        (key.1.clone(), results, false)
     }
 
     fn analyse(&mut self, key: &Key) {
         let Some((activity, waits)) = self.open.get_mut(key) else { return };
         *waits = false;
-        let mut walk = Walk { key, varied: std::mem::take(&mut activity.varied), changed: true };
+        let varied = std::mem::take(&mut activity.varied);
+        let mut walk = Walk { key, varied, ruled: false, changed: true };
         let function = &self.module.functions[key.0 .0 as usize];
         while walk.changed {
             walk.changed = false;
@@ -143,10 +148,12 @@ impl Solver<'_> {
         let of = |atom: &Atom| walk.of(atom);
         let results: Box<[bool]> = function.body.results.iter().map(of).collect();
         let params: Box<[bool]> = function.params.iter().map(|v| of(&Atom::Var(*v))).collect();
-        let varied = walk.varied;
-        let found = Activity { varied, params, results };
+        let (varied, ruled) = (walk.varied, walk.ruled);
+        let found = Activity { varied, params, results, ruled };
         let Some((activity, _)) = self.open.get_mut(key) else { return };
-        let news = activity.params != found.params || activity.results != found.results;
+        let news = activity.params != found.params
+            || activity.results != found.results
+            || activity.ruled != found.ruled;
         *activity = found;
         if news {
             for caller in self.callers.get(key).into_iter().flatten() {
@@ -162,6 +169,7 @@ impl Solver<'_> {
 struct Walk<'a> {
     key: &'a Key,
     varied: Vec<bool>,
+    ruled: bool,
     changed: bool,
 }
 
@@ -332,10 +340,12 @@ impl Walk<'_> {
             return;
         }
         if solver.cache.rules.contains_key(&callee) {
+            self.ruled = true;
             return self.differentiable_results(solver, stmt);
         }
         let key = (callee, active);
-        let (params, results) = solver.ask(&key);
+        let (params, results, ruled) = solver.ask(&key);
+        self.ruled |= ruled;
         solver.callers.entry(key).or_default().insert(self.key.clone());
         for (arg, varies) in args.iter().zip(&params) {
             self.set_atom(arg, *varies);

@@ -635,12 +635,14 @@ impl Derive<'_> {
         let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
         let mutable = args.iter().zip(&varying).any(|(arg, v)| *v && self.b.ty(arg).is_mutable());
         let results = self.varying(&stmt.results);
-        if !mutable && !results.contains(&true) {
+        if varying.contains(&true) {
+            if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+                return self.rule(stmt, rule, args);
+            }
+        }
+        if !mutable && !results.contains(&true) && !self.ruled(callee, &varying) {
             self.b.push_stmt(stmt.clone());
             return Ok(());
-        }
-        if let Some(rule) = self.cache.rules.get(&callee).cloned() {
-            return self.rule(stmt, rule, args);
         }
         let key = ((callee, varying.clone().into()), self.order);
         let derived = declare(self.module, self.cache, &key);
@@ -652,6 +654,13 @@ impl Derive<'_> {
             return Err(Unsupported("a bug of Diffeo: what varies in a call".to_string()));
         }
         self.push(stmt, Op::Call(derived.function, all))
+    }
+
+    /// Whether a rule has a say in what a function gives.
+    fn ruled(&mut self, callee: FunctionId, varying: &[bool]) -> bool {
+        varying.contains(&true)
+            && !self.cache.detached.contains(&callee)
+            && activity(self.module, self.cache, callee, varying).ruled
     }
 
     /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.

@@ -145,10 +145,17 @@ struct Terms<'a> {
 
 impl Terms<'_> {
     fn slope(&mut self, term: &Partial) -> Slope {
+        match (term, self.operand(1)) {
+            // A constant exponent.
+            (Partial::ZeroWhere(Condition::ZeroExponent, _), Atom::Real(b)) if b == 0.0 => {
+                return Slope::Zero;
+            }
+            (_, _) => {}
+        }
+        // A factor that happens to be 0 makes nan of an infinite tangent.
         match self.term(term) {
             Atom::Real(x) if x == 1.0 => Slope::One,
             Atom::Real(x) if x == -1.0 => Slope::MinusOne,
-            Atom::Real(x) if x == 0.0 => Slope::Zero,
             factor => Slope::Factor(factor),
         }
     }
@@ -213,32 +220,26 @@ impl Terms<'_> {
             }
             Partial::ZeroWhere(condition, t) => {
                 let zero = match (condition, self.operand(1)) {
-                    // A constant exponent.
-                    (Condition::ZeroExponent, Atom::Real(b)) => Err(b == 0.0),
                     (Condition::ZeroBase, Atom::Real(b)) if b > 0.0 => {
-                        Ok(self.holds(Comparison::Eq, 0))
+                        self.holds(Comparison::Eq, 0)
                     }
-                    (Condition::ZeroBase, Atom::Real(_)) => Err(false),
+                    (Condition::ZeroExponent | Condition::ZeroBase, Atom::Real(_)) => {
+                        return self.term(t);
+                    }
                     // An exponent that may vary elsewhere: 0 is multiplied, unless the base is 0, too.
                     (Condition::ZeroExponent, _) => {
                         let base = self.holds(Comparison::Eq, 0);
                         let exponent = self.holds(Comparison::Eq, 1);
-                        Ok(self.b.one(self.module, Op::And(base, exponent)))
+                        self.b.one(self.module, Op::And(base, exponent))
                     }
                     (Condition::ZeroBase, _) => {
                         let base = self.holds(Comparison::Eq, 0);
                         let exponent = self.holds(Comparison::Gt, 1);
-                        Ok(self.b.one(self.module, Op::And(base, exponent)))
+                        self.b.one(self.module, Op::And(base, exponent))
                     }
                 };
-                match zero {
-                    Err(true) => Atom::Real(0.0),
-                    Err(false) => self.term(t),
-                    Ok(zero) => {
-                        let factor = self.term(t);
-                        self.b.one(self.module, Op::Select(zero, Atom::Real(0.0), factor))
-                    }
-                }
+                let factor = self.term(t);
+                self.b.one(self.module, Op::Select(zero, Atom::Real(0.0), factor))
             }
         }
     }

@@ -167,7 +167,8 @@ impl Series<'_> {
             Some(_) => None,
         };
         match (number(args.first()), number(args.get(1))) {
-            (Some(x), Some(y)) => Atom::Real(eval(op, x, y)),
+            // A coefficient that is the number 0 stands for one that is left out.
+            (Some(x), Some(y)) if eval(op, x, y) != 0.0 => Atom::Real(eval(op, x, y)),
             (Some(1.0), None) if op == RealOp::Mul => args[1].clone(),
             (None, Some(1.0)) if matches!(op, RealOp::Mul | RealOp::Div) => args[0].clone(),
             (_, _) => self.b.one(self.module, Op::Real(op, args)),

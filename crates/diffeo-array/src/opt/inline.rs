@@ -1,6 +1,7 @@
 //! Puts the bodies of functions in the place of their calls: of small functions, and of those that are called
 //! seldom. Constants that are plain numbers are put in their places, too. Small functions that call themselves are put
-//! into themselves once, so that half as many calls are left.
+//! into themselves once, so that half as many calls are left. Where others call themselves, it is tested before the
+//! call whether there is anything to do but to give the result of a small case, which needs no call then.
 //!
 //! What it needs: nothing; `dce` drops the functions that are then not called any more. What stays: other recursive
 //! functions, large ones, and what would make the caller too large, so the module grows at most by a constant
@@ -11,7 +12,9 @@
 use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
 use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
-use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Var, VarInfo};
+use crate::ir::{
+    Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo,
+};
 use std::collections::HashMap;
 
 /// Functions of at most so many statements are put into their callers.
@@ -26,6 +29,10 @@ const FEW: u64 = 120;
 /// Functions of at most so many statements are put into themselves.
 const TINY: usize = 16;
 
+/// What is done before that test, and the small case, have at most so many statements each; a function has at most so
+/// many calls of itself that are tested.
+const BASE: usize = 8;
+
 /// A function grows at most to so many statements, or this often its size.
 const LARGE: usize = 6_000;
 
@@ -37,7 +44,7 @@ pub fn inline(mut module: Module) -> Module {
     let constants =
         module.constants.iter().map(|c| number(&functions[c.init.0 as usize])).collect();
     let sites = std::mem::take(&mut module.sites);
-    let mut inliner = Inliner { inlined: &inlined, constants, own: None, sites };
+    let mut inliner = Inliner { inlined: &inlined, constants, own: None, base: None, sites };
     // Each function is expanded from what was written, so that nothing is copied from caller to caller; those that
     // are put into all their callers are not expanded at all.
     let mut expanded: Vec<Option<(Vec<VarInfo>, Block)>> = vec![None; functions.len()];
@@ -47,7 +54,11 @@ pub fn inline(mut module: Module) -> Module {
         let Some(None) = expanded.get(f) else { continue };
         let tiny = graph.recursive[f] && size(&functions[f].body, TINY) <= TINY;
         inliner.own = tiny.then_some(f);
-        let body = if inlined[f].is_some() || tiny {
+        inliner.base = None;
+        if graph.recursive[f] && !tiny {
+            inliner.base = base(&functions[f], f).map(|then| (f, then));
+        }
+        let body = if inlined[f].is_some() || tiny || inliner.base.is_some() {
             functions[f].body.clone()
         } else {
             std::mem::take(&mut functions[f].body)
@@ -100,6 +111,25 @@ fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
     inlined
 }
 
+/// Whether a function begins by testing for a small case, which calls nothing: whether that is what follows if the test
+/// holds, or if it does not.
+fn base(function: &Function, own: usize) -> Option<bool> {
+    let (last, first) = function.body.stmts.split_last()?;
+    let Op::If { then, otherwise, .. } = &last.op else { return None };
+    let cheap = |stmt: &Stmt| {
+        matches!(stmt.op, Op::Check(_) | Op::Int(..)) || speculative_cost(&stmt.op).is_some()
+    };
+    let small = |stmts: &[Stmt]| stmts.len() <= BASE && stmts.iter().all(cheap);
+    let whole = function.body.results.len() == last.results.len()
+        && function.body.results.iter().zip(&last.results).all(|(a, v)| *a == Atom::Var(*v));
+    let mut calls = 0;
+    statements(&function.body, &mut |stmt| {
+        calls += usize::from(matches!(&stmt.op, Op::Call(f, _) if f.0 as usize == own));
+    });
+    let found = [(then, true), (otherwise, false)].into_iter().find(|(arm, _)| small(&arm.stmts));
+    found.filter(|_| whole && small(first) && (1..=BASE).contains(&calls)).map(|(_, then)| then)
+}
+
 /// What a function without parameters gives, if that is a number that stands there.
 fn number(function: &Function) -> Option<Atom> {
     match (&function.body.stmts[..], &function.body.results[..]) {
@@ -114,6 +144,9 @@ struct Inliner<'a> {
     constants: Vec<Option<Atom>>,
     /// The function that is expanded, if it is put into itself.
     own: Option<usize>,
+    /// The function that is expanded, if calls of itself are tested, and whether the small case is that where the test
+    /// holds.
+    base: Option<(usize, bool)>,
     sites: Vec<Site>,
 }
 
@@ -141,7 +174,7 @@ impl Inliner<'_> {
                 let length = own.map_or(self.inlined[f.0 as usize], |_| Some(TINY));
                 if let Some(length) = length.filter(|n| *n <= *budget) {
                     *budget -= length;
-                    let body = self.copy(callee, args, vars, stmt.site);
+                    let body = self.copy(callee, &callee.body, args, vars, stmt.site);
                     let outer = std::mem::take(&mut self.own);
                     // What is called there was counted already.
                     let mut within = usize::MAX;
@@ -149,6 +182,11 @@ impl Inliner<'_> {
                     self.own = outer;
                     stmts.extend(body.stmts);
                     replaced.extend(stmt.results.iter().copied().zip(body.results));
+                    continue;
+                }
+                if let Some((_, then)) = self.base.filter(|(own, _)| *own == f.0 as usize) {
+                    let args = args.clone();
+                    stmts.extend(self.tested(callee, &args, vars, stmt, then));
                     continue;
                 }
             }
@@ -164,10 +202,38 @@ impl Inliner<'_> {
         Block { stmts, ..block }
     }
 
-    /// The body of a function with these arguments.
+    /// A call after a test for the small case of the function.
+    fn tested(
+        &mut self,
+        callee: &Function,
+        args: &[Atom],
+        vars: &mut Vec<VarInfo>,
+        call: Stmt,
+        then: bool,
+    ) -> Vec<Stmt> {
+        let mut stmts = callee.body.stmts.clone();
+        if let Some(Stmt { op: Op::If { then: yes, otherwise: no, .. }, .. }) = stmts.last_mut() {
+            *(if then { no } else { yes }) = Block::default();
+        }
+        let body = Block { stmts, results: Vec::new() };
+        let mut stmts = self.copy(callee, &body, args, vars, call.site).stmts;
+        if let Some(Stmt { op: Op::If { then: yes, otherwise: no, .. }, results, .. }) =
+            stmts.last_mut()
+        {
+            // The results of the copy are those of the call now, and the other way round.
+            let results = std::mem::replace(results, call.results);
+            let atoms = results.iter().map(|v| Atom::Var(*v)).collect();
+            let call = Stmt { results, op: call.op, site: call.site };
+            *(if then { no } else { yes }) = Block { stmts: vec![call], results: atoms };
+        }
+        stmts
+    }
+
+    /// A body of a function with these arguments.
     fn copy(
         &mut self,
         callee: &Function,
+        body: &Block,
         args: &[Atom],
         vars: &mut Vec<VarInfo>,
         call: SiteId,
@@ -175,7 +241,7 @@ impl Inliner<'_> {
         let map = callee.params.iter().copied().zip(args.iter().cloned()).collect();
         let mut sites = Sites { all: &mut self.sites, new: HashMap::new(), callee, call };
         let site = |site| sites.within(site);
-        Copier { source: Some(&callee.vars), vars, map, site }.block(&callee.body)
+        Copier { source: Some(&callee.vars), vars, map, site }.block(body)
     }
 }
 

@@ -38,7 +38,9 @@ pub(crate) struct Shapes {
 impl Shapes {
     /// The sizes in a function.
     pub fn of(function: &Function) -> Shapes {
-        let count = function.vars.len();
+        // Most functions of large programs have no arrays.
+        let some = function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..)));
+        let count = if some { function.vars.len() } else { 0 };
         let mut shapes = Shapes {
             extents: vec![Vec::new(); count],
             keeps: vec![None; count],
@@ -47,6 +49,9 @@ impl Shapes {
             builds: Vec::new(),
             next: 0,
         };
+        if !some {
+            return shapes;
+        }
         for p in &function.params {
             shapes.define(function, *p);
         }

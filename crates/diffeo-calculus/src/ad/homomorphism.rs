@@ -27,6 +27,15 @@ use std::rc::Rc;
 
 /// `D{A}` of a type.
 pub fn ty(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
+    if let Some(known) = w.known_type(system, a) {
+        return known;
+    }
+    let translated = made(w, system, a);
+    w.know_type(system, a, &translated);
+    translated
+}
+
+fn made(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     match a {
         // D{ℝ}
         Ty::Real => numbers::real(w, system),
@@ -587,7 +596,7 @@ impl Translator<'_> {
                     let element = t.ty(a);
                     let empty =
                         compare(Comparison::Eq, Ty::Int, length(&element, xs[0].clone()), int(0));
-                    let zero = empty::zero(t.w, t.system, a, xs[0].clone());
+                    let zero = empty::zero(t.w, Some(t.system), a, xs[0].clone());
                     let zero = t.lift(&result, zero);
                     if_(empty, zero, value)
                 }

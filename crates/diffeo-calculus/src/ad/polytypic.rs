@@ -14,7 +14,7 @@
 
 use super::build::*;
 use super::delta::split;
-use super::{homomorphism, System, Workspace};
+use super::{empty, homomorphism, System, Workspace};
 use crate::prim::{Diff, DiffOp, Prim, RealOp};
 use crate::term::{Arm, Binder, Case, GlobalId, Kind, Term};
 use crate::ty::{DataId, Ty};
@@ -77,7 +77,7 @@ fn element_at(w: &mut Workspace, place: &At, element: &Ty, xs: &Term, i: &Term) 
 }
 
 /// The length of an array at a place.
-fn length_at(w: &mut Workspace, place: &At, element: &Ty, xs: &Term) -> Term {
+pub(crate) fn length_at(w: &mut Workspace, place: &At, element: &Ty, xs: &Term) -> Term {
     match place {
         Some(system) if system.splits(element) => split::length(w, system, xs),
         _ => length(&at(w, place, element), xs.clone()),
@@ -253,7 +253,8 @@ impl Pointwise<'_> {
                 let count = length_at(w, &self.inputs[0], element, &names[0]);
                 let out = at(w, &self.output, element);
                 let array = array_at(w, &self.output, element, build(count, i, out, body));
-                bind_all(bindings, array)
+                let systems = (&self.inputs[0], &self.output);
+                bind_all(bindings, empty::kept(w, systems, element, &names[0], array))
             }
             Ty::Data(..) => {
                 let mut args = Vec::new();
@@ -504,6 +505,8 @@ impl Traversal<'_> {
         let body = bind_all(inner, tuple(types, vec![more, next]));
         let all = named(w, count_loop(both, init, i, count, body), grown.clone(), &mut bindings);
         let elements = array_at(w, output, element, proj(&grown, 0, all.clone()));
+        let systems = (&self.inputs[0], output);
+        let elements = empty::kept(w, systems, element, &names[0], elements);
         let pair = self.pair(w, &array, elements, proj(&grown, 1, all));
         bind_all(bindings, pair)
     }

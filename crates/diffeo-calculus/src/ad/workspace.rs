@@ -32,6 +32,8 @@ pub struct Workspace {
     /// Those still to be made, in the order in which they were first wanted: a definition that is itself a
     /// translation comes before its own.
     pending: VecDeque<(System, GlobalId, GlobalId)>,
+    /// The translations of types.
+    types: HashMap<System, HashMap<Ty, Ty>>,
     /// The translations of variant types.
     datas_translated: HashMap<(System, DataId), DataId>,
     /// The translations of variant types at arguments.
@@ -89,6 +91,7 @@ impl Workspace {
             translated: HashMap::new(),
             origins: HashMap::new(),
             pending: VecDeque::new(),
+            types: HashMap::new(),
             datas_translated: HashMap::new(),
             instances: HashMap::new(),
             made: HashMap::new(),
@@ -507,6 +510,20 @@ impl Workspace {
     /// How many definitions were translated so far.
     pub fn translations(&self) -> usize {
         self.translations
+    }
+
+    /// What a type was translated to.
+    pub(crate) fn known_type(&self, system: &System, a: &Ty) -> Option<Ty> {
+        self.types.get(system)?.get(a).cloned()
+    }
+
+    /// Notes what a type is translated to.
+    pub(crate) fn know_type(&mut self, system: &System, a: &Ty, translated: &Ty) {
+        let of_system = match self.types.get_mut(system) {
+            Some(known) => known,
+            None => self.types.entry(system.clone()).or_default(),
+        };
+        of_system.insert(a.clone(), translated.clone());
     }
 
     /// The variant type whose constructors hold translated fields. One that holds neither Reals nor functions

@@ -226,6 +226,11 @@ fn the_sum_of_no_rows_has_their_length() {
             #append[Real](
               proj[{a : []Real, b : (Real, [][]Real)}, 0](none),
               #flatten[Real](proj[(Real, [][]Real), 1](proj[{a : []Real, b : (Real, [][]Real)}, 1](none))))";
+    check_zero_gradient(text, 5);
+}
+
+/// A definition `e : Real -> []Real` whose results do not depend on its argument, in every reverse system.
+fn check_zero_gradient(text: &str, results: usize) {
     let program = diffeo_calculus::parse(text).expect("a program");
     let wrappers: [fn(&mut Workspace) -> GlobalId; 4] = [
         |w| naive::r1(w, GlobalId(0)),
@@ -237,11 +242,25 @@ fn the_sum_of_no_rows_has_their_length() {
         let mut w = Workspace::new(&program);
         let r = wrapper(&mut w);
         let mut machine = machine_of(&mut w).expect("a translation");
-        let cotangent = diffeo_calculus::array::Array::from_reals(vec![1.0; 5]);
+        let cotangent = diffeo_calculus::array::Array::from_reals(vec![1.0; results]);
         let at = Value::tuple([Value::Real(2.0), Value::Array(cotangent.into())]);
         let gradient = call(&mut machine, r, at).expect("a gradient");
         assert_eq!(reals(&gradient), [0.0]);
     }
+}
+
+/// What goes through an array without elements keeps the sizes of its rows.
+#[test]
+fn arrays_of_no_rows_keep_their_shape() {
+    let text = "def e : Real -> []Real =
+          fn (x : Real) ->
+            let cube : [][][]Real =
+              array[[][]Real](array[[]Real](array[Real](x, 1.0)), array[[]Real](array[Real](x, x))) in
+            let none : [][][]Real = #slice[[][]Real](cube, 2, 2) in
+            let sum : [][][]Real = #add[[][][]Real](none, #scale[[][][]Real](x, none)) in
+            let flat : [][]Real = #sum[[][]Real](sum) in
+            #append[Real](#flatten[Real](flat), #sum[[]Real](#slice[[]Real](flat, 1, 1)))";
+    check_zero_gradient(text, 4);
 }
 
 // Section 4.1, typing

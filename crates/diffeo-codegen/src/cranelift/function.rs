@@ -9,11 +9,13 @@
 //! status if it is fallible (0: all is well), then as many of the results as have registers
 //! ([`Convention::new`]); the further ones lie, a word each, at the address that the caller gave.
 
+use super::count::{Plan, Weights};
 use super::expr;
 use super::scope::{shapes, Shape};
 use super::Imports;
 use crate::deep::deep;
 use crate::low::{self, Function, Module, Operand, Raise, Reg, Runtime, Stmt};
+use crate::memory;
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64, I8};
@@ -30,6 +32,9 @@ use std::collections::HashMap;
 const INTEGER_RESULTS: usize = 7;
 /// How many Reals among the results have registers.
 const REAL_RESULTS: usize = 8;
+
+/// No loop counts for more steps.
+const MOST_STEPS: i64 = 1 << 40;
 
 /// The type of a register.
 pub(super) fn clif_type(ty: low::Ty) -> Type {
@@ -103,6 +108,8 @@ pub(super) struct Environment<'m> {
     pub imports: &'m mut Imports,
     /// By the function that is a task: the index of what calls it with the convention of C.
     pub tasks: &'m HashMap<u32, u32>,
+    /// If work is counted: what functions are.
+    pub weights: Option<&'m Weights>,
     /// Whether there are instructions for [`low::Expr::Fma`] …
     pub has_fma: bool,
     /// … and for [`low::Unary::Integral`].
@@ -126,6 +133,8 @@ pub(super) struct Translator<'t, 'm> {
     pub env: &'t mut Environment<'m>,
     pub function: &'t Function,
     convention: &'t Convention,
+    /// What is counted.
+    plan: Plan,
     shapes: Vec<Shape>,
     /// The index of the shape of the next statement that has one.
     next: usize,
@@ -148,12 +157,14 @@ pub(super) fn translate<'t>(
     env: &'t mut Environment<'_>,
     function: &'t Function,
     convention: &'t Convention,
+    plan: Plan,
 ) {
     let mut translator = Translator {
         b,
         env,
         function,
         convention,
+        plan,
         shapes: shapes(function),
         next: 0,
         values: vec![None; function.registers.len()],
@@ -165,7 +176,9 @@ pub(super) fn translate<'t>(
         note: None,
     };
     translator.start();
-    translator.list(&function.body);
+    if !function.blocks.as_ref().is_some_and(|blocks| translator.split(blocks)) {
+        translator.list(&function.body);
+    }
     translator.finish();
 }
 
@@ -221,17 +234,14 @@ impl Translator<'_, '_> {
             self.raise(&Raise::Stopped, &[], site);
             self.b.switch_to_block(go_on);
         }
-        if let Some(blocks) = &self.function.blocks {
-            self.split(blocks);
-        }
     }
 
-    /// Lets the runtime do the blocks of a loop. If it does, the function returns; else it goes on.
-    fn split(&mut self, blocks: &low::Blocks) {
+    /// Lets the runtime do the blocks of a loop, and leaves the function; whether it did.
+    fn split(&mut self, blocks: &low::Blocks) -> bool {
         let params: Vec<Value> =
             self.function.params.iter().filter_map(|reg| self.values[reg.0 as usize]).collect();
-        let Some((captured, [count, step])) = params.split_last_chunk() else { return };
-        let Some(task) = self.env.tasks.get(&blocks.task.0) else { return };
+        let Some((captured, [count, step])) = params.split_last_chunk() else { return false };
+        let Some(task) = self.env.tasks.get(&blocks.task.0) else { return false };
         let (signature, task) = (outside(self.env.frontend.default_call_conv, 5), *task);
         let words = (captured.len() + blocks.how.len()) as u32;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * words.max(1), 3);
@@ -245,24 +255,18 @@ impl Translator<'_, '_> {
         let [layout, how] =
             runtime::shape(self.function, blocks).map(|word| self.b.ins().iconst(I64, word));
         let args = [task, frame, layout, how, *count, *step];
-        let Some(status) = self.call_runtime(&runtime::split(), &args) else { return };
-        let [done, other, go_on] = [(); 3].map(|()| self.b.create_block());
-        self.b.ins().brif(status, other, &[], done, &[]);
-        self.b.switch_to_block(done);
+        let status = self.call_runtime(&runtime::split(), &args);
+        if let Some(status) = status.filter(|_| self.function.fallible) {
+            let (done, fail) = (self.b.create_block(), self.fail());
+            self.b.ins().brif(status, fail, &[], done, &[]);
+            self.b.switch_to_block(done);
+        }
         let first = 8 * captured.len() as i32;
         let results: Vec<Value> = (0..blocks.how.len() as i32)
             .map(|i| self.b.ins().stack_load(I64, F64, slot, first + 8 * i))
             .collect();
         self.return_values(&results);
-        self.b.switch_to_block(other);
-        if self.function.fallible {
-            let fail = self.fail();
-            let failed = self.b.ins().icmp_imm_s(IntCC::Equal, status, runtime::FAILED);
-            self.b.ins().brif(failed, fail, &[], go_on, &[]);
-        } else {
-            self.b.ins().jump(go_on, &[]);
-        }
-        self.b.switch_to_block(go_on);
+        true
     }
 
     fn finish(mut self) {
@@ -354,6 +358,10 @@ impl Translator<'_, '_> {
 
     /// Whether the end is reached.
     fn list(&mut self, stmts: &[Stmt]) -> bool {
+        if let Some(work) = self.plan.lists.get(&stmts.as_ptr()) {
+            let work = self.b.ins().iconst(I64, *work as i64);
+            self.work(work);
+        }
         stmts.iter().all(|stmt| self.stmt(stmt))
     }
 
@@ -406,6 +414,24 @@ impl Translator<'_, '_> {
             }
         }
         true
+    }
+
+    /// The work that was counted.
+    fn worked(&mut self) -> Value {
+        self.b.ins().load(I64, trusted(), self.context, runtime::WORK as i32)
+    }
+
+    /// Counts work.
+    fn work(&mut self, work: Value) {
+        let before = self.worked();
+        let after = self.b.ins().iadd(before, work);
+        self.b.ins().store(trusted(), after, self.context, runtime::WORK as i32);
+    }
+
+    /// Counts so many steps of this work.
+    fn steps(&mut self, steps: Value, each: u64) {
+        let work = self.b.ins().imul_imm_s(steps, each as i64);
+        self.work(work);
     }
 
     fn shape(&mut self) -> Shape {
@@ -508,6 +534,13 @@ impl Translator<'_, '_> {
         self.loops.pop();
         if shape.breaks {
             self.enter(exit, &shape.carried);
+            let each = self.plan.conditional.get(&body.as_ptr()).copied();
+            if let (Some(each), Some((step, _))) = (each, memory::polled(body)) {
+                // The others have been counted.
+                let step = self.get(step);
+                let steps = self.b.ins().band_imm_s(step, memory::POLLED_STEPS - 1);
+                self.steps(steps, each);
+            }
         }
         shape.breaks
     }
@@ -515,6 +548,14 @@ impl Translator<'_, '_> {
     fn count(&mut self, step: &low::For) -> bool {
         let shape = self.shape();
         let (from, to) = (self.operand(step.from), self.operand(step.to));
+        if let Some(each) = self.plan.loops.get(&std::ptr::from_ref(step)).copied() {
+            let steps = self.b.ins().isub(to, from);
+            let none = self.b.ins().iconst(I64, 0);
+            let steps = self.b.ins().smax(steps, none);
+            let most = self.b.ins().iconst(I64, MOST_STEPS);
+            let steps = self.b.ins().smin(steps, most);
+            self.steps(steps, each);
+        }
         let from = self.in_lanes(step, &shape, from, to).unwrap_or(from);
         let (body, exit) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(body, I64);
@@ -579,6 +620,14 @@ impl Translator<'_, '_> {
             let value = self.operand(*arg);
             values.push(value);
         }
+        // What a constant takes counts once, whoever computes it.
+        let init = self.env.weights.and_then(|weights| weights.constant(id));
+        let before = init.map(|(constant, work)| {
+            let before = self.worked();
+            let work = self.b.ins().iconst(I64, work as i64);
+            self.work(work);
+            (constant, before)
+        });
         let call = self.b.ins().call(function, &values);
         let mut given = self.b.inst_results(call).to_vec().into_iter();
         if callee.fallible {
@@ -597,6 +646,10 @@ impl Translator<'_, '_> {
                 self.b.ins().jump(note, &call);
             }
             self.b.switch_to_block(go_on);
+        }
+        if let Some((constant, before)) = before {
+            let constant = self.b.ins().iconst(I64, i64::from(constant));
+            self.call_runtime(&runtime::constant(), &[constant, before]);
         }
         for (reg, place) in results.iter().zip(&convention.in_memory) {
             let ty = self.ty(*reg);

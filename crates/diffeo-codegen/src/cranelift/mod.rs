@@ -6,10 +6,12 @@
 //! | `function.rs` | statements, and how functions are called |
 //! | `expr.rs` | operands and expressions |
 //! | `lanes.rs` | several steps of a loop at once |
+//! | `count.rs` | how much work is done |
 //!
 //! Functions are compiled one by one, each by itself; then they are put into memory together and their
 //! references to each other are filled in.
 
+mod count;
 mod expr;
 mod function;
 mod lanes;
@@ -18,6 +20,7 @@ mod scope;
 use crate::engine::{CompileError, Compiled, Cpu, Entry, Raises};
 use crate::low::{Module, HUGE};
 use crate::runtime;
+use count::Weights;
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{ir, Context};
@@ -34,6 +37,8 @@ use std::sync::Arc;
 pub struct Options {
     /// The instructions that may be used.
     pub cpu: Cpu,
+    /// Whether the code counts the work that it does ([`Instance::work`](crate::engine::Instance::work)).
+    pub counted: bool,
     /// Whether Cranelift checks what it is given and what it makes of it, for tests.
     pub verify: bool,
 }
@@ -77,6 +82,8 @@ struct Target {
     has_fma: bool,
     has_rounding: bool,
     has_lanes: bool,
+    /// Whether the code counts the work that it does.
+    counted: bool,
 }
 
 fn unsupported(reason: impl Display) -> CompileError {
@@ -113,7 +120,8 @@ impl Target {
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
         let has_lanes = has_fma && has_rounding && (!x64 || has("has_avx"));
-        Ok(Target { isa: target, quick: isa("none")?, has_fma, has_rounding, has_lanes })
+        let (quick, counted) = (isa("none")?, options.counted);
+        Ok(Target { isa: target, quick, has_fma, has_rounding, has_lanes, counted })
     }
 }
 
@@ -192,11 +200,13 @@ fn each_function(
     let index = |i: usize| first + i as u32;
     let tasks = outside.iter().enumerate().map(|(i, (task, _))| (*task, index(i))).collect();
     let mut imports = Imports::new(index(outside.len()) as usize);
+    let weights = target.counted.then(|| Weights::new(module));
     let mut env = Environment {
         module,
         conventions: &conventions,
         imports: &mut imports,
         tasks: &tasks,
+        weights: weights.as_ref(),
         has_fma: target.has_fma,
         has_rounding: target.has_rounding,
         has_lanes: target.has_lanes,
@@ -216,7 +226,9 @@ fn each_function(
             expanded = Some(copy);
         }
         let b = FunctionBuilder::new(&mut context.func, &mut builder);
-        function::translate(b, &mut env, expanded.as_ref().unwrap_or(function), convention);
+        let function = expanded.as_ref().unwrap_or(function);
+        let plan = weights.as_ref().map(|weights| weights.plan(module, i, function));
+        function::translate(b, &mut env, function, convention, plan.unwrap_or_default());
         each(i as u32, &mut context, huge)?;
         context.clear();
     }

@@ -19,6 +19,7 @@ mod watch;
 pub use cpu::Cpu;
 pub(crate) use stack::on_stack;
 pub use stack::stack_margin;
+pub use watch::{Overseer, Verdict};
 
 use crate::low::{Module, Raise, BYTES, DATA};
 pub use crate::runtime::Callbacks;
@@ -30,7 +31,7 @@ use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use values::Face;
 
@@ -197,8 +198,8 @@ pub struct Instance {
     compiled: Arc<Compiled>,
     context: Owned,
     limits: Limits,
-    /// See [`Instance::end_when`].
-    unwanted: Option<Arc<AtomicBool>>,
+    /// See [`Instance::oversee`].
+    overseer: Option<Overseer>,
     max_stack: usize,
     /// The words of arguments and results, to be used again.
     words: Vec<u64>,
@@ -217,7 +218,7 @@ impl Instance {
             compiled,
             context,
             limits: options.limits,
-            unwanted: None,
+            overseer: None,
             max_stack: options.max_stack,
             words: Vec::new(),
             allocations: 0,
@@ -236,9 +237,28 @@ impl Instance {
         self.limits = limits;
     }
 
-    /// From now on, runs end when this is set, as if they were interrupted.
-    pub fn end_when(&mut self, unwanted: Arc<AtomicBool>) {
-        self.unwanted = Some(unwanted);
+    /// From now on, somebody decides about runs by the work that was done, if the code counts it. Beyond the bound, they print
+    /// and report nothing, but end.
+    pub fn oversee(&mut self, bound: u64, overseer: Overseer) {
+        self.context.work().set_bound(bound);
+        self.overseer = Some(overseer);
+    }
+
+    /// Nobody decides about runs any more.
+    pub fn free(&mut self) {
+        self.context.work().set_bound(u64::MAX);
+        self.overseer = None;
+    }
+
+    /// The work that all calls have done, if the code counts it. Of calls that have succeeded, it depends on nothing but the program
+    /// and its arguments.
+    pub fn work(&self) -> u64 {
+        self.context.work().done()
+    }
+
+    /// Whether the last call has kept back what it was to print: see [`Instance::oversee`].
+    pub fn silent(&self) -> bool {
+        self.context.work().silent()
     }
 
     /// How many blocks there are: 0 if all results were released, and the constants.
@@ -344,22 +364,32 @@ impl Instance {
     ) -> Result<(), Box<Stopped>> {
         let (entry, context) = (self.compiled.entry, self.context.as_ptr());
         let end = self.context.stack_end();
-        let watched = watch::watch(&self.limits, self.unwanted.as_ref(), end);
+        let work = self.context.work();
+        work.begin();
+        let watched = watch::watch(&self.limits, self.overseer.as_ref(), end, work);
         let status = stack::on_stack(self.max_stack, self.compiled.margin, |stack_end| {
             // If the watching thread was faster, it stays so.
             let _ = end.compare_exchange(0, stack_end, Ordering::Relaxed, Ordering::Relaxed);
+            let here = 0u8;
+            // SAFETY: nothing runs yet.
+            unsafe { Context::begin(context, std::ptr::from_ref(&here) as usize, stack_end) };
             // SAFETY: the entry is that of the module, whose context this is; the rest is the caller's part.
             unsafe { entry(context, args.as_ptr(), results.as_mut_ptr()) }
         });
         let exceeded = watched.end();
-        let stop = self.context.stack_end().swap(0, Ordering::Relaxed) == STOP;
+        let end = self.context.stack_end().swap(0, Ordering::Relaxed);
+        let stop = end == STOP;
+        let narrowed = self.context.memory().end(end) && !stop;
+        // What is in use besides has used up the stack.
+        let bytes = self.limits.memory.map_or(usize::MAX, |limit| limit.bytes);
+        let exceeded = exceeded.or(narrowed.then_some(Exceeded::Memory(bytes)));
         if let Some(panic) = self.context.take_panic() {
             self.context.reset();
             std::panic::resume_unwind(panic);
         }
         match status {
             Ok(0) => Ok(()),
-            Ok(_) => Err(self.stopped(exceeded, stop)),
+            Ok(_) => Err(self.stopped(exceeded, stop || narrowed)),
             Err(_) => Err(self.without_a_run(Raise::Memory, None)),
         }
     }

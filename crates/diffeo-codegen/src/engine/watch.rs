@@ -3,9 +3,9 @@
 //! There is one thread for all runs; it starts with the first run that has a bound on its time or can be
 //! interrupted, and sleeps while there is none.
 
-use crate::runtime::STOP;
+use crate::runtime::{Work, STOP};
 use diffeo_calculus::eval::{Exceeded, Limits};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -13,18 +13,33 @@ use std::time::Duration;
 /// How often the thread looks.
 const TICK: Duration = Duration::from_millis(2);
 
+/// What becomes of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It goes on.
+    GoesOn,
+    /// It ends, as if it were interrupted.
+    Ends,
+    /// It goes on, and nobody asks again.
+    Free,
+}
+
+/// Decides about a run, by the work that was done. It is asked every few milliseconds, by another thread.
+pub type Overseer = Arc<dyn Fn(u64) -> Verdict + Send + Sync>;
+
 /// A run that is watched.
 struct Watched {
     number: u64,
     limits: Limits,
-    /// Ends the run, too.
-    unwanted: Option<Arc<AtomicBool>>,
+    overseer: Option<Overseer>,
     /// The word to write. It is live as long as this is in the list.
     end: *const AtomicUsize,
+    /// What was done, live as long.
+    work: *const Work,
     exceeded: Option<Exceeded>,
 }
 
-// SAFETY: `end` is an atomic that lives as long as this is in the list: `Watch::end` takes it out.
+// SAFETY: `end` and `work` are atomics that live as long as this is in the list: `Watch::end` takes it out.
 unsafe impl Send for Watched {}
 
 struct Runs {
@@ -49,10 +64,11 @@ pub(super) struct Watch<'w> {
 /// Begins to watch a run.
 pub(super) fn watch<'w>(
     limits: &Limits,
-    unwanted: Option<&Arc<AtomicBool>>,
+    overseer: Option<&Overseer>,
     end: &'w AtomicUsize,
+    work: &'w Work,
 ) -> Watch<'w> {
-    if limits.deadline.is_none() && limits.interrupt.is_none() && unwanted.is_none() {
+    if limits.deadline.is_none() && limits.interrupt.is_none() && overseer.is_none() {
         return Watch { number: None, _end: end };
     }
     START.call_once(|| {
@@ -64,8 +80,8 @@ pub(super) fn watch<'w>(
     runs.next += 1;
     // Memory is the allocator's business.
     let limits = Limits { memory: None, ..limits.clone() };
-    let unwanted = unwanted.cloned();
-    runs.list.push(Watched { number, limits, unwanted, end, exceeded: None });
+    let overseer = overseer.cloned();
+    runs.list.push(Watched { number, limits, overseer, end, work, exceeded: None });
     if runs.list.len() == 1 {
         BEGUN.notify_one();
     }
@@ -74,10 +90,19 @@ pub(super) fn watch<'w>(
 
 impl Watched {
     /// The bound that is reached.
-    fn check(&self) -> Result<(), Exceeded> {
-        match &self.unwanted {
-            Some(flag) if flag.load(Ordering::Relaxed) => Err(Exceeded::Interrupt),
-            Some(_) | None => self.limits.check(),
+    fn check(&mut self) -> Result<(), Exceeded> {
+        self.limits.check()?;
+        let Some(overseer) = &self.overseer else { return Ok(()) };
+        // SAFETY: it is in the list, so this is live.
+        let work = unsafe { &*self.work };
+        match overseer(work.done()) {
+            Verdict::GoesOn => Ok(()),
+            Verdict::Ends => Err(Exceeded::Interrupt),
+            Verdict::Free => {
+                work.set_bound(u64::MAX);
+                self.overseer = None;
+                Ok(())
+            }
         }
     }
 }

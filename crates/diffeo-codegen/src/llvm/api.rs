@@ -53,6 +53,7 @@ macro_rules! api {
 }
 
 api! {
+    LLVMParseCommandLineOptions(c_int, *const *const c_char, *const c_char);
     LLVMContextCreate() -> Handle;
     LLVMContextDispose(Handle);
     LLVMContextSetDiagnosticHandler(Handle, Option<DiagnosticHandler>, *mut c_void);

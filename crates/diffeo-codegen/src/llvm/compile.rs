@@ -138,8 +138,10 @@ extern "C" fn report(diagnostic: Handle, reports: *mut c_void) {
 /// The index of a function and the size of its frame, from LLVM's report that it is large.
 fn frame(text: &str) -> Option<(usize, usize)> {
     let size = text.split_once("stack frame size (")?.1.split_once(')')?.0;
-    let function = text.split_once("in function 'f")?.1.split_once('\'')?.0;
-    Some((function.parse().ok()?, size.parse().ok()?))
+    let function = text.split_once("in function '")?.1.split_once('\'')?.0;
+    // What a task calls may have been inlined there.
+    let index = function.strip_prefix("task").or(function.strip_prefix('f'))?;
+    Some((index.parse().ok()?, size.parse().ok()?))
 }
 
 /// A module in LLVM, with what belongs to it.
@@ -310,6 +312,8 @@ mod tests {
     fn frames_are_read_from_reports() {
         let report = "stack frame size (18472) exceeds limit (1024) in function 'f12'";
         assert_eq!(frame(report), Some((12, 18472)));
+        let report = "stack frame size (2048) exceeds limit (1024) in function 'task3'";
+        assert_eq!(frame(report), Some((3, 2048)));
         assert_eq!(frame("something else"), None);
     }
 }

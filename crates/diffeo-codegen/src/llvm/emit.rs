@@ -17,6 +17,7 @@ mod vector;
 use crate::engine::Raises;
 use crate::low::{Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
+use crate::scratch::release_of;
 use lanes::plan::Plans;
 use lanes::Lanes;
 use scope::Facts;
@@ -52,8 +53,7 @@ pub(super) struct Shared<'m> {
     rare: BTreeMap<&'static str, runtime::Function>,
     /// The numbers of lanes that they are called for by name.
     widths: BTreeSet<u32>,
-    /// The functions for loops that are done block by block: those of their steps are called at several places, and
-    /// inlined at none; the others are executed where that makes no difference.
+    /// The functions that are not to be inlined.
     apart: HashSet<FunctionId>,
     /// The metadata, by number.
     metadata: Vec<String>,
@@ -137,15 +137,32 @@ pub(super) fn emit(module: &Module, width: u32, eager: bool) -> Text {
     Text { text, raises: shared.raises, imports: shared.imports.into_values().collect(), huge }
 }
 
-/// The functions that do loops block by block, and those that they call for that.
+/// How many calls of `release` may be replaced by what it does.
+const FEW_RELEASES: usize = 12;
+
+/// The functions that are not to be inlined: those that do loops block by block, which are executed where that makes no
+/// difference; those of the steps, where they are called beside it, too; and the one that takes references away,
+/// if there are many calls of it.
 fn apart(module: &Module) -> HashSet<FunctionId> {
-    let mut found = HashSet::new();
+    let mut calls = vec![0usize; module.functions.len()];
+    let mut todo: Vec<&[Stmt]> = Vec::new();
+    todo.extend(module.functions.iter().filter(|f| f.blocks.is_none()).map(|f| &f.body[..]));
+    while let Some(stmts) = todo.pop() {
+        for stmt in stmts {
+            if let Stmt::Call { function, .. } = stmt {
+                calls[function.0 as usize] += 1;
+            }
+            todo.extend(stmt.blocks());
+        }
+    }
+    let release = release_of(module).filter(|f| calls[f.0 as usize] > FEW_RELEASES);
+    let mut found: HashSet<FunctionId> = release.into_iter().collect();
     for (i, function) in module.functions.iter().enumerate() {
         let Some(blocks) = &function.blocks else { continue };
-        found.extend([FunctionId(i as u32), blocks.task]);
+        found.insert(FunctionId(i as u32));
         for stmt in &module.functions[blocks.task.0 as usize].body {
-            if let Stmt::Call { function, .. } = stmt {
-                found.insert(*function);
+            if let Stmt::Call { function: steps, .. } = stmt {
+                found.extend((calls[steps.0 as usize] > 1).then_some(*steps));
             }
         }
     }
@@ -387,10 +404,10 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
         self.test_stack();
         let function = self.function;
-        if let Some(blocks) = &function.blocks {
-            self.split(blocks);
+        match &function.blocks {
+            Some(blocks) => self.split(blocks),
+            None => self.list(&function.body),
         }
-        self.list(&function.body);
         if self.block.is_some() {
             self.line(format_args!("unreachable"));
         }

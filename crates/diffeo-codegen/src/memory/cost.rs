@@ -106,15 +106,16 @@ impl Finder<'_> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Cost {
         let fixed = match stmt {
-            Stmt::Set(_, Expr::Copy(_)) | Stmt::Break | Stmt::Raise { .. } | Stmt::Return(_) => 0.0,
-            Stmt::Set(_, Expr::Math(..)) => 16.0,
-            Stmt::Set(_, Expr::Binary(Binary::Div | Binary::IntDiv | Binary::IntRem, ..))
-            | Stmt::Set(_, Expr::Unary(Unary::Sqrt, _)) => 6.0,
-            Stmt::Set(..) | Stmt::Checked { .. } | Stmt::Store(..) => 1.0,
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Break
+            | Stmt::Raise { .. }
+            | Stmt::Return(_)
+            | Stmt::Runtime { .. } => simple(stmt),
             Stmt::Call { function, .. } => {
                 4.0 + self.functions.get(function.0 as usize).copied().unwrap_or(UNKNOWN)
             }
-            Stmt::Runtime { op, .. } => runtime(*op),
             Stmt::If(..) | Stmt::Switch(..) => {
                 let mut cost = self.largest(stmt.blocks().into_iter());
                 cost.fixed += 1.0;
@@ -127,6 +128,19 @@ impl Finder<'_> {
             Stmt::For(step) => return self.steps(step.to, &step.body),
         };
         Cost { fixed, loops: Vec::new() }
+    }
+}
+
+/// What a statement takes that has no others in it and calls nothing of the module.
+pub(crate) fn simple(stmt: &Stmt) -> f64 {
+    match stmt {
+        Stmt::Set(_, Expr::Copy(_)) | Stmt::Break | Stmt::Raise { .. } | Stmt::Return(_) => 0.0,
+        Stmt::Set(_, Expr::Math(..)) => 16.0,
+        Stmt::Set(_, Expr::Binary(Binary::Div | Binary::IntDiv | Binary::IntRem, ..))
+        | Stmt::Set(_, Expr::Unary(Unary::Sqrt, _)) => 6.0,
+        Stmt::Runtime { op, .. } => runtime(*op),
+        Stmt::Set(..) | Stmt::Checked { .. } | Stmt::Store(..) => 1.0,
+        Stmt::If(..) | Stmt::Switch(..) | Stmt::Loop(_) | Stmt::For(_) | Stmt::Call { .. } => 0.0,
     }
 }
 

@@ -2,6 +2,7 @@
 //! them fails.
 
 use super::emit::{at, Code, PLAIN, REFERENCES};
+use super::parallel::block_steps;
 use crate::low::{
     Binary, Checked, Compare, Expr, Function, Operand, Runtime, Stmt, Ty, BYTES, CAPACITY, COUNT,
     DATA,
@@ -26,6 +27,8 @@ pub(super) enum Helper {
     GrowReferences,
     /// `(a, b) → (a ^ b, whether it does not fit)` of Ints, b not negative.
     Power,
+    /// `(count, total, least) → steps in a block`, as [`block_steps`] says.
+    BlockSteps,
 }
 
 impl Helper {
@@ -38,6 +41,7 @@ impl Helper {
             | Helper::GrowPlain
             | Helper::GrowReferences => vec![Ty::Ptr, Ty::Ptr],
             Helper::Power => vec![Ty::Int, Ty::Bool],
+            Helper::BlockSteps => vec![Ty::Int],
         }
     }
 
@@ -52,6 +56,7 @@ impl Helper {
             Helper::GrowPlain => ("grow_plain", vec![Ty::Ptr, Ty::Ptr, Ty::Int, Ty::Int]),
             Helper::GrowReferences => ("grow_references", vec![Ty::Ptr, Ty::Ptr, Ty::Int, Ty::Int]),
             Helper::Power => ("power", vec![Ty::Int, Ty::Int]),
+            Helper::BlockSteps => ("block_steps", vec![Ty::Int, Ty::Real, Ty::Real]),
         };
         let params = code.regs(params);
         let args: Vec<Operand> = params.iter().map(|reg| Operand::Reg(*reg)).collect();
@@ -71,6 +76,7 @@ impl Helper {
                 grow(&mut code, *block, [*data, *bytes, *more], true, release);
             }
             (Helper::Power, [a, b]) => power(&mut code, *a, *b),
+            (Helper::BlockSteps, [a, b, c]) => block_steps(&mut code, [*a, *b, *c]),
             (
                 Helper::Retain
                 | Helper::Release
@@ -78,7 +84,8 @@ impl Helper {
                 | Helper::CopyReferences
                 | Helper::GrowPlain
                 | Helper::GrowReferences
-                | Helper::Power,
+                | Helper::Power
+                | Helper::BlockSteps,
                 _,
             ) => {}
         }

@@ -2,7 +2,7 @@
 
 use super::emit::Code;
 use crate::deep::deep;
-use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Runtime, Stmt, Ty};
+use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
 
 /// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
 /// binary number.
@@ -73,8 +73,25 @@ fn has_loop(stmt: &Stmt) -> bool {
         || deep(|| stmt.blocks().into_iter().any(|inner| inner.iter().any(has_loop)))
 }
 
+/// How many steps of a loop there are between two questions.
+pub(crate) const POLLED_STEPS: i64 = STEPS + 1;
+
+/// Of a loop that asks now and then: the register whose last bits say when, the number of the step, and the statements that
+/// ask.
+pub(crate) fn polled(body: &[Stmt]) -> Option<(Reg, &[Stmt])> {
+    let due = body.windows(3).find_map(|stmts| match stmts {
+        [Stmt::Set(bits, Expr::Binary(Binary::And, Operand::Reg(step), Operand::Int(STEPS))), Stmt::Set(due, Expr::Compare(Compare::IntEq, a, Operand::Int(STEPS))), Stmt::If(on, ask, _)]
+            if *a == Operand::Reg(*bits) && *on == Operand::Reg(*due) =>
+        {
+            Some((*step, &ask[..]))
+        }
+        _ => None,
+    });
+    due.filter(|(_, ask)| matches!(ask.first(), Some(Stmt::Runtime { op: Runtime::Poll, .. })))
+}
+
 /// The whole of a loop that is cut into parts: its end, and a part.
-pub(super) fn whole(body: &[Stmt]) -> Option<(Operand, &For)> {
+pub(crate) fn whole(body: &[Stmt]) -> Option<(Operand, &For)> {
     let Some(Stmt::Set(_, Expr::Binary(Binary::IntSub, to, start))) = body.first() else {
         return None;
     };

@@ -24,6 +24,7 @@ mod function;
 mod helpers;
 mod int;
 mod loops;
+mod once;
 mod owners;
 mod parallel;
 mod peel;
@@ -32,8 +33,12 @@ mod scan;
 mod unique;
 mod uses;
 
+pub(crate) use cost::simple as simple_cost;
+pub(crate) use loops::{polled, whole, POLLED_STEPS};
+pub use parallel::constants_print;
+
 use crate::low::{self, Function, FunctionId, Layout, Operand};
-use diffeo_array::ir::{BoxId, ConstantId, Module as Flat, Ty};
+use diffeo_array::ir::{Block, BoxId, ConstantId, Module as Flat, Ty};
 use diffeo_base::Name;
 use emit::Code;
 use function::Lower;
@@ -41,7 +46,7 @@ use helpers::Helper;
 use owners::{Owners, Signatures};
 use parallel::Effects;
 use scan::Scan;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Which loops are done block by block, so that several blocks can be done at once.
@@ -150,6 +155,8 @@ struct Cx<'a> {
     constants: Vec<u32>,
     helpers: BTreeMap<Helper, FunctionId>,
     effects: Effects,
+    /// The steps of loops that are done once in a run.
+    once: HashSet<*const Block>,
     /// What the functions take.
     costs: Vec<f64>,
 }
@@ -189,6 +196,7 @@ impl<'a> Cx<'a> {
             constants,
             helpers: BTreeMap::new(),
             effects: Effects::new(flat),
+            once: once::loops(flat),
             costs: vec![cost::UNKNOWN; flat.functions.len()],
         }
     }
@@ -226,7 +234,10 @@ impl<'a> Cx<'a> {
         if let Some(id) = self.helpers.get(&helper) {
             return *id;
         }
-        let uses_release = !matches!(helper, Helper::Retain | Helper::Release | Helper::Power);
+        let uses_release = !matches!(
+            helper,
+            Helper::Retain | Helper::Release | Helper::Power | Helper::BlockSteps
+        );
         let release = if uses_release { self.helper(Helper::Release) } else { FunctionId(0) };
         let function = helper.function(|code: &mut Code, block| {
             code.call(release, vec![block], Vec::new());

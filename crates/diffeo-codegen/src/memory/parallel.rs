@@ -16,6 +16,7 @@ use super::control::neutral;
 use super::cost::{cost, Cost};
 use super::emit::{at, Code};
 use super::function::Lower;
+use super::helpers::Helper;
 use super::loops::Steps;
 use super::uses::{called, statements, uses, var};
 use super::{symbol, Splitting};
@@ -32,7 +33,8 @@ const MOST_BLOCKS: f64 = 128.0;
 /// The blocks of loops of so many steps have a multiple of this number of steps.
 const WHOLE: i64 = 32;
 const MANY: i64 = 512;
-/// The steps of loops with little to do stand in their place as well, if they have no more statements than this.
+/// The steps of loops with little to do stand in their place as well, if they have no more statements than this and
+/// the loop is done more than once.
 const SMALL: usize = 48;
 /// More is not given to a function for steps.
 const MOST_CAPTURED: usize = 1000;
@@ -54,6 +56,12 @@ impl Effects {
         let constants = |op: &Op| matches!(op, Op::Constant(_));
         Effects { prints: reaching(module, prints), constants: reaching(module, constants) }
     }
+}
+
+/// Whether a constant prints or reports anything when it is computed.
+pub fn constants_print(module: &Module) -> bool {
+    let prints = Effects::new(module).prints;
+    module.constants.iter().any(|constant| prints[constant.init.0 as usize])
 }
 
 /// Which functions have an operation, or call one that has it.
@@ -87,6 +95,8 @@ pub(super) struct Candidate {
     shared: BTreeSet<Reg>,
     /// Whether the steps may ask for constants.
     constants: bool,
+    /// Whether the loop is done once in a run.
+    once: bool,
     /// The first register of the steps.
     first: u32,
 }
@@ -130,7 +140,8 @@ impl Lower<'_, '_> {
         });
         let first = self.registers.len() as u32;
         self.within = allowed;
-        allowed.then_some(Candidate { shared, constants, first })
+        let once = self.cx.once.contains(&std::ptr::from_ref(body));
+        allowed.then_some(Candidate { shared, constants, once, first })
     }
 
     /// Adds a loop; that of a candidate block by block, where there is much to do.
@@ -145,15 +156,17 @@ impl Lower<'_, '_> {
             return self.add_loop(steps);
         }
         let reductions = steps.step.reductions.clone();
-        let small = statements_of(&steps.step.body) <= SMALL;
+        let small = !candidate.once && statements_of(&steps.step.body) <= SMALL;
         let known = matches!(count, Operand::Int(_)) && work.loops.is_empty();
         let serial = (small && !known).then(|| steps.clone());
         let part = part(&self.registers, steps, &seen, self.site);
         let captured = seen.captured;
         let (part, split) = self.functions(part, &captured, &reductions, &candidate);
-        let large = (!known).then(|| self.is_large(count, &work, threshold));
+        let total = (!work.loops.is_empty()).then(|| self.total_work(count, &work));
+        let large = (!known).then(|| self.is_large(count, total, &work, threshold));
         let outer = self.begin();
-        let per_block = self.steps(count, &work, block);
+        let total = total.unwrap_or_else(|| self.total_work(count, &work));
+        let per_block = self.help(Helper::BlockSteps, vec![count, total, Operand::Real(block)])[0];
         self.call_part(split, &captured, [count, per_block], &reductions);
         let blocks = self.end(outer);
         let Some(large) = large else {
@@ -220,43 +233,27 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Whether there is much to do.
-    fn is_large(&mut self, count: Operand, work: &Cost, threshold: f64) -> Operand {
-        if work.loops.is_empty() {
-            let least = (threshold / work.fixed.max(1.0)).ceil() as i64;
-            return self.compare(Compare::IntLe, Operand::Int(least), count);
+    /// Whether there is much to do; `total` is how much, if it depends on more than the number of steps.
+    fn is_large(
+        &mut self,
+        count: Operand,
+        total: Option<Operand>,
+        work: &Cost,
+        threshold: f64,
+    ) -> Operand {
+        match total {
+            Some(total) => self.compare(Compare::Le, Operand::Real(threshold), total),
+            None => {
+                let least = (threshold / work.fixed.max(1.0)).ceil() as i64;
+                self.compare(Compare::IntLe, Operand::Int(least), count)
+            }
         }
-        let total = self.total_work(count, work);
-        self.compare(Compare::Le, Operand::Real(threshold), total)
     }
 
     fn total_work(&mut self, count: Operand, work: &Cost) -> Operand {
         let step = work.emit(self);
         let count = self.set(Ty::Real, Expr::Unary(Unary::ToReal, count));
         self.set(Ty::Real, Expr::Binary(Binary::Mul, count, step))
-    }
-
-    /// How many steps a block has. A block has `least` to do, if there are not too many blocks.
-    fn steps(&mut self, count: Operand, work: &Cost, least: f64) -> Operand {
-        let total = self.total_work(count, work);
-        let real = |e: &mut Self, expr| e.set(Ty::Real, expr);
-        let mut blocks = real(self, Expr::Binary(Binary::Div, total, Operand::Real(least)));
-        for (bound, above) in [(MOST_BLOCKS, true), (1.0, false)] {
-            let bound = Operand::Real(bound);
-            let (a, b) = if above { (bound, blocks) } else { (blocks, bound) };
-            let beyond = self.compare(Compare::Lt, a, b);
-            blocks = self.select(Ty::Real, beyond, bound, blocks);
-        }
-        let all = count;
-        let count = real(self, Expr::Unary(Unary::ToReal, count));
-        let steps = real(self, Expr::Binary(Binary::Div, count, blocks));
-        let steps = real(self, Expr::Unary(Unary::Integral(Rounding::Ceil), steps));
-        let steps = self.set(Ty::Int, Expr::Unary(Unary::ToInt, steps));
-        // Several steps may be done at once in lanes: blocks are to have enough of them.
-        let more = self.set(Ty::Int, Expr::Binary(Binary::IntAdd, steps, Operand::Int(WHOLE - 1)));
-        let whole = self.set(Ty::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
-        let many = self.compare(Compare::IntLe, Operand::Int(MANY), all);
-        self.select(Ty::Int, many, whole, steps)
     }
 
     /// Adds the function of the steps to the module, and those that do it for blocks: gives it and the last one.
@@ -287,6 +284,29 @@ impl Lower<'_, '_> {
         split.blocks = Some(Blocks { task, shared, constants, how });
         (part, self.cx.add(split))
     }
+}
+
+/// How many steps of a loop a block has, and returns it. `total` is how much there is to do; a block has `least` to
+/// do, if there are not too many blocks.
+pub(super) fn block_steps(code: &mut Code, [count, total, least]: [Operand; 3]) {
+    let real = |code: &mut Code, expr| code.set(Ty::Real, expr);
+    let mut blocks = real(code, Expr::Binary(Binary::Div, total, least));
+    for (bound, above) in [(MOST_BLOCKS, true), (1.0, false)] {
+        let bound = Operand::Real(bound);
+        let (a, b) = if above { (bound, blocks) } else { (blocks, bound) };
+        let beyond = code.compare(Compare::Lt, a, b);
+        blocks = code.select(Ty::Real, beyond, bound, blocks);
+    }
+    let all = real(code, Expr::Unary(Unary::ToReal, count));
+    let steps = real(code, Expr::Binary(Binary::Div, all, blocks));
+    let steps = real(code, Expr::Unary(Unary::Integral(Rounding::Ceil), steps));
+    let steps = code.set(Ty::Int, Expr::Unary(Unary::ToInt, steps));
+    // Several steps may be done at once in lanes: blocks are to have enough of them.
+    let more = code.add(steps, Operand::Int(WHOLE - 1));
+    let whole = code.set(Ty::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
+    let many = code.compare(Compare::IntLe, Operand::Int(MANY), count);
+    let steps = code.select(Ty::Int, many, whole, steps);
+    code.push(Stmt::Return(vec![steps]));
 }
 
 /// The function that does one block after the other.

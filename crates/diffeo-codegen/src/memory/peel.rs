@@ -18,6 +18,7 @@ pub(super) fn peel(function: &mut Function) {
     }
     let mut body = std::mem::take(&mut function.body);
     let mut uses = vec![0; function.registers.len()];
+    function.params.iter().for_each(|param| uses[param.0 as usize] += 1);
     count(&mut body, &mut uses);
     let mut peel = Peel { registers: &mut function.registers, uses };
     peel.list(&mut body);

@@ -7,6 +7,7 @@
 use super::failure::Failure;
 use super::memory::{Memory, STATIC};
 use super::split::Workers;
+use super::work::{Work, COUNTER};
 use crate::low::{Layout, Module, DATA};
 use diffeo_calculus::eval::{MemoryLimit, Progress};
 use std::any::Any;
@@ -23,6 +24,8 @@ pub const CONSTANTS: i64 = std::mem::offset_of!(Context, constants) as i64;
 pub const TEXTS: i64 = std::mem::offset_of!(Context, texts) as i64;
 /// The offset of the address of the table of the blocks of boxes without fields, by layout; null for others.
 pub const STATICS: i64 = std::mem::offset_of!(Context, statics) as i64;
+/// The offset of the word that code adds the work to that it does.
+pub const WORK: i64 = (std::mem::offset_of!(Context, work) + COUNTER) as i64;
 /// What the end of the stack is if the run is to end.
 pub const STOP: usize = usize::MAX;
 
@@ -48,6 +51,9 @@ pub struct Context {
     constants: *mut u64,
     texts: *const *mut u8,
     statics: *const *mut u8,
+    pub(super) work: Work,
+    /// By constant, what it took, if that is counted.
+    pub(super) counted: Vec<Option<u64>>,
     pub(super) memory: Memory,
     pub(super) failure: Failure,
     pub(super) callbacks: Callbacks,
@@ -117,6 +123,8 @@ impl Owned {
             constants: constant_words.as_mut_ptr(),
             texts: text_table.as_ptr(),
             statics: static_table.as_ptr(),
+            work: Work::new(),
+            counted: Vec::new(),
             memory: Memory::new(),
             failure: Failure::new(),
             callbacks,
@@ -156,6 +164,8 @@ impl Owned {
             constants: constant_words.as_mut_ptr(),
             texts: first.texts,
             statics: first.statics,
+            work: Work::new(),
+            counted: Vec::new(),
             memory,
             failure: Failure::new(),
             callbacks: Callbacks::default(),
@@ -229,6 +239,12 @@ impl Owned {
     pub fn stack_end(&self) -> &AtomicUsize {
         // SAFETY: the context lives as long as this; nobody borrows this field mutably.
         unsafe { &(*self.as_ptr()).stack_end }
+    }
+
+    /// What was done so far.
+    pub fn work(&self) -> &Work {
+        // SAFETY: the context lives as long as this; nobody borrows this field mutably.
+        unsafe { &(*self.as_ptr()).work }
     }
 
     /// Its memory.
@@ -318,6 +334,15 @@ impl Context {
             let module = &(*context).module;
             (&mut (*context).memory, &module.layouts)
         }
+    }
+
+    /// The program begins, on a stack that begins at `top` and may go down to the end that is set.
+    ///
+    /// # Safety
+    /// The context is live, and no compiled code runs.
+    pub(crate) unsafe fn begin(context: *mut Context, top: usize, lowest: usize) {
+        // SAFETY: by the condition of the function; these are two fields.
+        unsafe { (*context).memory.begin(top, lowest, &(*context).stack_end) }
     }
 
     /// Whether the run is to end.

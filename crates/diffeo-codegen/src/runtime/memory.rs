@@ -4,12 +4,14 @@
 //! large ones from the allocator of the program, in a list of all of them. So after an error everything is
 //! freed at once, whoever referred to it. Nothing is atomic: a block belongs to one run.
 
+use super::context::STOP;
 use crate::low::{
     Layout, BYTES, CAPACITY, COUNT, DATA, FIELDS, LAYOUT, STACK_DATA, STACK_LENGTH, STACK_ROOM,
 };
 use diffeo_calculus::eval::MemoryLimit;
 use std::alloc;
 use std::ptr::{null_mut, NonNull};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The sizes of small blocks are multiples of this; data are aligned to it.
 pub const GRAIN: usize = 32;
@@ -85,6 +87,41 @@ pub struct Memory {
     allocated: u64,
     /// The bound, and how to know what is in use.
     limit: Option<MemoryLimit>,
+    /// The stack of the run, which has the same bound.
+    stack: Option<Stack>,
+}
+
+/// The stack of a run.
+struct Stack {
+    /// Where it begins …
+    top: usize,
+    /// … how far down it has been seen …
+    deepest: usize,
+    /// … and how far it may go, whatever memory there is.
+    lowest: usize,
+    /// The word that the program compares the stack pointer with.
+    end: *const AtomicUsize,
+}
+
+impl Stack {
+    /// How many bytes it takes, at least; it does not give them back.
+    fn used(&mut self) -> usize {
+        let here = 0u8;
+        self.deepest = self.deepest.min(std::ptr::from_ref(&here) as usize);
+        self.top.saturating_sub(self.deepest)
+    }
+
+    /// Lets it have so many bytes at most.
+    fn bound(&self, bytes: usize) {
+        let end = self.lowest.max(self.top.saturating_sub(bytes));
+        // SAFETY: the word lives as long as the run.
+        let word = unsafe { &*self.end };
+        let before = word.load(Ordering::Relaxed);
+        if before != STOP {
+            // If the watching thread was faster, it stays so.
+            let _ = word.compare_exchange(before, end, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The word of a block at an offset.
@@ -109,6 +146,7 @@ impl Memory {
             made: 0,
             allocated: 0,
             limit: None,
+            stack: None,
         }
     }
 
@@ -133,6 +171,20 @@ impl Memory {
 
     pub(crate) fn set_limit(&mut self, limit: Option<MemoryLimit>) {
         self.limit = limit;
+    }
+
+    /// A run begins on a stack that begins at `top` and may go down to `lowest`, which is the value of `end` now.
+    pub(super) fn begin(&mut self, top: usize, lowest: usize, end: &AtomicUsize) {
+        if let Some(limit) = self.limit {
+            let stack = Stack { top, deepest: top, lowest, end };
+            stack.bound(limit.bytes.saturating_sub((limit.in_use)()));
+            self.stack = Some(stack);
+        }
+    }
+
+    /// The run is over; whether its stack was bounded by what other memory there was, if it had this end.
+    pub(crate) fn end(&mut self, end: usize) -> bool {
+        self.stack.take().is_some_and(|stack| end != stack.lowest)
     }
 
     /// A block of this size, header and all; null if memory is used up.
@@ -191,11 +243,18 @@ impl Memory {
     /// Whether so many bytes more are within the bound, perhaps after free blocks were given back.
     fn fits(&mut self, size: usize) -> bool {
         let Some(limit) = self.limit else { return true };
-        let fits = || (limit.in_use)().saturating_add(size) <= limit.bytes;
-        fits() || {
+        let used = self.stack.as_mut().map_or(0, Stack::used);
+        let with = || (limit.in_use)().saturating_add(size);
+        let mut wanted = with();
+        if wanted.saturating_add(used) > limit.bytes {
             self.free_kept(0);
-            fits()
+            wanted = with();
         }
+        let fits = wanted.saturating_add(used) <= limit.bytes;
+        if let (true, Some(stack)) = (fits, &self.stack) {
+            stack.bound(limit.bytes - wanted);
+        }
+        fits
     }
 
     #[cold]

@@ -10,6 +10,7 @@
 //! | `failure.rs` | an error on its way out |
 //! | `split.rs` | loops whose blocks are done at once |
 //! | `freeze.rs` | memory that several threads read |
+//! | `work.rs` | the work that is done, counted |
 //!
 //! Engines call a [`Function`] by its address, with the calling convention of C: first the context, unless it
 //! says otherwise, then its parameters, of which a Bool is a word.
@@ -22,11 +23,13 @@ mod memory;
 mod operations;
 mod sort;
 mod split;
+mod work;
 
-pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS};
+pub use context::{Callbacks, Context, Owned, CONSTANTS, STACK_END, STATICS, STOP, TEXTS, WORK};
 pub use failure::{Failure, Open, KEPT};
 pub use memory::{Memory, CLASSES, GRAIN, PLAIN, REFERENCES, STATIC, TEXT};
-pub use split::{shape, DONE, FAILED, SERIAL};
+pub use split::shape;
+pub use work::Work;
 
 use crate::low::{Runtime, Ty};
 use diffeo_calculus::prim::{RealOp, Rounding};
@@ -85,9 +88,14 @@ pub fn note() -> Function {
 /// [`Blocks`](crate::low::Blocks) does. The task is the address of a function with the convention of C that takes the
 /// context and the parameters of [`Blocks::task`](crate::low::Blocks::task), and gives its status as an Int. The frame
 /// has the captured words, and room for the results behind them. [`shape`] gives the two words after it. The status is
-/// [`DONE`], [`FAILED`] (the error is recorded) or [`SERIAL`] (nothing was done).
+/// 0, or 1 if a block failed; then the error is recorded.
 pub fn split() -> Function {
     function!("split", split::split, (Ptr, Ptr, Int, Int, Int, Int) -> Int)
+}
+
+/// `(constant, work)`: notes that a constant is computed: what was counted since the counter had this number belongs to it.
+pub fn constant() -> Function {
+    function!("constant", work::constant, (Int, Int))
 }
 
 /// `(a, b, c) → a * b + c`, where there is no instruction for it.

@@ -20,6 +20,9 @@ use diffeo_calculus::show;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::slice;
 
+/// The work that it is to sort an element.
+const SORTED: u64 = 250;
+
 /// The bytes of a text.
 unsafe fn bytes<'a>(text: *mut u8) -> &'a [u8] {
     // SAFETY: a text has so many bytes of data.
@@ -139,6 +142,9 @@ unsafe fn call_back(context: *mut Context, f: impl FnOnce()) {
 pub(super) unsafe extern "C" fn trace(context: *mut Context, label: *mut u8, value: *mut u8) {
     // SAFETY: see the top.
     unsafe {
+        if !Context::may_print(context) {
+            return;
+        }
         let line =
             [&*String::from_utf8_lossy(bytes(label)), &*String::from_utf8_lossy(bytes(value))]
                 .join(": ");
@@ -156,45 +162,61 @@ pub(super) unsafe extern "C" fn progress(
 ) {
     // SAFETY: see the top.
     unsafe {
+        if !Context::may_print(context) {
+            return;
+        }
         let label = &*String::from_utf8_lossy(bytes(label));
         let progress = &mut (*context).callbacks.progress;
         call_back(context, || progress(&Progress { label, step, value }));
     }
 }
 
+/// Counts the work of sorting.
+unsafe fn count_sort(context: *mut Context, length: i64) {
+    // SAFETY: see the top.
+    unsafe { (*context).work.add(SORTED * length.max(0) as u64) };
+}
+
 /// [`Runtime::SortReals`](crate::low::Runtime::SortReals)
 pub(super) unsafe extern "C" fn sort_reals(
-    _: *mut Context,
+    context: *mut Context,
     data: *const f64,
     length: i64,
     to: *mut i64,
 ) {
     // SAFETY: see the top.
-    let (keys, to) = unsafe { sort::parts(data, length, to) };
+    let (keys, to) = unsafe {
+        count_sort(context, length);
+        sort::parts(data, length, to)
+    };
     sort::sort_numbers(keys.len(), |i| sort::real_key(keys[i]), to);
 }
 
 /// [`Runtime::SortInts`](crate::low::Runtime::SortInts)
 pub(super) unsafe extern "C" fn sort_ints(
-    _: *mut Context,
+    context: *mut Context,
     data: *const i64,
     length: i64,
     to: *mut i64,
 ) {
     // SAFETY: see the top.
-    let (keys, to) = unsafe { sort::parts(data, length, to) };
+    let (keys, to) = unsafe {
+        count_sort(context, length);
+        sort::parts(data, length, to)
+    };
     sort::sort_numbers(keys.len(), |i| sort::int_key(keys[i]), to);
 }
 
 /// [`Runtime::SortTexts`](crate::low::Runtime::SortTexts)
 pub(super) unsafe extern "C" fn sort_texts(
-    _: *mut Context,
+    context: *mut Context,
     data: *const *mut u8,
     length: i64,
     to: *mut i64,
 ) {
     // SAFETY: see the top; the elements are texts.
     unsafe {
+        count_sort(context, length);
         let (keys, to) = sort::parts(data, length, to);
         sort::sort(keys.len(), |i| bytes(keys[i]), to);
     }

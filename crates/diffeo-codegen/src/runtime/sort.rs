@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::slice;
 
 /// How many bits a digit of a key has.
-const DIGIT: u32 = 11;
+const DIGIT: u32 = 13;
 const DIGITS: usize = 1 << DIGIT;
 
 /// So many bits more than the indices have are looked at first.

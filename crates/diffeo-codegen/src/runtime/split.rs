@@ -10,20 +10,14 @@
 
 use super::context::{Context, Owned, STOP};
 use super::freeze::Frozen;
+use super::work::Work;
 use crate::low::{Blocks, Function};
 use diffeo_array::ir::Reduction;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// All blocks are done.
-pub const DONE: i64 = 0;
-/// A block failed; the error is recorded.
-pub const FAILED: i64 = 1;
-/// Nothing was done: do one block after the other.
-pub const SERIAL: i64 = 2;
 
 /// Does the steps of a block, as [`Blocks::task`], and gives its status.
 type Task = unsafe extern "C" fn(*mut Context, *const u64, i64, i64, *mut f64) -> i64;
@@ -81,21 +75,47 @@ impl Workers {
     }
 }
 
-/// A loop whose blocks are done.
-struct Region {
+/// A loop.
+#[derive(Clone, Copy)]
+struct Job {
     task: Task,
     frame: *const u64,
     count: i64,
     step: i64,
+    /// How many blocks there are.
+    blocks: i64,
     /// Where the results of each block go.
     results: *mut f64,
     width: usize,
+}
+
+impl Job {
+    /// Does a block; its status.
+    ///
+    /// # Safety
+    /// The block was not done, and the context is one for it.
+    unsafe fn run(&self, block: i64, context: *mut Context) -> i64 {
+        let from = block * self.step;
+        let to = (from + self.step).min(self.count);
+        // SAFETY: `split` has these from its caller; each block has as many results as there is room for.
+        unsafe {
+            let results = self.results.add(block as usize * self.width);
+            (self.task)(context, self.frame, from, to, results)
+        }
+    }
+}
+
+/// A loop whose blocks are done at once.
+struct Region {
+    job: Job,
     /// The words of the constants when it began.
     constants: Vec<u64>,
     max_stack: usize,
     margin: usize,
     /// How many bytes of the stack are left.
     room: usize,
+    /// The work of the run.
+    work: *const Work,
     state: Mutex<State>,
     /// Told when nobody is at work.
     idle: Condvar,
@@ -122,6 +142,16 @@ struct State {
     open: Vec<(i64, *const AtomicUsize)>,
     /// The block that failed and its context.
     failures: Vec<(i64, Worker)>,
+    /// The blocks that are being done, with what counts their work.
+    running: Vec<(i64, *const AtomicU64)>,
+    /// By block: its work, when it is over.
+    counts: Vec<Option<u64>>,
+    /// What was done before these.
+    base: u64,
+    /// The lowest block that is not over …
+    lowest: usize,
+    /// … and what was done before it.
+    before: u64,
 }
 
 impl Region {
@@ -129,18 +159,44 @@ impl Region {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a block; its status.
+    /// Takes the next block, if there is one; the counter is that of the context that it is done in.
+    fn take(&self, state: &mut State, counter: &AtomicU64) -> Option<i64> {
+        let block = state.take()?;
+        counter.store(0, Ordering::Relaxed);
+        state.running.push((block, counter));
+        self.show_work(state);
+        Some(block)
+    }
+
+    /// Does a block; whether it failed.
     ///
     /// # Safety
-    /// The block was taken and not done, and the context is one for it.
-    unsafe fn run(&self, block: i64, context: *mut Context) -> i64 {
-        let from = block * self.step;
-        let to = (from + self.step).min(self.count);
-        // SAFETY: `split` has these from its caller; each block has as many results as there is room for.
-        unsafe {
-            let results = self.results.add(block as usize * self.width);
-            (self.task)(context, self.frame, from, to, results)
+    /// As for [`Job::run`]; the block was taken.
+    unsafe fn run(&self, block: i64, context: *mut Context) -> bool {
+        // SAFETY: by the condition of the function.
+        let (status, work) = unsafe {
+            let status = self.job.run(block, context);
+            (status, (*context).work.counter().load(Ordering::Relaxed))
+        };
+        let mut state = self.state();
+        state.running.retain(|(other, _)| *other != block);
+        state.counts[block as usize] = Some(work);
+        while let Some(Some(work)) = state.counts.get(state.lowest).copied() {
+            state.before += work;
+            state.lowest += 1;
         }
+        self.show_work(&state);
+        if status != 0 {
+            state.fail(block);
+        }
+        status != 0
+    }
+
+    /// Lets the run know what was done.
+    fn show_work(&self, state: &State) {
+        let lowest = state.running.iter().find(|(block, _)| *block as usize == state.lowest);
+        // SAFETY: the context of the run lives as long as there are blocks.
+        unsafe { (*self.work).follow(state.before, lowest.map(|(_, counter)| *counter)) };
     }
 
     /// Works in another thread.
@@ -177,7 +233,7 @@ impl Region {
         let pointer = std::ptr::from_ref(&here) as usize;
         loop {
             let mut state = self.state();
-            let block = state.take()?;
+            let block = self.take(&mut state, context.work().counter())?;
             let stack_end = pointer.saturating_sub(self.room).max(lowest);
             let stack_end = if state.stop { STOP } else { stack_end };
             context.stack_end().store(stack_end, Ordering::Relaxed);
@@ -186,8 +242,7 @@ impl Region {
             }
             drop(state);
             // SAFETY: it was taken just now.
-            if unsafe { self.run(block, context.as_ptr()) } != 0 {
-                self.state().fail(block);
+            if unsafe { self.run(block, context.as_ptr()) } {
                 return Some(block);
             }
         }
@@ -202,6 +257,11 @@ impl State {
             self.next += 1;
             block
         })
+    }
+
+    /// What was done before the loop and in it, up to the block that failed, if one did.
+    fn work_up_to(&self, failed: i64) -> u64 {
+        self.base + self.counts.iter().take(failed as usize + 1).flatten().sum::<u64>()
     }
 
     /// Notes that a block failed; who does a later one may stop.
@@ -233,7 +293,8 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
 }
 
 /// Does the blocks of a loop of `count` steps, `step` in each, as `layout` and `how` say ([`shape`]). The frame has the
-/// words of what the steps read, and room for the results behind them. Gives [`DONE`], [`FAILED`] or [`SERIAL`].
+/// words of what the steps read, and room for the results behind them. Gives 0, or 1 if a block failed; then the error is
+/// recorded.
 ///
 /// # Safety
 /// The context is that of the run, the task is that of the function with blocks, compiled with the convention of C;
@@ -247,46 +308,70 @@ pub(super) unsafe extern "C" fn split(
     count: i64,
     step: i64,
 ) -> i64 {
-    // SAFETY: the context is live, and nothing else uses these fields while the program waits for this function.
-    let threads = unsafe { (*context).threads }.min(MOST_THREADS);
     let step = step.max(1);
-    if threads <= 1 || count <= step {
-        return SERIAL;
-    }
-    let blocks = (count - 1) / step + 1;
+    let blocks = if count > 0 { (count - 1) / step + 1 } else { 0 };
     let captured = (layout & 0xFFFF) as usize;
-    let shared = (layout >> 16 & 0xFFFF) as usize;
     let width = (how & 0xFF) as usize;
-    let uses_constants = layout >> 32 != 0;
-    let helpers = (threads - 1).min(blocks as usize - 1);
-    let Some(pool) = pool(threads - 1) else { return SERIAL };
     // Of no block 0, so that none is null.
     let mut results = vec![0.0f64; (blocks as usize * width).max(1)];
-    let here = 0u8;
-    let pointer = std::ptr::from_ref(&here) as usize;
+    let room = results.as_mut_ptr();
     // SAFETY: by the condition of the function; a function pointer has the size of an address.
     unsafe {
         let task = std::mem::transmute::<*const u8, Task>(task);
+        let job = Job { task, frame, count, step, blocks, results: room, width };
+        let done = at_once(context, &job, layout).unwrap_or_else(|first| {
+            (first..blocks).all(|block| job.run(block, context) == 0)
+        });
+        if !done {
+            return 1;
+        }
+        for i in 0..width {
+            let code = how >> (8 + 2 * i) & 3;
+            let values = results.iter().take(blocks as usize * width).skip(i).step_by(width);
+            let none = [0.0, f64::NEG_INFINITY, f64::INFINITY][code as usize % 3];
+            let combined = values.fold(none, |so_far, value| combine(code, so_far, *value));
+            frame.add(captured + i).write(combined.to_bits());
+        }
+    }
+    0
+}
+
+/// Does blocks at once: whether all are done, or one failed. Otherwise, this thread has to do them alone, from the one
+/// that is given.
+///
+/// # Safety
+/// As for [`split`].
+unsafe fn at_once(context: *mut Context, job: &Job, layout: i64) -> Result<bool, i64> {
+    // SAFETY: the context is live, and nothing else uses these fields while the program waits for this function.
+    let threads = unsafe { (*context).threads }.min(MOST_THREADS);
+    if threads <= 1 || job.blocks <= 1 {
+        return Err(0);
+    }
+    let shared = (layout >> 16 & 0xFFFF) as usize;
+    let uses_constants = layout >> 32 != 0;
+    let helpers = (threads - 1).min(job.blocks as usize - 1);
+    let Some(pool) = pool(threads - 1) else { return Err(0) };
+    let here = 0u8;
+    let pointer = std::ptr::from_ref(&here) as usize;
+    // SAFETY: by the condition of the function.
+    unsafe {
         let mut first = 0;
         if uses_constants && std::mem::take(&mut (*context).constants_missing) {
             // The first block computes those that are needed, most likely.
-            if task(context, frame, 0, step, results.as_mut_ptr()) != 0 {
-                return FAILED;
+            if job.run(0, context) != 0 {
+                return Ok(false);
             }
             first = 1;
         }
         let constants =
             if uses_constants { Context::constant_words(context).to_vec() } else { Vec::new() };
-        let roots = (0..shared).map(|i| frame.add(i).read() as *mut u8);
+        let roots = (0..shared).map(|i| job.frame.add(i).read() as *mut u8);
         let module = (*context).module.clone();
         let references = module.constant_references.iter().zip(&constants);
         let constant_roots =
             references.filter(|(counted, _)| **counted).map(|(_, word)| *word as *mut u8);
         let frozen = Frozen::new(&module.layouts, roots.chain(constant_roots));
-        let Some(frozen) = frozen else {
-            // The first block is done again, with the same result.
-            return SERIAL;
-        };
+        let Some(frozen) = frozen else { return Err(first) };
         let mut free = std::mem::take(&mut (*context).workers.0);
         while free.len() < helpers {
             free.push(Worker(Owned::worker(context)));
@@ -294,24 +379,25 @@ pub(super) unsafe extern "C" fn split(
         let stack_end = Context::stack_end(context);
         let state = State {
             next: first,
-            failed: blocks,
+            failed: job.blocks,
             stop: false,
             computed: false,
             free,
             open: Vec::new(),
             failures: Vec::new(),
+            running: Vec::new(),
+            counts: vec![None; job.blocks as usize],
+            lowest: first as usize,
+            base: (*context).work.counter().load(Ordering::Relaxed),
+            before: (*context).work.counter().load(Ordering::Relaxed),
         };
         let region = Arc::new(Region {
-            task,
-            frame,
-            count,
-            step,
-            results: results.as_mut_ptr(),
-            width,
+            job: *job,
             constants,
             max_stack: (*context).max_stack,
             margin: (*context).margin,
             room: pointer.saturating_sub(stack_end),
+            work: &raw const (*context).work,
             state: Mutex::new(state),
             idle: Condvar::new(),
         });
@@ -323,24 +409,23 @@ pub(super) unsafe extern "C" fn split(
         let all = std::mem::replace(&mut (*context).threads, 1);
         let failed = work(&region, context);
         (*context).threads = all;
-        if uses_constants && failed == blocks {
+        let done = region.state().work_up_to(failed);
+        (*context).work.alone(done);
+        if failed == job.blocks {
+            let mut workers = std::mem::take(&mut (*context).workers.0);
+            for worker in &mut workers {
+                Context::count_constants_of(context, worker.0.as_ptr());
+            }
+            (*context).workers.0 = workers;
+        }
+        if uses_constants && failed == job.blocks {
             // What was computed may refer to what was frozen, without having counted it.
             let computed = Context::forget_constants(context, &region.constants);
             (*context).constants_missing = computed || region.state().computed;
         }
         drop(frozen);
-        if failed < blocks {
-            return FAILED;
-        }
-        for i in 0..width {
-            let code = how >> (8 + 2 * i) & 3;
-            let values = results.iter().skip(i).step_by(width);
-            let none = [0.0, f64::NEG_INFINITY, f64::INFINITY][code as usize % 3];
-            let combined = values.fold(none, |so_far, value| combine(code, so_far, *value));
-            frame.add(captured + i).write(combined.to_bits());
-        }
+        Ok(failed == job.blocks)
     }
-    DONE
 }
 
 /// The part of the thread that came to the loop, until all is done; gives the lowest block that failed, whose error
@@ -351,10 +436,11 @@ pub(super) unsafe extern "C" fn split(
 unsafe fn work(region: &Region, context: *mut Context) -> i64 {
     let mut own = None;
     loop {
-        let Some(block) = region.state().take() else { break };
+        // SAFETY: the context is live, and nothing borrows this field mutably.
+        let counter = unsafe { (*context).work.counter() };
+        let Some(block) = region.take(&mut region.state(), counter) else { break };
         // SAFETY: it was taken just now.
-        if unsafe { region.run(block, context) } != 0 {
-            region.state().fail(block);
+        if unsafe { region.run(block, context) } {
             own = Some(block);
             break;
         }

@@ -27,13 +27,14 @@ pub use convert::{FromDiffeo, Misfit, ToDiffeo};
 pub use value::Value;
 
 use crate::message::Message;
-use crate::session::{Entry, Session};
+use crate::session::{Auto, Entry, Session};
 use crate::{ModuleId, Options};
-use diffeo_calculus::eval::{Machine, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::{Machine, Progress, RuntimeError, RuntimeWarning};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
@@ -141,8 +142,7 @@ impl Program {
             let message = format!("`{name}` is no function but a {signature}");
             return Err(Error::one(Message::error("entry-type", message)));
         }
-        let machine = RefCell::new(Machine::new(entry.program.clone(), options));
-        Ok(Function { session: self.session.clone(), entry, signature, machine })
+        Ok(Function::new(self.session.clone(), entry, signature, options))
     }
 
     /// The value of a definition that is a constant.
@@ -155,10 +155,9 @@ impl Program {
             let message = format!("`{name}` is a function, {signature}: call it");
             return Err(Error::one(Message::error("entry-type", message)));
         }
-        let machine = Machine::new(entry.program.clone(), Options::default());
-        let constant =
-            Function { session: self.session.clone(), entry, signature, machine: machine.into() };
-        let value = constant.itself()?;
+        let session = self.session.clone();
+        let constant = Function::new(session, entry, signature, Options::default());
+        let value = constant.evaluated(None)?;
         constant.out(&value, &constant.entry.ty)
     }
 
@@ -175,15 +174,49 @@ impl Program {
     }
 }
 
-/// A function of a program, ready to be called with Rust values.
+/// A function of a program, ready to be called with Rust values. Calls run as machine code, if the program takes no
+/// derivative; the first one makes it, and after many there is better one ([`Engine::Auto`](crate::Engine::Auto)).
+/// Derivatives that are asked for here are taken by the evaluator.
 pub struct Function {
     session: Rc<RefCell<Session>>,
     entry: Entry,
     signature: String,
     machine: RefCell<Machine>,
+    /// The program in machine code, if it has been asked for and there is some.
+    code: OnceCell<Option<RefCell<Auto>>>,
+    /// Until then, the options for that.
+    options: RefCell<Option<Options>>,
+}
+
+/// The same options twice: what goes out goes to the same place.
+fn twice(options: Options) -> [Options; 2] {
+    let Options { kinks, max_stack, trace, progress, limits } = options;
+    let (trace, progress) = (Rc::new(RefCell::new(trace)), Rc::new(RefCell::new(progress)));
+    [(); 2].map(|()| {
+        let (trace, progress) = (trace.clone(), progress.clone());
+        Options {
+            kinks,
+            max_stack,
+            trace: Box::new(move |line| (trace.borrow_mut())(line)),
+            progress: Box::new(move |report: &Progress<'_>| (progress.borrow_mut())(report)),
+            limits: limits.clone(),
+        }
+    })
 }
 
 impl Function {
+    fn new(
+        session: Rc<RefCell<Session>>,
+        entry: Entry,
+        signature: String,
+        options: Options,
+    ) -> Function {
+        let [options, others] = twice(options);
+        let machine = RefCell::new(Machine::new(entry.program.clone(), options));
+        let options = RefCell::new(Some(others));
+        Function { session, entry, signature, machine, code: OnceCell::new(), options }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.entry.name
@@ -201,8 +234,7 @@ impl Function {
     pub fn call<R: FromDiffeo>(&self, argument: impl ToDiffeo) -> Result<R, Error> {
         let (from, to) = self.types();
         let argument = self.given(&argument, from, "the argument")?;
-        let f = self.itself()?;
-        let result = self.run(|machine| machine.apply(&f, argument))?;
+        let result = self.evaluated(Some(argument))?;
         self.out(&result, to)
     }
 
@@ -290,6 +322,32 @@ impl Function {
         }
     }
 
+    /// The value, at an argument if it is a function.
+    fn evaluated(&self, argument: Option<Core>) -> Result<Core, Error> {
+        let code = self.code.get_or_init(|| {
+            let options = self.options.borrow_mut().take()?;
+            Auto::repeated(&self.entry, options).map(RefCell::new)
+        });
+        if let Some(code) = code {
+            let given = argument.clone().unwrap_or(Core::Unit);
+            match code.borrow_mut().call(&given, &mut Vec::new()) {
+                // The evaluator finds out why, and whether it is.
+                Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => {}
+                result => return result.map_err(|error| self.stopped(&error)),
+            }
+        }
+        let value = self.itself()?;
+        match argument {
+            Some(argument) => self.run(|machine| machine.apply(&value, argument)),
+            None => Ok(value),
+        }
+    }
+
+    fn stopped(&self, error: &RuntimeError) -> Error {
+        let session = self.session.borrow();
+        Error::one(Message::new(session.sources(), &error.to_diagnostic()))
+    }
+
     fn itself(&self) -> Result<Core, Error> {
         self.run(|machine| machine.eval_global(self.entry.global))
     }
@@ -298,10 +356,7 @@ impl Function {
         &self,
         work: impl FnOnce(&mut Machine) -> Result<T, RuntimeError>,
     ) -> Result<T, Error> {
-        work(&mut self.machine.borrow_mut()).map_err(|error| {
-            let session = self.session.borrow();
-            Error::one(Message::new(session.sources(), &error.to_diagnostic()))
-        })
+        work(&mut self.machine.borrow_mut()).map_err(|error| self.stopped(&error))
     }
 
     fn given(&self, value: &impl ToDiffeo, ty: &Ty, what: &str) -> Result<Core, Error> {

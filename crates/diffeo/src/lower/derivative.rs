@@ -48,6 +48,8 @@ pub(super) struct Pullback {
     pub function: FunctionId,
     /// The shapes of what it has captured.
     pub captured: Rc<[Shape]>,
+    /// The function of what it has captured and a cotangent, with the checks, if it is needed.
+    whole: Option<FunctionId>,
 }
 
 /// The derivative of a function.
@@ -113,7 +115,9 @@ impl<'p> Lower<'p> {
     fn callee(&mut self, function: &Sym, at: SiteId) -> Option<Callee> {
         match function {
             Sym::Known(id, captured) => {
-                let lambda = self.lambdas.get(id).cloned()?;
+                let Some(lambda) = self.lambdas.get(id).cloned() else {
+                    return self.pullback(*id, captured, at);
+                };
                 let from = self.plain(&lambda.parameter.ty);
                 let (function, captured, from, to) = self.resolve(&lambda, captured, from, at);
                 Some(Callee { function, captured, from, to })
@@ -143,8 +147,8 @@ impl<'p> Lower<'p> {
     }
 
     /// Notes that values of a type cannot be converted to tangents and back, if that is so: fields of alternatives
-    /// share slots, and what is in the slot of another alternative is no box.
-    fn convertible(&mut self, ty: &Ty, at: SiteId) {
+    /// share slots, and what is in the slot of another alternative is no box (and for accumulators, no array).
+    fn convertible(&mut self, ty: &Ty, accumulators: bool, at: SiteId) {
         self.complete(ty);
         let mut seen = HashSet::new();
         let mut pending = vec![ty.clone()];
@@ -162,6 +166,7 @@ impl<'p> Lower<'p> {
                     if let Shape::Sum(sum) = self.plain(&ty) {
                         let boxed = |ty: &Flat| match ty {
                             Flat::Box(_) | Flat::Array(Elem::Box(_), _) => true,
+                            Flat::Array(Elem::Real, _) => accumulators,
                             Flat::Real
                             | Flat::Int
                             | Flat::Bool
@@ -171,7 +176,8 @@ impl<'p> Lower<'p> {
                             | Flat::Stack(_) => false,
                         };
                         if sum.slots.iter().any(boxed) {
-                            self.cannot("a variant has boxes in one of its alternatives", at);
+                            let what = if accumulators { "arrays or boxes" } else { "boxes" };
+                            self.cannot(&format!("{what} in an alternative of a variant"), at);
                         }
                     }
                     let decl = &self.program.datas[data.0 as usize];
@@ -191,8 +197,8 @@ impl<'p> Lower<'p> {
     }
 
     fn jvp(&mut self, diff: &Diff, [f, x, tangent]: [&Sym; 3], at: SiteId) -> Sym {
-        self.convertible(&diff.from, at);
-        self.convertible(&diff.to, at);
+        self.convertible(&diff.from, false, at);
+        self.convertible(&diff.to, false, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -210,6 +216,7 @@ impl<'p> Lower<'p> {
     }
 
     fn rd(&mut self, diff: &Diff, [f, x, cotangent]: [&Sym; 3], at: SiteId) -> Sym {
+        self.convertible(&diff.from, true, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -235,6 +242,8 @@ impl<'p> Lower<'p> {
     }
 
     fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
+        self.convertible(&diff.from, true, at);
+        self.convertible(&diff.to, true, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -266,7 +275,8 @@ impl<'p> Lower<'p> {
         // Functions of Core have lower numbers.
         let number = u32::MAX - i as u32;
         let ty = Rc::new((diff.to.clone(), diff.from.clone()));
-        let pullback = Pullback { ty, function: pull, captured: Rc::new([residuals, to, from]) };
+        let captured_shapes = Rc::new([residuals, to, from]);
+        let pullback = Pullback { ty, function: pull, captured: captured_shapes, whole: None };
         self.pullbacks.entry(number).or_insert(pullback);
         Sym::Tuple(Rc::new([y, Sym::Known(number, Rc::new(captured))]))
     }
@@ -284,7 +294,8 @@ impl<'p> Lower<'p> {
         let mut args = captured;
         args.extend(self.store(x, &from, at));
         // As the evaluator says it.
-        let what = Name::from(format!("`jet(1, {order}, …)` takes this many derivatives of a Real"));
+        let what =
+            Name::from(format!("`jet(1, {order}, …)` takes this many derivatives of a Real"));
         let expected = Atom::Int(i64::from(order) + 1);
         for arg in &args[count..] {
             if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
@@ -300,6 +311,34 @@ impl<'p> Lower<'p> {
         let derivatives = self.load(&shape, &mut atoms.into_iter());
         self.watch(&to, &derivatives, at);
         derivatives
+    }
+
+    /// A function of what a pullback captured and a cotangent.
+    fn pullback(&mut self, id: u32, captured: &[Sym], at: SiteId) -> Option<Callee> {
+        let pullback = self.pullbacks.get(&id)?;
+        let (ty, shapes, known) = (pullback.ty.clone(), pullback.captured.clone(), pullback.whole);
+        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+        let mut atoms = Vec::new();
+        for (value, shape) in captured.iter().zip(shapes.iter()) {
+            atoms.extend(self.store(value, shape, at));
+        }
+        if let Some(function) = known {
+            return Some(Callee { function, captured: atoms, from, to });
+        }
+        let mut params: Vec<Flat> = shapes.iter().flat_map(|shape| self.types(shape)).collect();
+        params.extend(self.types(&from));
+        let function = self.glue("pullback", &params, self.types(&to));
+        if let Some(pullback) = self.pullbacks.get_mut(&id) {
+            pullback.whole = Some(function);
+        }
+        let saved = self.begin(function, SiteId(0));
+        let mut params = self.params(function).into_iter();
+        let captured: Vec<Sym> = shapes.iter().map(|shape| self.load(shape, &mut params)).collect();
+        let bar = self.load(&from, &mut params);
+        let gradient = self.pull(id, &captured, &bar, SiteId(0)).unwrap_or(Sym::Never);
+        let results = self.store(&gradient, &to, SiteId(0));
+        self.end(function, results, saved);
+        Some(Callee { function, captured: atoms, from, to })
     }
 
     /// What a pullback makes of a cotangent.
@@ -431,7 +470,13 @@ impl<'p> Lower<'p> {
 
     /// A function that calls another one with its arguments, after which it takes so many further ones that it captured
     /// before the last ones, which are the argument.
-    fn calling(&mut self, callee: &Callee, args: &[Atom], further: usize, name: &str) -> FunctionId {
+    fn calling(
+        &mut self,
+        callee: &Callee,
+        args: &[Atom],
+        further: usize,
+        name: &str,
+    ) -> FunctionId {
         let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
         let wrapper = self.glue(name, &params, self.types(&callee.to));
         let saved = self.begin(wrapper, SiteId(0));
@@ -446,8 +491,8 @@ impl<'p> Lower<'p> {
         if !self.differentiates {
             return self.apply(f, x, false, at);
         }
-        self.convertible(&diff.from, at);
-        self.convertible(&diff.to, at);
+        self.convertible(&diff.from, true, at);
+        self.convertible(&diff.to, true, at);
         let Some(callee) = self.callee(f, at) else { return Sym::Never };
         let Some(rule) = self.callee(rule, at) else { return Sym::Never };
         let point = callee.captured.len() + rule.captured.len();
@@ -525,7 +570,8 @@ impl<'p> Lower<'p> {
 
     /// The derivatives that are taken where a function leads.
     fn within(&self, function: FunctionId) -> Vec<usize> {
-        let is = |d: &Derivative, f| d.wrapper == f || d.pullback.is_some_and(|(pull, _)| pull == f);
+        let is =
+            |d: &Derivative, f| d.wrapper == f || d.pullback.is_some_and(|(pull, _)| pull == f);
         let mut found = Vec::new();
         let mut seen = HashSet::from([function]);
         let mut pending = vec![function];

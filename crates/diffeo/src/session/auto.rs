@@ -1,31 +1,215 @@
-//! Engine `auto`: a run begins at once on Cranelift's code; where it lasts, LLVM compiles the same program
-//! meanwhile, and when its code is ready the run begins again on that.
+//! Engine `auto`: a run begins at once on Cranelift's code, which counts the work that it does; where there is much, LLVM
+//! compiles the same program meanwhile, and where there is more, the run begins again on that.
 //!
-//! What always holds: the program is seen to run once. What it printed and reported before it began again is not
-//! shown twice, and a run that has come to its end, or to an error, before LLVM is ready is the result.
+//! What always holds:
+//! - which code gives the result depends on the program and its arguments alone: a run that has done more than its
+//!   budget is LLVM's, even if it is over before LLVM's code is there, and any other one is Cranelift's, even if that comes
+//!   early. So results are the same in every run, to the last digit;
+//! - the program is seen to run once. What it printed and reported before it began again is not shown twice.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `later.rs` | the thread that compiles by LLVM |
+//! | `shown.rs` | what programs print and report, each line once |
+
+mod later;
+mod shown;
+#[cfg(test)]
+mod tests;
 
 use super::engine::{How, Ran};
-use super::once::Once;
-use super::prepared::Prepared;
-use super::Engine;
+use super::prepared::{self, Prepared};
+use super::{Engine, Entry};
 use crate::lower::value::Interface;
+use crate::lower::Lowered;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
+use diffeo_calculus::eval::{Exceeded, Kinks, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
-use diffeo_codegen::llvm;
 use diffeo_codegen::low::HUGE;
+use diffeo_codegen::{llvm, memory};
+use later::{Known, Later};
+pub(super) use shown::Shown;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A run that lasts so long is worth it that LLVM is loaded, which takes as long, and compiles the program.
-const PATIENCE: Duration = Duration::from_millis(25);
+/// About the work that Cranelift's code does in a millisecond.
+const MILLISECOND: u64 = 4_000_000;
+
+/// Compiles a program, or says why not.
+type Compile = Arc<dyn Fn(Arc<Flat>, Cpu) -> Result<Compiled, String> + Send + Sync>;
+
+/// When a program goes over to other code.
+#[derive(Clone)]
+pub(super) struct Policy {
+    /// Runs that have done so much work are worth it that the other code is made …
+    worth: u64,
+    /// … and those that have done more than this are done by it.
+    budget: u64,
+    /// Makes it.
+    compile: Compile,
+}
+
+impl Policy {
+    /// Of a program in Cranelift's code: loading LLVM takes some 25 ms, and compiling takes longer the longer the program is.
+    fn of(compiled: &Compiled) -> Policy {
+        let statements = compiled.module().statements() as u64;
+        Policy {
+            worth: 25 * MILLISECOND,
+            budget: 150 * MILLISECOND + statements * (MILLISECOND / 10),
+            compile: Arc::new(by_llvm),
+        }
+    }
+}
+
+/// A program that can be called, once or many times.
+pub(crate) struct Auto {
+    prepared: Prepared,
+    /// What is needed to run it on other code.
+    options: Again,
+    /// LLVM's code, as long as that is open.
+    later: Option<Later>,
+    /// What became of it.
+    note: Option<String>,
+}
+
+/// The options of runs, from which those of one are made.
+struct Again {
+    shown: Rc<RefCell<Shown>>,
+    kinks: Kinks,
+    max_stack: usize,
+    limits: Limits,
+}
+
+impl Again {
+    fn options(&self) -> Options {
+        let (lines, reports) = (self.shown.clone(), self.shown.clone());
+        Options {
+            kinks: self.kinks,
+            max_stack: self.max_stack,
+            trace: Box::new(move |line| lines.borrow_mut().trace(line)),
+            progress: Box::new(move |report| reports.borrow_mut().progress(report)),
+            limits: self.limits.clone(),
+        }
+    }
+}
+
+impl Auto {
+    /// A program in Cranelift's code.
+    pub fn new(interface: Interface, compiled: Compiled, options: Options, cpu: Cpu) -> Auto {
+        let policy = Policy::of(&compiled);
+        Auto::by(policy, interface, compiled, options, cpu)
+    }
+
+    fn by(
+        policy: Policy,
+        interface: Interface,
+        compiled: Compiled,
+        options: Options,
+        cpu: Cpu,
+    ) -> Auto {
+        let Options { max_stack, trace, progress, limits, kinks } = options;
+        let shown = Rc::new(RefCell::new(Shown::new(trace, progress)));
+        let options = Again { shown, kinks, max_stack, limits };
+        let module = compiled.module().flat.clone();
+        let mut prepared = Prepared::new(interface, compiled, options.options(), Engine::Jit);
+        let later = Later::new(module, cpu, policy);
+        prepared.oversee(later.budget(), later.overseer());
+        Auto { prepared, options, later: Some(later), note: None }
+    }
+
+    /// An entry in Cranelift's code, to be called many times; none if there is no code for it, or kinks are looked for.
+    pub fn repeated(entry: &Entry, options: Options) -> Option<Auto> {
+        if options.kinks != Kinks::Ignore {
+            return None;
+        }
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).ok()?;
+        let Lowered { module, interface } = lowered;
+        let prints = memory::constants_print(&module);
+        let how = How::default();
+        let compiled = prepared::counted(module, how, &mut Vec::new()).ok()?;
+        let mut auto = Auto::new(interface, compiled, options, how.cpu);
+        if prints {
+            // Other code would compute the constants again, in a call that did not print that before.
+            auto.stays();
+        }
+        Some(auto)
+    }
+
+    /// Whose code it is now.
+    pub fn engine(&self) -> Engine {
+        self.prepared.engine()
+    }
+
+    /// The program stays on the code that it is on.
+    fn stays(&mut self) {
+        self.prepared.free();
+        self.later = None;
+    }
+
+    /// The value of the program, or of the function that it is at an argument.
+    ///
+    /// # Errors
+    /// What stopped it.
+    pub fn call(&mut self, arg: &Value, times: &mut Vec<Timing>) -> Result<Value, RuntimeError> {
+        let start = Instant::now();
+        self.options.shown.borrow_mut().begin();
+        let args = self.prepared.arguments(arg);
+        let mut result = timed("run", times, || self.prepared.call(&args));
+        if self.is_to_go_over(result.as_ref().err(), start, times) {
+            self.options.shown.borrow_mut().again();
+            result = timed("run again", times, || self.prepared.call(&args));
+        }
+        result.map(|results| self.prepared.result(results))
+    }
+
+    /// After a run: whether it is to begin again; then on other code, if there is any.
+    fn is_to_go_over(
+        &mut self,
+        error: Option<&RuntimeError>,
+        start: Instant,
+        times: &mut Vec<Timing>,
+    ) -> bool {
+        let Some(later) = &self.later else { return false };
+        let limits = &self.options.limits;
+        let mut unfinished = self.prepared.silent();
+        if let Some(ErrorKind::Exceeded(exceeded)) = error.map(|error| &error.kind) {
+            // The user's interruption looks the same as that for the other code, and comes first.
+            if *exceeded != Exceeded::Interrupt || limits.check() == Err(Exceeded::Interrupt) {
+                return false;
+            }
+            unfinished = true;
+        }
+        let work = self.prepared.work();
+        later.consider(work);
+        let known = if work > later.budget() { later.wait(limits) } else { later.failed() };
+        match known {
+            Some(Known::Code(compiled, took)) => {
+                let time = start.elapsed().as_secs_f64();
+                self.note = Some(format!("LLVM's code took over after {time:.3} s"));
+                times.push(Timing { step: "llvm", time: took, operations: None });
+                self.prepared.replace(*compiled, self.options.options(), Engine::Llvm);
+                self.later = None;
+                true
+            }
+            Some(Known::Failed(why)) => {
+                self.note = Some(why);
+                self.stays();
+                unfinished
+            }
+            Some(Known::Exceeded) => {
+                // The run that begins again will end for that.
+                self.prepared.free();
+                unfinished
+            }
+            None => false,
+        }
+    }
+}
 
 /// Runs a program of which there is Cranelift's code.
 pub(super) fn run(
@@ -36,34 +220,10 @@ pub(super) fn run(
     how: How,
     mut times: Vec<Timing>,
 ) -> Ran {
-    let once = Once::new(options);
-    let module = compiled.module().flat.clone();
-    let mut prepared = Prepared::new(interface, compiled, once.options(), Engine::Jit);
-    let args = prepared.arguments(&arg.unwrap_or(Value::Unit));
-    let start = Instant::now();
-    let later = Later::start(module, how.cpu);
-    if let Some(later) = &later {
-        prepared.end_when(later.ready.clone());
-    }
-    let mut result = timed("run", &mut times, || prepared.call(&args));
-    let mut engine = Engine::Jit;
-    let note = match later.map(|later| later.end(&result, once.limits())) {
-        Some(Outcome::Ready(compiled, took)) => {
-            let after = start.elapsed();
-            times.push(Timing { step: "llvm", time: took, operations: None });
-            engine = Engine::Llvm;
-            prepared = prepared.on(compiled, || once.options(), engine);
-            result = timed("run again", &mut times, || prepared.call(&args));
-            Some(format!("LLVM's code took over after {:.3} s", after.as_secs_f64()))
-        }
-        Some(Outcome::Failed(why)) => Some(why),
-        Some(Outcome::Late) if start.elapsed() > PATIENCE => {
-            Some("LLVM was not ready before the run ended".to_string())
-        }
-        Some(Outcome::Late) | None => None,
-    };
-    let result = result.map(|results| prepared.result(results));
-    Ran { note, times, ..Ran::on(engine, result) }
+    let mut auto = Auto::new(interface, compiled, options, how.cpu);
+    let result = auto.call(&arg.unwrap_or(Value::Unit), &mut times);
+    let engine = auto.engine();
+    Ran { note: auto.note, times, ..Ran::on(engine, result) }
 }
 
 /// The code that suits a program that is called many times: LLVM's if there is one and it takes no unbounded time,
@@ -89,88 +249,4 @@ fn by_llvm(module: Arc<Flat>, cpu: Cpu) -> Result<Compiled, String> {
         return Err(format!("a function of {} operations is too long for LLVM", module.longest()));
     }
     pipeline::compile(&module, Backend::Llvm, cpu).map_err(|error| error.to_string())
-}
-
-/// LLVM's code, or why there is none.
-type Found = Result<(Compiled, Duration), String>;
-
-/// A thread that compiles a program by LLVM if its run lasts.
-struct Later {
-    /// Set when there is code: the run on other code is to end.
-    ready: Arc<AtomicBool>,
-    found: Receiver<Found>,
-    /// Dropped when the run is over.
-    over: Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-/// What became of LLVM's code when a run ended.
-enum Outcome {
-    /// It is there, and the run ended for it. It took so long.
-    Ready(Compiled, Duration),
-    /// There is none.
-    Failed(String),
-    /// It is not needed.
-    Late,
-}
-
-impl Later {
-    /// None where there are no threads.
-    fn start(module: Arc<Flat>, cpu: Cpu) -> Option<Later> {
-        let ready = Arc::new(AtomicBool::new(false));
-        let (over, is_over) = channel::<()>();
-        let (sender, found) = sync_channel(1);
-        let flag = ready.clone();
-        let work = move || {
-            if is_over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let start = Instant::now();
-            let found = by_llvm(module, cpu).map(|code| (code, start.elapsed()));
-            let done = found.is_ok();
-            // Nobody may be there to take it any more.
-            if sender.send(found).is_ok() && done {
-                flag.store(true, Ordering::Relaxed);
-            }
-        };
-        // Without a thread the run goes on as it began.
-        let thread = thread::Builder::new().name("diffeo-llvm".to_string()).spawn(work).ok()?;
-        Some(Later { ready, found, over, thread })
-    }
-
-    /// After the run.
-    fn end<T>(self, result: &Result<T, RuntimeError>, limits: &Limits) -> Outcome {
-        drop(self.over);
-        OPEN.with_borrow_mut(|open| {
-            open.0.retain(|thread| !thread.is_finished());
-            open.0.push(self.thread);
-        });
-        // The user's interruption looks the same, and comes first.
-        let stopped = result.as_ref().is_err_and(|error| {
-            matches!(error.kind, ErrorKind::Exceeded(Exceeded::Interrupt))
-                && limits.check() != Err(Exceeded::Interrupt)
-        });
-        match self.found.try_recv() {
-            Ok(Ok((compiled, took))) if stopped => Outcome::Ready(compiled, took),
-            Ok(Err(why)) => Outcome::Failed(why),
-            Ok(Ok(_)) | Err(TryRecvError::Empty | TryRecvError::Disconnected) => Outcome::Late,
-        }
-    }
-}
-
-/// Threads that may still be compiling. LLVM must not be at work while the process takes itself apart, so a thread
-/// that began such work waits for it at its own end.
-struct Open(Vec<JoinHandle<()>>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        for thread in self.0.drain(..) {
-            // It has nothing to say.
-            let _ = thread.join();
-        }
-    }
-}
-
-thread_local! {
-    static OPEN: RefCell<Open> = const { RefCell::new(Open(Vec::new())) };
 }

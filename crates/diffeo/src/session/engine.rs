@@ -159,26 +159,27 @@ impl How {
                 Ok(lowered) if self.engine == Engine::Flat => {
                     Ok(flat(lowered, arg.clone(), options, times))
                 }
-                Ok(Lowered { module, interface }) => {
-                    let auto = self.engine == Engine::Auto;
-                    let how = if auto { How { engine: Engine::Jit, ..self } } else { self };
-                    match prepared::compile(module, how, &mut times) {
-                        Ok((compiled, _)) if auto => {
+                Ok(Lowered { module, interface }) if self.engine == Engine::Auto => {
+                    match prepared::counted(module, self, &mut times) {
+                        Ok(compiled) => {
                             Ok(auto::run(interface, compiled, arg.clone(), options, self, times))
                         }
-                        Ok((compiled, engine)) => {
-                            let mut prepared = Prepared::new(interface, compiled, options, engine);
-                            Ok(prepared.run(arg.clone(), times))
-                        }
-                        Err(why) if auto => Err((why, times)),
-                        Err(why) => return Err(why),
+                        Err(why) => Err((why, times)),
                     }
+                }
+                Ok(Lowered { module, interface }) => {
+                    let (compiled, engine) = prepared::compile(module, self, &mut times)?;
+                    let mut prepared = Prepared::new(interface, compiled, options, engine);
+                    Ok(prepared.run(arg.clone(), times))
                 }
                 Err(why) => Err((why, times)),
             };
             match ran {
                 // The evaluator finds out why, and whether it is.
-                Ok(Ran { result: Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }), .. }) => {
+                Ok(Ran {
+                    result: Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }),
+                    ..
+                }) => {
                     (unsupported, times) = (Some(Unsupported::Nan), Vec::new());
                 }
                 Ok(ran) => return Ok(ran),

@@ -4,13 +4,12 @@ use super::engine::{How, Ran};
 use super::{auto, Engine};
 use crate::lower::value::Interface;
 use crate::lower::{Lowered, Unsupported};
-use crate::pipeline::{self, timed, Timing};
+use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::value::Value as FlatValue;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
-use diffeo_codegen::engine::{Callbacks, Compiled, Instance, RunOptions};
-use std::sync::atomic::AtomicBool;
+use diffeo_codegen::engine::{Callbacks, Compiled, Instance, Overseer, RunOptions};
 use std::sync::Arc;
 
 /// An entry point in machine code, with the memory to run it. Its constants are computed by the first call
@@ -56,6 +55,27 @@ pub(super) fn compile(
         .map_err(|error| Unsupported::Engine(error.to_string()))
 }
 
+/// Cranelift's code that counts the work that it does.
+///
+/// # Errors
+/// Cranelift does not know this processor, or the program is too large.
+pub(super) fn counted(
+    module: diffeo_array::ir::Module,
+    how: How,
+    times: &mut Vec<Timing>,
+) -> Result<Compiled, Unsupported> {
+    let low = pipeline::timed_low(module, Backend::Jit.lowering(), times);
+    let compiled = timed("jit", times, || pipeline::compile_counted(&low, how.cpu));
+    compiled.map_err(|error| Unsupported::Engine(error.to_string()))
+}
+
+/// The code with memory to run it.
+fn instance(compiled: Compiled, options: Options) -> Instance {
+    let Options { max_stack, trace, progress, limits, kinks: _ } = options;
+    let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
+    Instance::new(Arc::new(compiled), options)
+}
+
 impl Prepared {
     pub(super) fn new(
         interface: Interface,
@@ -63,10 +83,8 @@ impl Prepared {
         options: Options,
         engine: Engine,
     ) -> Prepared {
-        let Options { max_stack, trace, progress, limits, kinks: _ } = options;
-        let memory = limits.memory.map(|memory| memory.bytes);
-        let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
-        let instance = Instance::new(Arc::new(compiled), options);
+        let (max_stack, memory) = (options.max_stack, options.limits.memory);
+        let (instance, memory) = (instance(compiled, options), memory.map(|memory| memory.bytes));
         Prepared { interface, instance, engine, max_stack, memory }
     }
 
@@ -84,21 +102,30 @@ impl Prepared {
         Ok(Prepared::new(interface, compiled, options, engine))
     }
 
-    /// The same program in other code. The memory of the old one is freed first.
-    pub(super) fn on(
-        self,
-        compiled: Compiled,
-        options: impl FnOnce() -> Options,
-        engine: Engine,
-    ) -> Prepared {
-        let Prepared { interface, instance, engine: _, max_stack: _, memory: _ } = self;
-        drop(instance);
-        Prepared::new(interface, compiled, options(), engine)
+    /// Puts other code of the same program in the place of this one.
+    pub(super) fn replace(&mut self, compiled: Compiled, options: Options, engine: Engine) {
+        self.engine = engine;
+        self.instance = instance(compiled, options);
     }
 
-    /// From now on, calls end when this is set, as if they were interrupted.
-    pub(super) fn end_when(&mut self, unwanted: Arc<AtomicBool>) {
-        self.instance.end_when(unwanted);
+    /// From now on, somebody decides about calls by the work that was done.
+    pub(super) fn oversee(&mut self, bound: u64, overseer: Overseer) {
+        self.instance.oversee(bound, overseer);
+    }
+
+    /// Nobody decides about calls any more.
+    pub(super) fn free(&mut self) {
+        self.instance.free();
+    }
+
+    /// The work that was done, if the code counts it.
+    pub(super) fn work(&self) -> u64 {
+        self.instance.work()
+    }
+
+    /// Whether the last call has kept back what it was to print.
+    pub(super) fn silent(&self) -> bool {
+        self.instance.silent()
     }
 
     /// Whose code it is: [`Engine::Jit`], [`Engine::Llvm`] or [`Engine::C`].

@@ -20,6 +20,9 @@ pub struct Source {
     pub text: String,
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
+    /// Whether what it prints is compared. The steps of an iteration that ends near a solution depend on the last
+    /// digits of each number, and so does how many there are.
+    pub lines: bool,
 }
 
 /// The bounds on each run of a program.
@@ -108,6 +111,7 @@ fn program(
         limits: bounds.engines,
         stack: bounds.stack,
         tolerance: source.tolerance,
+        lines: source.lines,
         expected,
     }))
 }
@@ -227,7 +231,8 @@ pub fn prepared(text: &str, argument: Option<Value>) -> Program {
 
 /// The same within bounds.
 pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> Program {
-    let source = Source { place: "case.deo".into(), text: text.into(), tolerance: 1e-12 };
+    let place = "case.deo".into();
+    let source = Source { place, text: text.into(), tolerance: 1e-12, lines: true };
     match program(&source, argument, bounds, &mut |_| {}) {
         Made::Program(program) => *program,
         Made::Not(why) => panic!("{why}: {text:.2000}"),

@@ -3,10 +3,14 @@
 use crate::agree::{check, on, prepared, within, Bounds, ALL, UNBOUNDED};
 use crate::targets::targets;
 use crate::MEMORY;
-use diffeo::pipeline::Backend;
-use diffeo::{Limits, MemoryLimit};
+use diffeo::pipeline::{self, Backend};
+use diffeo::{Cpu, Limits, MemoryLimit};
+use diffeo_array::value::Value as Flat;
+use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift;
 use diffeo_codegen::engine::{Instance, RunOptions};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 /// How many blocks a program makes, its text with `SIZE` replaced by a number. Engines differ in this only where
@@ -91,6 +95,40 @@ fn arrays_are_updated_in_their_place() {
         ),
     ];
     programs.iter().for_each(|(name, text)| steady(name, text));
+}
+
+#[test]
+fn steps_that_make_new_arrays_take_turns_with_two_blocks() {
+    let programs = [
+        (
+            "an array for the next step",
+            "def main = sum(loop y = [real(i) for i < 50] for i < SIZE do [y[49 - i] + 1.0 for i < 50])\n",
+        ),
+        (
+            "stages of a step, which look at neighbours",
+            "def slope(y: [n]Real) -> [n]Real = [if i == 0 then y[0] else y[i] * y[i - 1] for i < n]\n\
+             def main = sum(loop y = replicate(50, 0.1) for i < SIZE do\n\
+             let k = slope(y)\n\
+             let l = slope(y + 0.5 * k) in y + 0.01 * (k + 2.0 * l))\n",
+        ),
+        (
+            "loops in loops",
+            "def main = sum(loop y = [1.0 for i < 50] for i < SIZE do\n\
+             loop x = [y[49 - i] for i < 50] for j < 3 do [0.5 * x[49 - i] + y[i] for i < 50])\n",
+        ),
+        (
+            "some steps keep what they have",
+            "def main = sum(loop y = [1.0 for i < 50] for i < SIZE do\n\
+             if i % 3 == 0 then y else [0.5 * y[49 - i] for i < 50])\n",
+        ),
+    ];
+    programs.iter().for_each(|(name, text)| steady(name, text));
+    // Other sizes, and arrays that live on.
+    let program = "def main =\n\
+        let (_, kept) = loop (y, kept) = ([1.0], []) for i < 20 do\n\
+        ([real(i + k) for k < 1 + (i + 1) % 4], if i % 4 == 1 then kept ++ [y] ++ [y] else kept) in\n\
+        sum([sum(y) for y in kept])\n";
+    on(&ALL, program, None);
 }
 
 #[test]
@@ -213,6 +251,58 @@ fn memory_without_end_stops_at_the_limit() {
             for ran in (target.run)(std::slice::from_ref(&program)) {
                 assert_eq!(ran.stopped(), Some("out-of-memory"), "{}: {ran:?}", target.name);
                 assert_eq!(ran.blocks, 0, "{}", target.name);
+            }
+        }
+    }
+}
+
+/// What is in use besides, as far as the next test is concerned.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn stack_and_blocks_are_bounded_together() {
+    let text = "def down(n: Int) -> Int = if n == 0 then 0 else 1 + down(n - 1)\n\
+                def hold(n: Int, m: Int) -> Real = if n == 0 then largest_of(sort([sin(real(i)) for i < m])) else 1.0 + hold(n - 1, m)\n\
+                def largest_of(xs: [k]Real) -> Real = xs[k - 1]\n\
+                def main(n: Int, m: Int) -> Real = if m == 0 then real(down(n)) else hold(n, m)\n";
+    let arguments = |n: i64, m: i64| Value::tuple(vec![Value::Int(n), Value::Int(m)]);
+    let program = prepared(text, Some(arguments(10, 10)));
+    for backend in [Backend::Jit, Backend::Llvm] {
+        if backend == Backend::Llvm && diffeo_codegen::llvm::library().is_err() {
+            continue;
+        }
+        let compiled = pipeline::compile(&program.low(backend), backend, Cpu::Host);
+        let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
+        let bytes = 64 << 20;
+        let in_use = || USED.load(Ordering::Relaxed);
+        let limits = Limits {
+            memory: Some(MemoryLimit { bytes, in_use }),
+            threads: NonZeroUsize::new(1),
+            ..Limits::default()
+        };
+        let options = RunOptions { limits, ..RunOptions::default() };
+        let mut instance = Instance::new(Arc::new(compiled), options);
+        let mut run = |used: usize, n: i64, m: i64| {
+            USED.store(used, Ordering::Relaxed);
+            let result = instance.call(&[Flat::Int(n), Flat::Int(m)]);
+            assert_eq!(instance.live_blocks(), 0);
+            result.err().map(|error| error.kind.code())
+        };
+        for m in [0, 1] {
+            // How deep calls may be, to some percent.
+            let mut deepest = 1 << 12;
+            while run(0, deepest + deepest / 32, m).is_none() {
+                deepest += deepest / 32;
+            }
+            let part = |tenths: i64| deepest * tenths / 10;
+            assert_eq!(run(0, 2 * deepest, m), Some("out-of-memory"), "{backend:?}");
+            assert_eq!(run(bytes / 2, part(4), m), None, "{backend:?}");
+            assert_eq!(run(bytes / 2, part(6), m), Some("out-of-memory"), "{backend:?}");
+            if m == 1 {
+                // 24 MB at the deepest point.
+                let many = 3 << 20;
+                assert_eq!(run(0, part(5), many), None, "{backend:?}");
+                assert_eq!(run(0, part(7), many), Some("out-of-memory"), "{backend:?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Calls: of functions, of functions with derivatives of their own, of such as are computed again.
 
 use super::{derive, unsupported, Reverse, Reverser};
-use crate::ad::{differentiable, Rule, Unsupported};
+use crate::ad::{activity, differentiable, forward, Rule, Unsupported};
 use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
 use crate::typing::param_types;
 
@@ -15,7 +15,7 @@ impl<'s> Reverser<'_, 's> {
     ) -> Result<Vec<Stmt>, Unsupported> {
         let active: Box<[bool]> = args.iter().map(|arg| self.varies(arg)).collect();
         if let Some(rule) = self.cache.rules.get(&callee).cloned() {
-            return self.call_rule(stmt, callee, args, &active, &rule);
+            return self.call_rule(stmt, args, &active, &rule);
         }
         let given = self.given(stmt, args.len());
         let made = self.derived(callee, args, active.clone(), given.clone())?;
@@ -111,78 +111,97 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// A call of a function with a derivative of its own, which is linear in the tangents: so it is transposed, at
-    /// tangents zero. What the function has captured varies as in any other.
+    /// tangents zero. Its value varies with what the rule has captured.
     fn call_rule(
         &mut self,
         stmt: &Stmt,
-        callee: FunctionId,
         args: &[Atom],
         active: &[bool],
         rule: &Rule,
     ) -> Result<Vec<Stmt>, Unsupported> {
-        let captured: Box<[bool]> =
+        let (mut made, operands, tangents) = self.ruled(stmt, args, rule)?;
+        let mut wanted: Vec<bool> =
             active.iter().enumerate().map(|(i, active)| *active && i < rule.point).collect();
-        let types = param_types(&self.module.functions[callee.0 as usize]);
-        // The tangents that the rule takes: those that vary are wanted.
-        let mut operands = args.to_vec();
-        let mut wanted = vec![false; args.len()];
-        let (mut before, mut tangents) = (Vec::new(), Vec::new());
-        for (i, ty) in types.iter().enumerate().skip(rule.point) {
-            if !differentiable(self.module, ty) {
-                continue;
-            }
-            operands.push(self.zero(&args[i], stmt, &mut before)?);
-            tangents.push(args[i].clone());
-            wanted.push(active[i]);
+        wanted.extend(tangents.iter().map(|i| active[*i]));
+        let given = vec![false; operands.len()];
+        let derived =
+            self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
+        let (kept, atoms) = self.residuals(&derived);
+        let varying: Vec<Var> = (stmt.results.iter().copied())
+            .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
+            .collect();
+        let bars = self.all_bars(&stmt.results);
+        let (own, linear) = derived.active.split_at(stmt.results.len());
+        let mut all = wanted_bars(&bars, &stmt.results, own);
+        if linear.contains(&true) {
+            // Adjoints are used up.
+            all = all.into_iter().map(|bar| self.copied_bar(bar)).collect();
         }
-        let bars: Vec<(Var, Atom)> = self.all_bars(&stmt.results);
-        let by_rule = wanted.contains(&true);
-        let mut made = before;
+        all.extend(wanted_bars(&bars, &varying, linear));
+        let arguments: Vec<Atom> =
+            args.iter().chain(tangents.iter().map(|i| &args[*i])).cloned().collect();
+        self.call_back(&derived, atoms, all, &arguments, &wanted);
         let mut results = stmt.results.clone();
-        if captured.contains(&true) {
-            let own =
-                self.derived(callee, args, captured.clone(), vec![false; args.len()].into())?;
-            let (kept, atoms) = self.residuals(&own);
-            let mut wanted = wanted_bars(&bars, &stmt.results, &own.active);
-            if by_rule {
-                // The backward part of the rule uses them up once more.
-                wanted = wanted.into_iter().map(|bar| self.copied_bar(bar)).collect();
-            }
-            self.call_back(&own, atoms, wanted, args, &captured);
-            results.extend(kept);
-            let op = Op::Call(own.forward, args.to_vec());
-            made.push(Stmt { results: results.clone(), op, site: stmt.site });
-        }
-        if by_rule {
-            let rule = self.derived(
-                rule.function,
-                &operands,
-                wanted.clone().into(),
-                vec![false; operands.len()].into(),
-            )?;
-            let (kept, atoms) = self.residuals(&rule);
-            let varying: Vec<Var> = (stmt.results.iter().copied())
-                .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
-                .collect();
-            let (own, given) = rule.active.split_at(stmt.results.len());
-            if own.contains(&true) {
-                return unsupported("a derivative that was given whose value varies with tangents");
-            }
-            let bars = wanted_bars(&bars, &varying, given);
-            let all: Vec<Atom> =
-                vec![Atom::Unused(Ty::Int); args.len()].into_iter().chain(tangents).collect();
-            self.call_back(&rule, atoms, bars, &all, &wanted);
-            let mut results = stmt.results.clone();
-            if captured.contains(&true) {
-                // They have been computed.
-                results = self.like(&results);
-            }
-            results.extend(self.like(&varying));
-            results.extend(kept);
-            let op = Op::Call(rule.forward, operands);
-            made.push(Stmt { results, op, site: stmt.site });
-        }
+        results.extend(self.like(&varying));
+        results.extend(kept);
+        let op = Op::Call(derived.forward, operands);
+        made.push(Stmt { results, op, site: stmt.site });
         Ok(made)
+    }
+
+    /// What goes before a call of a rule, its operands with tangents zero, and of which arguments these are.
+    fn ruled(
+        &mut self,
+        stmt: &Stmt,
+        args: &[Atom],
+        rule: &Rule,
+    ) -> Result<(Vec<Stmt>, Vec<Atom>, Vec<usize>), Unsupported> {
+        let types = param_types(&self.module.functions[rule.function.0 as usize]);
+        let (mut before, mut operands, mut tangents) = (Vec::new(), args.to_vec(), Vec::new());
+        for i in rule.point..args.len() {
+            if differentiable(self.module, &types[i]) {
+                operands.push(self.zero(&args[i], stmt, &mut before)?);
+                tangents.push(i);
+            }
+        }
+        Ok((before, operands, tangents))
+    }
+
+    /// A call of which only the values are wanted, in a function that is differentiated: what rules say counts.
+    /// None if no rule says anything.
+    pub fn call_value(
+        &mut self,
+        stmt: &Stmt,
+        callee: FunctionId,
+        args: &[Atom],
+    ) -> Result<Option<Vec<Stmt>>, Unsupported> {
+        let active: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
+        if !active.contains(&true) || self.cache.detached.contains(&callee) {
+            return Ok(None);
+        }
+        let (mut made, function, operands) = match self.cache.rules.get(&callee).cloned() {
+            Some(rule) => {
+                let (before, operands, _) = self.ruled(stmt, args, &rule)?;
+                (before, rule.function, operands)
+            }
+            None if activity(self.module, self.cache, callee, &active).ruled => {
+                let derived = forward(self.module, self.cache, callee, &active, 1)?;
+                let (mut before, mut operands) = (Vec::new(), args.to_vec());
+                for (arg, _) in args.iter().zip(&active).filter(|(_, active)| **active) {
+                    operands.push(self.zero(arg, stmt, &mut before)?);
+                }
+                (before, derived.function, operands)
+            }
+            None => return Ok(None),
+        };
+        let types = self.module.functions[function.0 as usize].results.clone();
+        let home = self.scopes.len() - 1;
+        let mut results = stmt.results.clone();
+        for ty in types.into_iter().skip(results.len()) {
+            results.push(self.forward_var(ty, None, home));
+        }
+        made.push(Stmt { results, op: Op::Call(function, operands), site: stmt.site });
+        Ok(Some(made))
     }
 
     /// New variables of the forward part, of the types of others.

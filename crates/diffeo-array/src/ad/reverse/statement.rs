@@ -11,6 +11,12 @@ impl<'s> Reverser<'_, 's> {
     pub fn statement(&mut self, stmt: &'s Stmt) -> Result<Vec<Stmt>, Unsupported> {
         let same = Ok(vec![stmt.clone()]);
         let varies = stmt.results.iter().any(|v| self.varies(&Atom::Var(*v)));
+        if let Op::Call(callee, args) = &stmt.op {
+            if !varies || !self.is_wanted(&stmt.results) {
+                let by_rule = self.call_value(stmt, *callee, args)?;
+                return Ok(by_rule.unwrap_or_else(|| vec![stmt.clone()]));
+            }
+        }
         let Some(result) = stmt.results.first().copied().filter(|_| varies) else {
             return self.inactive(stmt);
         };

@@ -339,7 +339,7 @@ impl Emitter<'_, '_> {
         self.begin(go_on);
     }
 
-    /// Lets the runtime do the blocks of a loop. If it does, the function returns; else it goes on.
+    /// Lets the runtime do the blocks of a loop, and returns.
     pub(super) fn split(&mut self, blocks: &Blocks) {
         let function = self.function;
         let Some((captured, [count, step])) = function.params.split_last_chunk() else { return };
@@ -367,16 +367,16 @@ impl Emitter<'_, '_> {
             "call i64 @{name}(ptr %context, ptr @task{task}, ptr %frame, i64 {layout}, i64 {how}, i64 {count}, \
              i64 {step})"
         ));
-        let [done, failed, go_on] = [(); 3].map(|()| self.label());
-        let failure = match function.fallible {
-            true => format!("i64 {}, label %{failed} ", runtime::FAILED),
-            false => String::new(),
-        };
-        self.line(format_args!(
-            "switch i64 {status}, label %{go_on} [ i64 {}, label %{done} {failure}]",
-            runtime::DONE
-        ));
-        self.begin(done);
+        if function.fallible {
+            let [done, failed] = [(); 2].map(|()| self.label());
+            let succeeded = self.compute(format_args!("icmp eq i64 {status}, 0"));
+            self.line(format_args!(
+                "br i1 {succeeded}, label %{done}, label %{failed}, !prof !{SECOND_RARE}"
+            ));
+            self.begin(failed);
+            self.fail();
+            self.begin(done);
+        }
         let mut results: Vec<String> =
             function.fallible.then(|| "false".into()).into_iter().collect();
         for i in 0..blocks.how.len() {
@@ -384,11 +384,6 @@ impl Emitter<'_, '_> {
             results.push(self.compute(format_args!("load double, ptr {at}, align 8")));
         }
         self.ret(results);
-        if function.fallible {
-            self.begin(failed);
-            self.fail();
-        }
-        self.begin(go_on);
     }
 
     /// An operation of the runtime; its result.

@@ -161,7 +161,7 @@ impl Translator<'_> {
                 let zero = self.w.binder("zero", result.clone());
                 let lifted = homomorphism::lift(self.w, self.system, &result, None, var(&zero));
                 let types = vec![ty.clone(), self.state.clone()];
-                let plain = empty::zero(self.w, self.system, a, xs[0].term.clone());
+                let plain = empty::zero(self.w, Some(self.system), a, xs[0].term.clone());
                 let of_nothing = bind(zero, plain, tuple(types, vec![lifted, block.state.clone()]));
                 self.run(block, "r", &ty, if_(empty, of_nothing, m))
             }

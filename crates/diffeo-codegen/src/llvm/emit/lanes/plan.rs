@@ -644,7 +644,7 @@ impl Walk<'_, '_> {
     fn keep(&mut self, body: &[Stmt]) {
         let blocks = self.plan.classes.values().any(|class| *class == Class::Block);
         let Some(release) = scratch::release_of(self.cx.module).filter(|_| blocks) else { return };
-        let arrays = scratch::arrays(self.cx.function, release);
+        let arrays = scratch::arrays(self.cx.function, release, &scratch::Unused::default());
         let defs = scratch::definitions(self.cx.function);
         let mut made = Vec::new();
         body.iter().for_each(|stmt| made_arrays(stmt, &mut made));
