@@ -89,6 +89,11 @@ impl Builder {
         atom_type(&self.vars, atom).unwrap_or(Ty::Int)
     }
 
+    /// The name of a variable, if it has one.
+    pub fn name_of(&self, var: Var) -> Option<&Name> {
+        self.vars.get(var.0 as usize)?.name.as_ref()
+    }
+
     /// Gives a variable a name, if it has none.
     pub fn name(&mut self, atom: &Atom, name: &Name) {
         if let Atom::Var(var) = atom {

@@ -508,4 +508,6 @@ pub enum Stop {
         /// What differs, a Text.
         difference: Atom,
     },
+    /// A derivative is nan. What knows more of each number takes over.
+    Nan,
 }

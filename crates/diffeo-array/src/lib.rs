@@ -12,8 +12,10 @@
 //! | `lint.rs` | whether what always holds holds |
 //! | `value.rs`, `eval/` | values, and the evaluator that says what a program means |
 //! | `opt/` | passes from Flat to Flat |
+//! | `ad/` | derivatives: from functions of Flat to functions of Flat |
 //! | `report.rs` | run-time errors with their places |
 
+pub mod ad;
 pub mod build;
 pub mod compact;
 mod deep;

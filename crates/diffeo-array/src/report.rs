@@ -35,6 +35,8 @@ pub enum Why {
     Fail,
     /// `(difference: Text)`
     Shape(Name),
+    /// A derivative is nan. `()`
+    Nan,
     /// The constant needs its own value. `()`
     Cycle(ConstantId),
     /// There is no stack left for a call, the innermost of those that are open. `()`
@@ -155,6 +157,7 @@ fn kind(why: &Why, operands: &[Operand]) -> ErrorKind {
         Why::Rows => ErrorKind::IrregularRows { expected: size(0), found: size(1) },
         Why::Fail => ErrorKind::Fail { message: text() },
         Why::Shape(op) => ErrorKind::ShapeMismatch { op: op.clone(), difference: text() },
+        Why::Nan => ErrorKind::NanDerivative,
         Why::Exceeded(bound) => ErrorKind::Exceeded(*bound),
         Why::Internal => internal(&text()),
         // These need more than operands.

@@ -101,12 +101,20 @@ fn a_c_compiler_that_fails_is_quoted() {
 fn the_account_says_which_engine_ran() {
     let folder = Folder::new()
         .with("a.deo", "def f(x: Real) = x * x\ndef f_at = 2.0\ndef main = grad(f)(2.0)\n")
+        .with("jet.deo", "def main = jet(2, 0, fn (x: Real, y: Real) -> x * y)([2.0], [3.0])\n")
+        .with("nan.deo", "def main = grad(fn x -> sqrt(x * x))(0.0)\n")
         .with("sum.deo", SUM);
-    let place = "`grad` (a.deo:3:12) takes a derivative, which is not compiled yet";
-    for engine in ["auto", "flat", "jit", "llvm", "c"] {
+    for engine in ["auto", "flat", "jit"] {
         let done = folder.run(&["run", "a.deo", "-v", "--engine", engine]);
         assert_eq!((done.status, &*done.out), (0, "4.0\n"), "{done:?}");
-        assert!(done.err.contains(&format!("engine: interp\nreason: {place}")), "{}", done.err);
+        let ran = if engine == "auto" { "jit" } else { engine };
+        assert!(done.err.contains(&format!("engine: {ran}\n")), "{}", done.err);
+    }
+    for engine in ["auto", "flat", "jit", "llvm", "c"] {
+        let done = folder.run(&["run", "jet.deo", "-v", "--engine", engine]);
+        assert_eq!((done.status, &*done.out), (0, "[6.0]\n"), "{done:?}");
+        assert!(done.err.contains("engine: interp\nreason: `jet(2, 0, "), "{}", done.err);
+        assert!(done.err.contains("takes a derivative, which is not compiled yet"), "{}", done.err);
         let done = folder.run(&["eval", "grad(f)(2.0)", "--in", "a.deo", "--engine", engine]);
         done.prints("4.0");
         let done = folder.run(&["grad", "a.deo", "f", "-v", "--engine", engine]);
@@ -118,6 +126,10 @@ fn the_account_says_which_engine_ran() {
             assert!(done.err.starts_with(&format!("engine: {ran}\ntime: ")), "{}", done.err);
         }
     }
+    let done = folder.run(&["run", "nan.deo", "-v"]);
+    assert_eq!((done.status, &*done.out), (0, "nan\n"), "{done:?}");
+    assert!(done.err.contains("the derivative is nan because of sqrt(0.0)"), "{}", done.err);
+    assert!(done.err.contains("engine: interp\nreason: a derivative is nan"), "{}", done.err);
     let done = folder.run(&["run", "sum.deo", "-v", "--kinks", "warn"]);
     assert!(done.err.contains("engine: interp\nreason: compiled code does not look"), "{done:?}");
     // The papers' systems are for programs that take the derivative themselves.

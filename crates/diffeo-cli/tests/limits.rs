@@ -157,7 +157,7 @@ fn an_account_of_the_run_is_given() {
         "a.deo",
         "def f(x: Real) -> Real = max(x, 1.0) + abs(x - 1)\ndef main = grad(f)(1.0)\n",
     );
-    let done = folder.run(&["run", "a.deo", "--verbose"]);
+    let done = folder.run(&["run", "a.deo", "--verbose", "--engine", "interp"]);
     assert_eq!((done.status, done.out.as_str()), (0, "1.0\n"));
     for part in [
         "engine: interp",
@@ -166,7 +166,6 @@ fn an_account_of_the_run_is_given() {
         "operations: ",
         "kinks: 2 met",
         "a.deo:1:26: max(1.0, 1.0)",
-        "reason: `grad` (a.deo:2:12) takes a derivative, which is not compiled yet",
     ] {
         assert!(done.err.contains(part), "{part}: {}", done.err);
     }

@@ -441,6 +441,8 @@ pub enum Raise {
     Fail,
     /// `(difference: Text)`
     Shape(Name),
+    /// A derivative is nan. `()`
+    Nan,
     /// A constant needs its own value; the constant of this index in `Module::flat`. The others of the cycle
     /// are those whose initialisers are open. `()`
     Cycle(u32),

@@ -123,7 +123,8 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
             (Stop::Shape { what, .. }, [Value::Text(difference)]) => {
                 Err(Stopped::text(Why::Shape(what.clone()), difference))
             }
-            (Stop::Fail(_) | Stop::Shape { .. }, _) => Err(mistyped(op)),
+            (Stop::Nan, []) => Err(Stopped::new(Why::Nan, [])),
+            (Stop::Fail(_) | Stop::Shape { .. } | Stop::Nan, _) => Err(mistyped(op)),
         },
         Op::Trace(..) => match args.as_slice() {
             [Value::Text(label), Value::Text(value)] => {

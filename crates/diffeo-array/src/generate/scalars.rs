@@ -174,6 +174,7 @@ impl Generator<'_> {
                 let stops = self.region(&[], |_| {});
                 let stop = self.pick(&[
                     Stop::Fail(text.clone()),
+                    Stop::Nan,
                     Stop::Shape { what: "+".into(), difference: text.clone() },
                 ]);
                 self.b.reopen(stops);

@@ -10,7 +10,11 @@ use std::collections::HashMap;
 macro_rules! operands {
     ($op:expr, $each:expr) => {
         match $op {
-            Op::Text(_) | Op::Empty(..) | Op::Constant(_) | Op::StackNew(_) => {}
+            Op::Text(_)
+            | Op::Empty(..)
+            | Op::Constant(_)
+            | Op::StackNew(_)
+            | Op::Stop(Stop::Nan) => {}
             Op::Not(a)
             | Op::ToReal(a)
             | Op::Round(_, a)

@@ -225,6 +225,10 @@ impl Parser<'_> {
                 let [message] = self.exactly()?;
                 Op::Stop(Stop::Fail(message))
             }
+            "fail_nan" => {
+                let [] = self.exactly()?;
+                Op::Stop(Stop::Nan)
+            }
             "fail_shape" => {
                 let what = self.bracketed(Parser::text)?;
                 let [difference] = self.exactly()?;

@@ -92,6 +92,8 @@ pub enum ErrorKind {
         /// Its message.
         message: String,
     },
+    /// A derivative is nan, and what ran the program cannot tell why.
+    NanDerivative,
     /// A constant needs its own value.
     ConstantCycle {
         /// The constants in the cycle.
@@ -211,6 +213,7 @@ impl ErrorKind {
             ErrorKind::IrregularRows { .. } => "irregular-rows",
             ErrorKind::ShapeMismatch { .. } => "shape-mismatch",
             ErrorKind::Fail { .. } => "fail",
+            ErrorKind::NanDerivative => "nan-derivative",
             ErrorKind::ConstantCycle { .. } => "constant-cycle",
             ErrorKind::TooDeep { .. } => "too-deep",
             ErrorKind::Kink { .. } => "kink",
@@ -263,6 +266,7 @@ impl ErrorKind {
             ),
             ErrorKind::ShapeMismatch { op, difference } => format!("{op}: {difference}"),
             ErrorKind::Fail { message } => message.clone(),
+            ErrorKind::NanDerivative => "a derivative is nan".to_string(),
             ErrorKind::ConstantCycle { names } => {
                 let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
                 format!("the value of a constant depends on itself: {}", names.join(" needs "))
@@ -294,6 +298,7 @@ impl ErrorKind {
                 Some("check that the recursion ends; a call in tail position needs no memory")
             }
             ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
+            ErrorKind::NanDerivative => Some("`--engine interp` tells which operation made it so"),
             ErrorKind::Internal { .. } => Some("please report it with the program"),
             ErrorKind::Exceeded(_)
             | ErrorKind::DivisionByZero { .. }

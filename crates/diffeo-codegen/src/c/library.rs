@@ -496,7 +496,7 @@ fn header(name: &str, arrays: &BTreeSet<(&'static str, u8)>, declarations: &str)
 }
 
 /// The codes of errors, by status from 1 on.
-pub const CODES: [&str; 17] = [
+pub const CODES: [&str; 18] = [
     "overflow",
     "division-by-zero",
     "negative-exponent",
@@ -514,6 +514,7 @@ pub const CODES: [&str; 17] = [
     "too-deep",
     "interrupted",
     "out-of-memory",
+    "nan-derivative",
 ];
 
 /// What stands behind the functions of the program: places, messages, and what all libraries export.

@@ -452,6 +452,7 @@ fn kind_of(raise: &Raise, constants: &[Name]) -> (&'static str, String) {
         Raise::Rows => ("DF_ROWS", String::new()),
         Raise::Fail => ("DF_FAIL", String::new()),
         Raise::Shape(what) => ("DF_SHAPE", what.to_string()),
+        Raise::Nan => ("DF_NAN", String::new()),
         Raise::Cycle(constant) => {
             ("DF_CYCLE", constants.get(*constant as usize).map_or(String::new(), Name::to_string))
         }

@@ -172,6 +172,7 @@ impl Stopped {
             Raise::Rows => (Why::Rows, vec![a, b]),
             Raise::Fail => (Why::Fail, text()),
             Raise::Shape(what) => (Why::Shape(what), text()),
+            Raise::Nan => (Why::Nan, vec![]),
             Raise::Cycle(constant) => (Why::Cycle(ConstantId(constant)), vec![]),
             Raise::Memory => (Why::Exceeded(exceeded), vec![]),
             Raise::Stopped if self.exceeded.is_some() => (Why::Exceeded(exceeded), vec![]),
@@ -413,6 +414,7 @@ impl Instance {
             | Raise::Count
             | Raise::Size(_)
             | Raise::Rows
+            | Raise::Nan
             | Raise::Cycle(_)
             | Raise::Memory
             | Raise::Stopped => None,
@@ -433,6 +435,7 @@ impl Instance {
             | Raise::Count
             | Raise::Size(_)
             | Raise::Rows
+            | Raise::Nan
             | Raise::Cycle(_) => None,
         };
         let (innermost, outermost) = (failure.innermost().to_vec(), failure.outermost());

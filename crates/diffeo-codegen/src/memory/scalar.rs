@@ -240,6 +240,7 @@ impl Lower<'_, '_> {
                 let difference = self.word(difference);
                 self.raise(Raise::Shape(what.clone()), vec![difference]);
             }
+            ir::Stop::Nan => self.raise(Raise::Nan, Vec::new()),
         }
     }
 }

@@ -29,6 +29,7 @@ pub use value::Value;
 use crate::message::Message;
 use crate::session::{Auto, Entry, Session};
 use crate::{ModuleId, Options};
+use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Machine, Progress, RuntimeError, RuntimeWarning};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::ty::Ty;
@@ -328,9 +329,12 @@ impl Function {
             Auto::repeated(&self.entry, options).map(RefCell::new)
         });
         if let Some(code) = code {
-            let argument = argument.unwrap_or(Core::Unit);
-            let result = code.borrow_mut().call(&argument, &mut Vec::new());
-            return result.map_err(|error| self.stopped(&error));
+            let given = argument.clone().unwrap_or(Core::Unit);
+            match code.borrow_mut().call(&given, &mut Vec::new()) {
+                // The evaluator finds out why, and whether it is.
+                Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => {}
+                result => return result.map_err(|error| self.stopped(&error)),
+            }
         }
         let value = self.itself()?;
         match argument {

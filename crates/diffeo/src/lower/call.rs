@@ -192,6 +192,9 @@ impl<'p> Lower<'p> {
         match function {
             Sym::Known(id, captured) => {
                 let Some(lambda) = self.lambdas.get(id).cloned() else {
+                    if let Some(gradient) = self.pull(*id, captured, arg, at) {
+                        return gradient;
+                    }
                     self.bug("a function that was not found beforehand");
                     return Sym::Never;
                 };
@@ -249,26 +252,40 @@ impl<'p> Lower<'p> {
     }
 
     fn call(&mut self, lambda: &Rc<Lambda<'p>>, captured: &[Sym], arg: &Sym, at: SiteId) -> Sym {
+        let (known, plain) = (self.shape_of(arg), self.plain(&lambda.parameter.ty));
+        let shape = self.knowledge(&known, &plain);
+        let (function, mut args, shape, result) = self.resolve(lambda, captured, shape, at);
+        args.extend(self.store(arg, &shape, at));
+        let atoms = self.ops(at, Op::Call(function, args));
+        self.load(&result, &mut atoms.into_iter())
+    }
+
+    /// The instance of a function for what it captured and an argument of a shape: what it captured as values, the
+    /// shape that it wants its argument in, and that of its result.
+    pub(super) fn resolve(
+        &mut self,
+        lambda: &Rc<Lambda<'p>>,
+        captured: &[Sym],
+        arg: Shape,
+        at: SiteId,
+    ) -> (FunctionId, Vec<Atom>, Shape, Shape) {
         let mut shapes = Vec::new();
         for (binder, value) in lambda.captured.iter().zip(captured) {
             let (known, plain) = (self.shape_of(value), self.plain(&binder.ty));
             shapes.push(self.knowledge(&known, &plain));
         }
-        let (known, plain) = (self.shape_of(arg), self.plain(&lambda.parameter.ty));
-        let arg_shape = self.knowledge(&known, &plain);
-        let mut key = Key { lambda: lambda.id, captured: shapes.into(), arg: arg_shape };
+        let mut key = Key { lambda: lambda.id, captured: shapes.into(), arg };
         if self.grows(&key) {
             key.captured = lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
-            key.arg = plain;
+            key.arg = self.plain(&lambda.parameter.ty);
         }
         let mut args = Vec::new();
         for (value, shape) in captured.iter().zip(key.captured.iter()) {
             args.extend(self.store(value, shape, at));
         }
-        args.extend(self.store(arg, &key.arg, at));
+        let arg = key.arg.clone();
         let (function, result) = self.instance(lambda, key);
-        let atoms = self.ops(at, Op::Call(function, args));
-        self.load(&result, &mut atoms.into_iter())
+        (function, args, arg, result)
     }
 
     /// What an instance is to know of a value: which functions are in it.
@@ -287,6 +304,11 @@ impl<'p> Lower<'p> {
                 Shape::Con(sum.clone(), *tag, fields)
             }
             (Shape::Known(id, captured), _) => {
+                if let Some(pullback) = self.pullbacks.get(id) {
+                    let shape = Shape::Known(*id, pullback.captured.clone());
+                    let large = self.types(&shape).len() > MOST_CAPTURED;
+                    return if large { plain.clone() } else { shape };
+                }
                 let Some(lambda) = self.lambdas.get(id).cloned() else { return plain.clone() };
                 let mut shapes = Vec::new();
                 for (binder, known) in lambda.captured.iter().zip(captured.iter()) {
@@ -419,7 +441,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The function that calls what is in a box of a type, and the shapes of argument and result.
-    fn apply_of(&mut self, k: usize) -> (FunctionId, Shape, Shape) {
+    pub(super) fn apply_of(&mut self, k: usize) -> (FunctionId, Shape, Shape) {
         let (ty, id) = (self.functions[k].ty.clone(), self.functions[k].id);
         let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
         let apply = match self.functions[k].apply {
@@ -436,8 +458,12 @@ impl<'p> Lower<'p> {
 
     /// The type of a function with known code.
     pub(super) fn function_of(&mut self, lambda: u32) -> u32 {
-        match self.lambdas.get(&lambda).cloned() {
-            Some(lambda) => self.function_type(&lambda.ty),
+        let ty = match self.lambdas.get(&lambda) {
+            Some(lambda) => Some(lambda.ty.clone()),
+            None => self.pullbacks.get(&lambda).map(|pullback| pullback.ty.clone()),
+        };
+        match ty {
+            Some(ty) => self.function_type(&ty),
             None => {
                 self.bug("a function that was not found beforehand");
                 0
@@ -448,13 +474,12 @@ impl<'p> Lower<'p> {
     /// Puts a function into a box.
     pub(super) fn closure(&mut self, id: u32, captured: &[Sym], at: SiteId) -> Atom {
         let k = self.function_of(id) as usize;
-        let Some(lambda) = self.lambdas.get(&id).cloned() else { return Atom::Int(0) };
+        let Some((shown, shapes)) = self.stored(id) else { return Atom::Int(0) };
         let mut values = Vec::new();
         let mut types = Vec::new();
-        for (binder, value) in lambda.captured.iter().zip(captured) {
-            let plain = self.plain(&binder.ty);
-            types.extend(self.types(&plain));
-            values.extend(self.store(value, &plain, at));
+        for (plain, value) in shapes.iter().zip(captured) {
+            types.extend(self.types(plain));
+            values.extend(self.store(value, plain, at));
         }
         let function = &mut self.functions[k];
         let tag = match function.tags.get(&id) {
@@ -463,13 +488,23 @@ impl<'p> Lower<'p> {
                 let tag = function.lambdas.len() as u32;
                 function.lambdas.push(id);
                 function.tags.insert(id, tag);
-                let variant = Variant { name: lambda.shown.clone(), fields: types };
+                let variant = Variant { name: shown, fields: types };
                 self.module.boxes[function.id.0 as usize].variants.push(variant);
                 tag
             }
         };
         let id = self.functions[k].id;
         self.one(at, Op::New(id, tag, values))
+    }
+
+    /// The name of a function in a box, and the shapes of what it captured.
+    fn stored(&mut self, id: u32) -> Option<(Name, Rc<[Shape]>)> {
+        if let Some(pullback) = self.pullbacks.get(&id) {
+            return Some((Name::new("pullback"), pullback.captured.clone()));
+        }
+        let lambda = self.lambdas.get(&id).cloned()?;
+        let shapes = lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
+        Some((lambda.shown.clone(), shapes))
     }
 
     /// Adds to the functions that call what is in a box the calls of what came to be in one. Whether there was
@@ -507,20 +542,22 @@ impl<'p> Lower<'p> {
         let object = params.next().unwrap_or(Atom::Int(0));
         let arg = self.load(&from, &mut params);
         self.f.builder.open();
-        if let Some(lambda) = self.lambdas.get(&id).cloned() {
+        if let Some((_, shapes)) = self.stored(id) {
             let mut index = 0;
             let mut captured = Vec::new();
-            for binder in &lambda.captured {
-                let shape = self.plain(&binder.ty);
+            for shape in shapes.iter() {
                 let mut atoms = Vec::new();
-                for _ in self.types(&shape) {
+                for _ in self.types(shape) {
                     let (object, tag) = (object.clone(), tag as u32);
                     atoms.push(self.one(at, Op::Field { object, tag, index }));
                     index += 1;
                 }
-                captured.push(self.load(&shape, &mut atoms.into_iter()));
+                captured.push(self.load(shape, &mut atoms.into_iter()));
             }
-            let value = self.call(&lambda, &captured, &arg, at);
+            let value = match self.lambdas.get(&id).cloned() {
+                Some(lambda) => self.call(&lambda, &captured, &arg, at),
+                None => self.pull(id, &captured, &arg, at).unwrap_or(Sym::Never),
+            };
             let results = self.store(&value, &to, at);
             let block = self.f.builder.close(results);
             self.functions[k].arms.push((tag as i64, block));

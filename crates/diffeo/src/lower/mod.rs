@@ -2,7 +2,8 @@
 //!
 //! What comes in: a Core program that lints, and one of its definitions, of a first-order type or a function
 //! between such. What goes out: a module of Flat whose entry computes it, with the same values, failures and
-//! places as the evaluator. What is not lowered, derivatives, is found before anything is done.
+//! places as the evaluator. What is not lowered, some derivatives, is found before anything is done, or when they are
+//! made.
 //!
 //! A term is lowered by evaluating it on *symbolic values* ([`sym`]): a variable stands for what is known of
 //! its value and the variables of Flat that hold the rest. So tuples cost nothing, known functions are called
@@ -15,6 +16,7 @@
 //! | `sym.rs` | symbolic values, and values of Flat made of them and turned into them |
 //! | `term.rs`, `branch.rs` | the forms of Core |
 //! | `call.rs` | instances of functions, constants, functions in boxes |
+//! | `derivative.rs` | derivative operators |
 //! | `prim.rs`, `array.rs`, `sizes.rs` | primitive operations |
 //! | `polytypic/` | operations by induction on types |
 //! | `value.rs` | values of programs as values of Flat and back |
@@ -32,6 +34,7 @@ mod analyse;
 mod array;
 mod branch;
 mod call;
+mod derivative;
 mod polytypic;
 mod prim;
 mod shape;
@@ -42,6 +45,8 @@ pub mod value;
 
 use analyse::Lambda;
 use call::{Constant, FunctionType, Instance, Job};
+use derivative::{Derivative, Pullback};
+use diffeo_array::ad::Deriver;
 use diffeo_array::build::Builder;
 use diffeo_array::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
@@ -58,8 +63,10 @@ use sym::Sym;
 /// Why a program has no Flat.
 #[derive(Clone, Debug)]
 pub enum Unsupported {
-    /// It takes a derivative there.
-    Derivative(Span),
+    /// It takes a derivative there that is not compiled; why, in words, if that is known.
+    Derivative(Span, String),
+    /// A derivative was nan when it ran: the evaluator knows more of each number.
+    Nan,
     /// The entry takes or gives functions.
     Entry,
     /// Kinks or operands outside domains are to be reported.
@@ -77,18 +84,20 @@ impl Unsupported {
     /// Why, in the words of a program with these sources.
     pub fn reason(&self, sources: &SourceMap) -> String {
         match self {
-            Unsupported::Derivative(span) => {
+            Unsupported::Derivative(span, why) => {
                 let at = sources.line_column(*span);
                 let text = sources.slice(*span);
                 let written: String = text.chars().take_while(|c| *c != '\n').take(LONG).collect();
                 let more = if written.len() < text.len() { "…" } else { "" };
+                let why = if why.is_empty() { String::new() } else { format!(": {why}") };
                 format!(
-                    "`{written}{more}` ({}:{}:{}) takes a derivative, which is not compiled yet",
+                    "`{written}{more}` ({}:{}:{}) takes a derivative, which is not compiled yet{why}",
                     sources.name(span.file),
                     at.line,
                     at.column
                 )
             }
+            Unsupported::Nan => "a derivative is nan".to_string(),
             Unsupported::Entry => "the entry takes or gives functions".to_string(),
             Unsupported::Kinks => "compiled code does not look for kinks and domains".to_string(),
             Unsupported::Engine(why) | Unsupported::Bug(why) => why.clone(),
@@ -98,10 +107,13 @@ impl Unsupported {
     /// The message for the user; what has no place stands at `entry`.
     pub fn to_diagnostic(&self, entry: Span) -> Diagnostic {
         match self {
-            Unsupported::Derivative(span) => {
+            Unsupported::Derivative(span, _) => {
                 let message = "derivatives are not compiled yet".to_string();
                 Diagnostic::error("not-compiled", *span, message)
                     .help("such a program runs on the evaluator")
+            }
+            Unsupported::Nan => {
+                Diagnostic::error("nan-derivative", entry, "a derivative is nan".to_string())
             }
             Unsupported::Entry => {
                 let message = "an entry that takes or gives functions is not compiled".to_string();
@@ -138,6 +150,7 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
         return Err(unsupported);
     }
     let mut cx = Lower::new(program);
+    cx.differentiates = analyse::differentiates(program, entry);
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
     cx.finish(ty)
@@ -146,7 +159,7 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
 /// Why there is no Flat for a definition, if there is none.
 pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
     if let Some(derivative) = analyse::derivative(program, entry) {
-        return Some(Unsupported::Derivative(derivative));
+        return Some(Unsupported::Derivative(derivative, String::new()));
     }
     let first_order = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
     let fits = match &program.globals[entry.0 as usize].ty {
@@ -205,6 +218,20 @@ struct Lower<'p> {
     families: HashMap<(polytypic::Family, Ty), FunctionId>,
     jobs: VecDeque<Job>,
 
+    // Derivatives
+    /// Whether the program takes any.
+    differentiates: bool,
+    deriver: Deriver,
+    derivatives: Vec<Derivative>,
+    by_function: HashMap<(derivative::What, FunctionId), usize>,
+    /// Pullbacks, by numbers that no function of Core has.
+    pullbacks: HashMap<u32, Pullback>,
+    /// Functions with the functions that are their rules.
+    ruled: HashMap<(FunctionId, FunctionId), FunctionId>,
+    /// The functions that stop gradients, by the types of what they take.
+    identities: HashMap<Vec<Flat>, FunctionId>,
+    unsupported: Option<Unsupported>,
+
     // Names and places
     names: HashMap<Name, u32>,
     box_names: HashMap<Name, u32>,
@@ -238,6 +265,14 @@ impl<'p> Lower<'p> {
             by_type: HashMap::new(),
             families: HashMap::new(),
             jobs: VecDeque::new(),
+            differentiates: false,
+            deriver: Deriver::default(),
+            derivatives: Vec::new(),
+            by_function: HashMap::new(),
+            pullbacks: HashMap::new(),
+            ruled: HashMap::new(),
+            identities: HashMap::new(),
+            unsupported: None,
             names: HashMap::new(),
             box_names: HashMap::new(),
             sites: HashMap::new(),
@@ -308,6 +343,7 @@ impl<'p> Lower<'p> {
         if let Some(bug) = self.bug {
             return Err(Unsupported::Bug(bug));
         }
+        self.derive()?;
         let (from, to) = match ty {
             Ty::Fun(fun) => (Some(fun.0.clone()), fun.1.clone()),
             ty => (None, ty),

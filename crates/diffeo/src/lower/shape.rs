@@ -4,7 +4,7 @@
 //! where nothing more is known. A shape may know more: which function a value is, which constructor.
 
 use super::Lower;
-use diffeo_array::ir::{BoxId, BoxType, Elem, Ty as Flat, Variant};
+use diffeo_array::ir::{BoxId, BoxType, Elem, FunctionId, Ty as Flat, Variant};
 use diffeo_base::Name;
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::typing;
@@ -145,6 +145,8 @@ pub(super) enum Content {
     Tuple(Ty),
     /// Functions of this type.
     Function(Rc<(Ty, Ty)>),
+    /// What the pullback of this function has captured.
+    Residuals(FunctionId),
 }
 
 /// The constructors' fields, of data in boxes.
@@ -288,6 +290,11 @@ impl Lower<'_> {
         self.new_box(Content::Function(ty.clone()), Name::new("Function"))
     }
 
+    /// The box for residuals, whose types are found last.
+    pub(super) fn residuals_box(&mut self, function: FunctionId) -> BoxId {
+        self.new_box(Content::Residuals(function), Name::new("Residuals"))
+    }
+
     /// The fields of data in a box. They are looked at when such a box is first made or read: a type that
     /// grows in its own declaration has infinitely many types of boxes.
     pub(super) fn box_fields(&mut self, id: BoxId) -> Fields {
@@ -310,7 +317,7 @@ impl Lower<'_> {
                 self.module.boxes[id.0 as usize].variants = variants;
                 all.into()
             }
-            Content::Tuple(_) | Content::Function(_) => Rc::new([]),
+            Content::Tuple(_) | Content::Function(_) | Content::Residuals(_) => Rc::new([]),
         };
         self.fields[id.0 as usize] = Some(fields.clone());
         fields

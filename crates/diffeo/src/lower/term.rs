@@ -3,7 +3,6 @@
 use super::sym::Sym;
 use super::{deep, Lower};
 use diffeo_array::ir::{Atom, Op, SiteId};
-use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{Binder, Kind, Lit, Term, Var};
 use std::rc::Rc;
 
@@ -147,26 +146,8 @@ impl<'p> Lower<'p> {
             Kind::Loop(l) => self.loop_(l, at),
             Kind::Prim(prim, args) => self.prim(prim, args, at),
             Kind::Diff(diff, args) => {
-                let Some(mut values) = self.terms(args) else { return Sym::Never };
-                let Some(point) = values.pop() else { return Sym::Never };
-                match (diff.op, values.first()) {
-                    (DiffOp::Checkpoint | DiffOp::WithDerivative, Some(function)) => {
-                        self.apply(function, &point, false, at)
-                    }
-                    (DiffOp::StopGradient, _) => point,
-                    (
-                        DiffOp::Rd
-                        | DiffOp::Vjp
-                        | DiffOp::Jvp
-                        | DiffOp::Jet { .. }
-                        | DiffOp::Checkpoint
-                        | DiffOp::WithDerivative,
-                        _,
-                    ) => {
-                        self.bug("a derivative");
-                        Sym::Never
-                    }
-                }
+                let Some(values) = self.terms(args) else { return Sym::Never };
+                self.diff(diff, &values, at)
             }
         }
     }

@@ -31,7 +31,7 @@ use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::low::HUGE;
 use diffeo_codegen::{llvm, memory};
 use later::{Known, Later};
-use shown::Shown;
+pub(super) use shown::Shown;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! What evaluates a program and computes its derivatives.
 
 use super::auto;
+use super::once::Once;
 use super::prepared::{self, Prepared};
 use crate::lower::{self, Lowered, Unsupported};
 use crate::pipeline::{self, timed, Backend, Timing};
@@ -144,7 +145,9 @@ impl How {
     ) -> Result<Ran, Unsupported> {
         let mut times = Vec::new();
         let mut unsupported = None;
+        let once = Once::new(options);
         if self.engine.is_compiled() {
+            let options = once.options();
             let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
             let lowered = match options.kinks {
                 Kinks::Ignore => pipeline::flat(program, global, &mut see),
@@ -152,26 +155,38 @@ impl How {
                     Err(lower::unsupported(program, global).unwrap_or(Unsupported::Kinks))
                 }
             };
-            match lowered {
+            let ran = match lowered {
                 Ok(lowered) if self.engine == Engine::Flat => {
-                    return Ok(flat(lowered, arg, options, times));
+                    Ok(flat(lowered, arg.clone(), options, times))
                 }
                 Ok(Lowered { module, interface }) if self.engine == Engine::Auto => {
                     match prepared::counted(module, self, &mut times) {
                         Ok(compiled) => {
-                            return Ok(auto::run(interface, compiled, arg, options, self, times));
+                            Ok(auto::run(interface, compiled, arg.clone(), options, self, times))
                         }
-                        Err(why) => unsupported = Some(why),
+                        Err(why) => Err((why, times)),
                     }
                 }
                 Ok(Lowered { module, interface }) => {
                     let (compiled, engine) = prepared::compile(module, self, &mut times)?;
                     let mut prepared = Prepared::new(interface, compiled, options, engine);
-                    return Ok(prepared.run(arg, times));
+                    Ok(prepared.run(arg.clone(), times))
                 }
-                Err(why) => unsupported = Some(why),
+                Err(why) => Err((why, times)),
+            };
+            match ran {
+                // The evaluator finds out why, and whether it is.
+                Ok(Ran {
+                    result: Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }),
+                    ..
+                }) => {
+                    (unsupported, times) = (Some(Unsupported::Nan), Vec::new());
+                }
+                Ok(ran) => return Ok(ran),
+                Err((why, steps)) => (unsupported, times) = (Some(why), steps),
             }
         }
+        let options = once.options();
         let (engine, mut machine) = match self.engine {
             Engine::Trace => {
                 let (result, operations) =

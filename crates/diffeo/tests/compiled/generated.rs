@@ -55,7 +55,7 @@ fn check(
             if std::env::var_os("FUZZ_SHOW").is_some() {
                 println!("{i}:\n{text}");
             }
-            Source { place: format!("program {i}\n{text}"), text, tolerance: 1e-9 }
+            Source { place: format!("program {i}\n{text}"), text, tolerance: 1e-9, lines: true }
         };
         let end = (first + count).min(first + (batch + 1) * FILE);
         (first + batch * FILE..end).map(source).collect()

@@ -129,7 +129,8 @@ enum df_error {
   DF_SHAPE,
   DF_CYCLE,
   DF_MEMORY,
-  DF_STOPPED
+  DF_STOPPED,
+  DF_NAN
 };
 
 /* The blocks of the texts of the program, and of its boxes without fields. */

@@ -77,6 +77,8 @@ DF_FN int32_t df_status(const df_context *cx) {
     return 13;
   case DF_CYCLE:
     return 14;
+  case DF_NAN:
+    return 18;
   case DF_STOPPED:
     return cx->stack_end == (char *)UINTPTR_MAX ? 16 : 15;
   case DF_MEMORY:
@@ -141,6 +143,9 @@ DF_FN void df_write_message(df_writer *w, const df_context *cx) {
   case DF_SHAPE:
     df_write_format(w, "%s: ", words, what);
     if (cx->message) df_write(w, cx->message, (size_t)cx->message_bytes);
+    break;
+  case DF_NAN:
+    df_write_format(w, "a derivative is nan", words, what);
     break;
   case DF_CYCLE:
     df_write_format(w, "the value of a constant depends on itself: `%s`", words, what);

@@ -19,24 +19,28 @@ pub(in crate::lower) enum Zip {
     Sub,
     Mul,
     Div,
+    /// The second, under this name.
+    Second(&'static str),
 }
 
 impl Zip {
     fn name(self) -> &'static str {
         match self {
-            Zip::Add(name) => name,
+            Zip::Add(name) | Zip::Second(name) => name,
             Zip::Sub => "-",
             Zip::Mul => "*",
             Zip::Div => "/",
         }
     }
 
-    fn op(self) -> RealOp {
+    /// The operation on two Reals; none where the second is taken.
+    fn op(self) -> Option<RealOp> {
         match self {
-            Zip::Add(_) => RealOp::Add,
-            Zip::Sub => RealOp::Sub,
-            Zip::Mul => RealOp::Mul,
-            Zip::Div => RealOp::Div,
+            Zip::Add(_) => Some(RealOp::Add),
+            Zip::Sub => Some(RealOp::Sub),
+            Zip::Mul => Some(RealOp::Mul),
+            Zip::Div => Some(RealOp::Div),
+            Zip::Second(_) => None,
         }
     }
 }
@@ -63,14 +67,17 @@ struct Place {
 impl<'p> Lower<'p> {
     /// An operation on the Reals of two structures; the rest is that of the first.
     pub(in crate::lower) fn zip(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, at: SiteId) -> Sym {
-        self.zip_at(op, ty, a, b, Place { name: op.name(), inside: false, at })
+        // In a derivative, sizes are part of the shape everywhere.
+        let inside = op.op().is_none();
+        self.zip_at(op, ty, a, b, Place { name: op.name(), inside, at })
     }
 
     fn zip_at(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, place: Place) -> Sym {
         let at = place.at;
         match (ty, a, b) {
             (Ty::Real, Sym::Leaf(a), Sym::Leaf(b)) => {
-                Sym::Leaf(self.one(at, Op::Real(op.op(), vec![a.clone(), b.clone()])))
+                let Some(op) = op.op() else { return Sym::Leaf(b.clone()) };
+                Sym::Leaf(self.one(at, Op::Real(op, vec![a.clone(), b.clone()])))
             }
             (Ty::Tuple(_) | Ty::Record(_), _, _) => {
                 let types = ty.components().unwrap_or_default();
@@ -91,12 +98,13 @@ impl<'p> Lower<'p> {
                     if !matches!(self.f.builder.ty(a), Flat::Array(Elem::Real, _)) {
                         return a.clone();
                     }
+                    let Some(op) = op.op() else { return b.clone() };
                     let (x, sizes, count) = self.in_a_row(a, at);
                     let (y, _, _) = self.in_a_row(b, at);
                     self.fill(count, sizes, at, &mut |cx, i| {
                         let x = cx.one(at, Op::Get(x.clone(), vec![i.clone()]));
                         let y = cx.one(at, Op::Get(y.clone(), vec![i]));
-                        cx.one(at, Op::Real(op.op(), vec![x, y]))
+                        cx.one(at, Op::Real(op, vec![x, y]))
                     })
                 });
                 Sym::Array(results.collect())

@@ -3,7 +3,7 @@
 use diffeo_calculus::eval::Progress;
 
 /// Where the messages of a program go.
-pub(super) struct Shown {
+pub(in crate::session) struct Shown {
     trace: Box<dyn FnMut(&str)>,
     progress: Box<dyn FnMut(&Progress<'_>)>,
     lines: Counter,

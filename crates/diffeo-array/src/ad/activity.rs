@@ -1,0 +1,439 @@
+//! Which variables of a function vary with given parameters, and which matter for its results.
+//!
+//! A variable varies if a Real in it is computed from what varies by operations that have a derivative: Ints, truth
+//! values and texts never do, whatever they are computed from. An accumulator or stack varies if something that does
+//! is ever put into it or a view of it. Both are found for the variables of a function at once, by going over it
+//! until nothing is added; what a call does is found for the function called and its arguments, likewise.
+
+use super::{Deriver, Key};
+use crate::ir::{Atom, Block, BoxId, Elem, FunctionId, Module, Op, Stmt, Ty, Var};
+use crate::opt::walk::{deep, leaf, operands, statements};
+use diffeo_calculus::prim::RealOp;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+
+/// What varies in a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activity {
+    /// By variable, whether it varies.
+    pub varied: Vec<bool>,
+    /// By parameter, whether it varies; an accumulator also if the function puts something there that varies.
+    pub params: Box<[bool]>,
+    /// By result, whether it varies.
+    pub results: Box<[bool]>,
+    /// Whether it leads to a call, with arguments that vary, of a function with a rule: then that computes also what
+    /// does not vary.
+    pub ruled: bool,
+}
+
+impl Activity {
+    /// Whether an operand varies.
+    pub fn varies(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Var(v) => self.varied.get(v.0 as usize).copied().unwrap_or(false),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+        }
+    }
+}
+
+/// Whether there are Reals in values of a type.
+pub fn differentiable(module: &Module, ty: &Ty) -> bool {
+    let mut boxes = Vec::new();
+    let mut any = holds_real(ty, &mut boxes);
+    let mut seen: HashSet<BoxId> = HashSet::new();
+    while let (false, Some(id)) = (any, boxes.pop()) {
+        let (true, Some(ty)) = (seen.insert(id), module.boxes.get(id.0 as usize)) else { continue };
+        any = ty.variants.iter().flat_map(|v| &v.fields).any(|ty| holds_real(ty, &mut boxes));
+    }
+    any
+}
+
+/// Whether there are Reals in values of a type, outside boxes, which are added to a list.
+fn holds_real(ty: &Ty, boxes: &mut Vec<BoxId>) -> bool {
+    let mut elem = |elem: &Elem| match elem {
+        Elem::Real => true,
+        Elem::Int | Elem::Bool | Elem::Text => false,
+        Elem::Box(id) => {
+            boxes.push(*id);
+            false
+        }
+    };
+    match ty {
+        Ty::Real | Ty::Acc(_) => true,
+        Ty::Int | Ty::Bool | Ty::Text => false,
+        Ty::Array(e, _) => elem(e),
+        Ty::Box(id) => elem(&Elem::Box(*id)),
+        Ty::Stack(elems) => elems.iter().filter(|e| elem(e)).count() > 0,
+    }
+}
+
+/// What varies in a function of whose parameters these vary.
+pub fn activity(
+    module: &Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+) -> Rc<Activity> {
+    let key: Key = (function, active.into());
+    if let Some(known) = cache.activities.get(&key) {
+        return known.clone();
+    }
+    let mut solver = Solver {
+        module,
+        cache,
+        types: HashMap::new(),
+        open: HashMap::new(),
+        callers: HashMap::new(),
+        pending: VecDeque::new(),
+    };
+    solver.ask(&key);
+    while let Some(next) = solver.pending.pop_front() {
+        solver.analyse(&next);
+    }
+    let open = solver.open;
+    cache.activities.extend(open.into_iter().map(|(key, (activity, _))| (key, Rc::new(activity))));
+    cache.activities.get(&key).cloned().unwrap_or_else(|| {
+        let (varied, params, results) = (Vec::new(), active.into(), Box::default());
+        Rc::new(Activity { varied, params, results, ruled: false })
+    })
+}
+
+struct Solver<'a> {
+    module: &'a Module,
+    cache: &'a Deriver,
+    types: HashMap<Ty, bool>,
+    /// What has been found so far, and whether it is to be looked at again.
+    open: HashMap<Key, (Activity, bool)>,
+    callers: HashMap<Key, HashSet<Key>>,
+    pending: VecDeque<Key>,
+}
+
+impl Solver<'_> {
+    fn differentiable(&mut self, ty: &Ty) -> bool {
+        let module = self.module;
+        *self.types.entry(ty.clone()).or_insert_with(|| differentiable(module, ty))
+    }
+
+    /// What is known of a function: of its parameters and results, and of rules.
+    fn ask(&mut self, key: &Key) -> (Box<[bool]>, Box<[bool]>, bool) {
+        if let Some(known) = self.cache.activities.get(key) {
+            return (known.params.clone(), known.results.clone(), known.ruled);
+        }
+        if let Some((known, _)) = self.open.get(key) {
+            return (known.params.clone(), known.results.clone(), known.ruled);
+        }
+        let function = &self.module.functions[key.0 .0 as usize];
+        let mut varied = vec![false; function.vars.len()];
+        for (param, active) in function.params.iter().zip(&key.1) {
+            varied[param.0 as usize] = *active;
+        }
+        let results: Box<[bool]> = vec![false; function.results.len()].into();
+        let (params, ruled) = (key.1.clone(), false);
+        let activity = Activity { varied, params, results: results.clone(), ruled };
+        self.open.insert(key.clone(), (activity, true));
+        self.pending.push_back(key.clone());
+        (key.1.clone(), results, false)
+    }
+
+    fn analyse(&mut self, key: &Key) {
+        let Some((activity, waits)) = self.open.get_mut(key) else { return };
+        *waits = false;
+        let varied = std::mem::take(&mut activity.varied);
+        let mut walk = Walk { key, varied, ruled: false, changed: true };
+        let function = &self.module.functions[key.0 .0 as usize];
+        while walk.changed {
+            walk.changed = false;
+            walk.block(self, &function.body);
+        }
+        let of = |atom: &Atom| walk.of(atom);
+        let results: Box<[bool]> = function.body.results.iter().map(of).collect();
+        let params: Box<[bool]> = function.params.iter().map(|v| of(&Atom::Var(*v))).collect();
+        let (varied, ruled) = (walk.varied, walk.ruled);
+        let found = Activity { varied, params, results, ruled };
+        let Some((activity, _)) = self.open.get_mut(key) else { return };
+        let news = activity.params != found.params
+            || activity.results != found.results
+            || activity.ruled != found.ruled;
+        *activity = found;
+        if news {
+            for caller in self.callers.get(key).into_iter().flatten() {
+                if let Some((_, waits @ false)) = self.open.get_mut(caller) {
+                    *waits = true;
+                    self.pending.push_back(caller.clone());
+                }
+            }
+        }
+    }
+}
+
+struct Walk<'a> {
+    key: &'a Key,
+    varied: Vec<bool>,
+    ruled: bool,
+    changed: bool,
+}
+
+impl Walk<'_> {
+    fn of(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Var(v) => self.varied.get(v.0 as usize).copied().unwrap_or(false),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+        }
+    }
+
+    fn any(&self, op: &Op) -> bool {
+        let mut any = false;
+        operands(op, |atom| any |= self.of(atom));
+        any
+    }
+
+    fn set(&mut self, var: Var, varies: bool) {
+        if varies && !self.varied[var.0 as usize] {
+            self.varied[var.0 as usize] = true;
+            self.changed = true;
+        }
+    }
+
+    fn set_atom(&mut self, atom: &Atom, varies: bool) {
+        if let Atom::Var(var) = atom {
+            self.set(*var, varies);
+        }
+    }
+
+    fn block(&mut self, solver: &mut Solver<'_>, block: &Block) {
+        deep(|| block.stmts.iter().for_each(|stmt| self.stmt(solver, stmt)));
+    }
+
+    fn all(&mut self, stmt: &Stmt, varies: bool) {
+        stmt.results.iter().for_each(|v| self.set(*v, varies));
+    }
+
+    /// Something mutable and a view of it vary together.
+    fn view(&mut self, stmt: &Stmt, acc: &Atom) {
+        let varies = self.of(acc) || stmt.results.iter().any(|v| self.of(&Atom::Var(*v)));
+        self.set_atom(acc, varies);
+        self.all(stmt, varies);
+    }
+
+    fn stmt(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
+        match &stmt.op {
+            // Their derivative is zero, or they give no Reals.
+            Op::Real(RealOp::Sign, _)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Empty(..)
+            | Op::ArgSort(_)
+            | Op::Tag(_)
+            | Op::Constant(_)
+            | Op::AccNew(_)
+            | Op::StackNew(_)
+            | Op::StackLen(_) => {}
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Select(..)
+            | Op::Get(..)
+            | Op::Slice { .. }
+            | Op::Update { .. }
+            | Op::Elements(..)
+            | Op::Rows(_)
+            | Op::Append(..)
+            | Op::Reshape(..)
+            | Op::New(..)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccGet(_) => {
+                let varies = self.any(&stmt.op);
+                self.all(stmt, varies);
+            }
+            Op::Field { object: whole, .. } | Op::StackGet(whole, _) => {
+                if self.of(whole) {
+                    self.differentiable_results(solver, stmt);
+                }
+            }
+            Op::AccAdd(acc, _, value) | Op::AccAddArray(acc, value) => {
+                let varies = self.of(value);
+                self.set_atom(acc, varies);
+            }
+            Op::AccView(acc, _) | Op::AccReshape(acc, _) | Op::AccSlice { acc, .. } => {
+                self.view(stmt, acc);
+            }
+            Op::Push(stack, values) => {
+                let varies = values.iter().any(|value| self.of(value));
+                self.set_atom(stack, varies);
+            }
+            Op::If { then, otherwise, .. } => {
+                self.block(solver, then);
+                self.block(solver, otherwise);
+                self.join(stmt, [then, otherwise]);
+            }
+            Op::Switch { arms, default, .. } => {
+                let blocks = || arms.iter().map(|(_, arm)| arm).chain(default);
+                blocks().for_each(|block| self.block(solver, block));
+                self.join(stmt, blocks());
+            }
+            Op::For { carried, body, .. } | Op::While { carried, body, .. } => {
+                if let Op::While { cond, .. } = &stmt.op {
+                    self.block(solver, cond);
+                }
+                for c in carried {
+                    self.set(c.param, self.of(&c.init));
+                }
+                self.block(solver, body);
+                for ((c, last), result) in carried.iter().zip(&body.results).zip(&stmt.results) {
+                    let varies = self.of(last) || self.of(&Atom::Var(*result));
+                    self.set(c.param, varies);
+                    let varies = self.of(&Atom::Var(c.param));
+                    self.set(*result, varies);
+                    if let Ty::Acc(_) | Ty::Stack(_) = self.ty(solver, c.param) {
+                        self.set_atom(&c.init, varies);
+                    }
+                }
+            }
+            Op::Build { body, .. } | Op::Reduce { body, .. } => {
+                self.block(solver, body);
+                self.join(stmt, [body]);
+            }
+            Op::Call(callee, args) => self.call(solver, stmt, *callee, args),
+        }
+    }
+
+    fn ty<'m>(&self, solver: &Solver<'m>, var: Var) -> &'m Ty {
+        &solver.module.functions[self.key.0 .0 as usize].vars[var.0 as usize].ty
+    }
+
+    fn differentiable_results(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
+        for v in &stmt.results {
+            let varies = solver.differentiable(self.ty(solver, *v));
+            self.set(*v, varies);
+        }
+    }
+
+    fn join<'b>(&mut self, stmt: &Stmt, blocks: impl IntoIterator<Item = &'b Block>) {
+        for block in blocks {
+            for (result, atom) in stmt.results.iter().zip(&block.results) {
+                self.set(*result, self.of(atom));
+            }
+        }
+    }
+
+    fn call(&mut self, solver: &mut Solver<'_>, stmt: &Stmt, callee: FunctionId, args: &[Atom]) {
+        if solver.cache.detached.contains(&callee) {
+            return;
+        }
+        let active: Box<[bool]> = args.iter().map(|arg| self.of(arg)).collect();
+        if !active.contains(&true) && !args.iter().any(|arg| self.is_mutable(solver, arg)) {
+            return;
+        }
+        if solver.cache.rules.contains_key(&callee) {
+            self.ruled = true;
+            return self.differentiable_results(solver, stmt);
+        }
+        let key = (callee, active);
+        let (params, results, ruled) = solver.ask(&key);
+        self.ruled |= ruled;
+        solver.callers.entry(key).or_default().insert(self.key.clone());
+        for (arg, varies) in args.iter().zip(&params) {
+            self.set_atom(arg, *varies);
+        }
+        for (result, varies) in stmt.results.iter().zip(&results) {
+            self.set(*result, *varies);
+        }
+    }
+
+    fn is_mutable(&self, solver: &Solver<'_>, atom: &Atom) -> bool {
+        match atom {
+            Atom::Var(v) => self.ty(solver, *v).is_mutable(),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+        }
+    }
+}
+
+/// By variable of a function, whether a Real in it may matter for a Real in a result of it, or in what it puts into
+/// accumulators and stacks, or in what it gives to a function.
+pub fn useful(module: &Module, function: FunctionId) -> Vec<bool> {
+    let function = &module.functions[function.0 as usize];
+    let mut useful = vec![false; function.vars.len()];
+    let mut types: HashMap<&Ty, bool> = HashMap::new();
+    let differentiable: Vec<bool> = function
+        .vars
+        .iter()
+        .map(|info| *types.entry(&info.ty).or_insert_with(|| differentiable(module, &info.ty)))
+        .collect();
+    let mut changed = true;
+    let mark = |useful: &mut Vec<bool>, atom: &Atom| match atom {
+        Atom::Var(v) if differentiable[v.0 as usize] && !useful[v.0 as usize] => {
+            useful[v.0 as usize] = true;
+            true
+        }
+        Atom::Var(_) | Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+    };
+    for atom in &function.body.results {
+        mark(&mut useful, atom);
+    }
+    while changed {
+        changed = false;
+        statements(&function.body, &mut |stmt| {
+            let mut wanted: Vec<bool> = stmt.results.iter().map(|v| useful[v.0 as usize]).collect();
+            if let Op::For { carried, .. } | Op::While { carried, .. } = &stmt.op {
+                for (wanted, c) in wanted.iter_mut().zip(carried) {
+                    *wanted |= useful[c.param.0 as usize];
+                }
+            }
+            each_source(&stmt.op, &wanted, &mut |atom| changed |= mark(&mut useful, atom));
+        });
+    }
+    useful
+}
+
+/// Calls `see` with what matters if these results of an operation do.
+fn each_source(op: &Op, wanted: &[bool], see: &mut dyn FnMut(&Atom)) {
+    match op {
+        Op::If { then, otherwise, .. } => {
+            for block in [then, otherwise] {
+                chosen(&block.results, wanted, see);
+            }
+        }
+        Op::Switch { arms, default, .. } => {
+            for block in arms.iter().map(|(_, arm)| arm).chain(default) {
+                chosen(&block.results, wanted, see);
+            }
+        }
+        Op::For { carried, body, .. } | Op::While { carried, body, .. } => {
+            // What is carried matters if it does at the end or in a step.
+            for (i, c) in carried.iter().enumerate() {
+                if wanted.get(i) == Some(&true) {
+                    see(&Atom::Var(c.param));
+                    see(&c.init);
+                    see(&body.results[i]);
+                }
+            }
+        }
+        Op::Build { body, .. } | Op::Reduce { body, .. } => chosen(&body.results, wanted, see),
+        leaf!() => {
+            let acts =
+                matches!(op, Op::Call(..) | Op::AccAdd(..) | Op::AccAddArray(..) | Op::Push(..));
+            if acts || wanted.contains(&true) {
+                operands(op, see);
+            }
+        }
+    }
+}
+
+fn chosen(atoms: &[Atom], wanted: &[bool], see: &mut dyn FnMut(&Atom)) {
+    atoms.iter().zip(wanted).filter(|(_, w)| **w).for_each(|(atom, _)| see(atom));
+}

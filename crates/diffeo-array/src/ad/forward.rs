@@ -1,0 +1,750 @@
+//! Forward mode: a function that computes the values of another with their tangents, or their Taylor coefficients.
+//!
+//! What comes in: a function and which of its parameters vary. What goes out: the function that takes its parameters
+//! and the tangents of those that vary, and gives its results and the tangents of those that vary. The statements of
+//! the function stand in it as they are, so they fail where they did and in the same order, each followed by what its
+//! tangents take, which cannot fail. What does not vary has no tangent. Of order R, each tangent is R normalised
+//! coefficients of a Taylor series, `x⁽ⁱ⁾ / i!` for i from 1 to R; only arithmetic knows the difference.
+
+use super::operators::put_body;
+use super::shadow::{field, from_tangent, shadow, tangents, to_tangent, zero};
+use super::taylor::coefficients;
+use super::{activity, differentiable, slopes, Activity, Deriver, Key, Rule, Unsupported};
+use crate::build::Builder;
+use crate::ir::{
+    Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
+    VarInfo,
+};
+use crate::opt::walk::deep;
+use diffeo_base::Name;
+use diffeo_calculus::prim::RealOp;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A function derived in forward mode.
+#[derive(Clone, Debug)]
+pub struct Forward {
+    /// Takes the parameters, then the tangents of those that vary; gives the results, then the tangents of those that
+    /// vary.
+    pub function: FunctionId,
+    /// By parameter, whether it varies.
+    pub params: Box<[bool]>,
+    /// By result, whether it varies.
+    pub results: Box<[bool]>,
+}
+
+/// The function with its tangents, of whose parameters these vary (only such as have Reals in them); with so many
+/// Taylor coefficients where `order` is more than 1.
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn forward(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+    order: usize,
+) -> Result<Forward, Unsupported> {
+    let key = ((function, active.into()), order);
+    let made = declare(module, cache, &key);
+    while let Some(next) = cache.pending.pop() {
+        derive(module, cache, &next)?;
+    }
+    Ok(made)
+}
+
+/// The derived function, whose body is made later.
+fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Forward {
+    let (key, order) = all;
+    if let Some(known) = cache.forwards.get(all) {
+        return known.clone();
+    }
+    let activity = activity(module, cache, key.0, &key.1);
+    let source = &module.functions[key.0 .0 as usize];
+    let Function { name, shown, library, span, vars, params, results, .. } = source;
+    let (shown, library, span) = (shown.clone(), *library, *span);
+    let (vars, params, mut results) = (vars.clone(), params.clone(), results.clone());
+    let used = cache.names.entry(key.0).or_insert(0);
+    *used += 1;
+    let suffix = if *order == 1 { "dot".to_string() } else { format!("jet{order}") };
+    let name = match *used {
+        1 => format!("{name}.{suffix}"),
+        n => format!("{name}.{suffix}.{}", n - 1),
+    };
+    let declared = Function {
+        name: Name::from(name),
+        shown,
+        library,
+        span,
+        vars,
+        params: params.clone(),
+        results: Vec::new(),
+        body: Block::default(),
+    };
+    let function = FunctionId(module.functions.len() as u32);
+    module.functions.push(declared);
+    let made =
+        Forward { function, params: activity.params.clone(), results: activity.results.clone() };
+    cache.forwards.insert(all.clone(), made.clone());
+    let varying = params.iter().zip(&made.params).filter(|(_, varies)| **varies);
+    for (param, _) in varying {
+        let info = module.functions[function.0 as usize].vars[param.0 as usize].clone();
+        let types = tangents(module, cache, &info.ty, *order);
+        let declared = &mut module.functions[function.0 as usize];
+        for (i, ty) in (1..).zip(types) {
+            declared.params.push(Var(declared.vars.len() as u32));
+            let name = info.name.as_ref().map(|name| dotted(name, i));
+            declared.vars.push(VarInfo { ty, name });
+        }
+    }
+    for (i, varies) in made.results.iter().enumerate() {
+        if *varies {
+            let ty = results[i].clone();
+            results.extend(tangents(module, cache, &ty, *order));
+        }
+    }
+    module.functions[function.0 as usize].results = results;
+    cache.pending.push(all.clone());
+    made
+}
+
+/// The name of a tangent of this order.
+fn dotted(name: &Name, order: usize) -> Name {
+    Name::from(match order {
+        1 => format!("{name}_dot"),
+        i => format!("{name}_dot{i}"),
+    })
+}
+
+/// Makes the body of a derived function.
+fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Result<(), Unsupported> {
+    let (key, order) = all;
+    let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
+    let activity = activity(module, cache, key.0, &key.1);
+    let source = module.functions[key.0 .0 as usize].clone();
+    let declared = &module.functions[made.function.0 as usize];
+    let b = Builder::resume(declared, SiteId(0));
+    let mut given = declared.params[source.params.len()..].to_vec().into_iter();
+    let mut dots = HashMap::new();
+    for (param, varies) in source.params.iter().zip(&made.params) {
+        if *varies {
+            let ty = source.vars[param.0 as usize].ty.clone();
+            let width = tangents(module, cache, &ty, *order).len();
+            dots.insert(*param, given.by_ref().take(width).map(Atom::Var).collect());
+        }
+    }
+    let mut forward = Derive { module, cache, b, activity, order: *order, dots };
+    forward.stmts(&source.body)?;
+    let mut results = source.body.results.clone();
+    for (result, varies) in source.body.results.iter().zip(&made.results) {
+        if *varies {
+            results.extend(forward.dots(result));
+        }
+    }
+    let b = forward.b;
+    put_body(module, made.function, b, results)
+}
+
+struct Derive<'a> {
+    module: &'a mut Module,
+    cache: &'a mut Deriver,
+    b: Builder,
+    activity: Rc<Activity>,
+    /// How many coefficients there are.
+    order: usize,
+    /// The tangents of what varies.
+    dots: HashMap<Var, Vec<Atom>>,
+}
+
+impl Derive<'_> {
+    fn varies(&self, atom: &Atom) -> bool {
+        self.activity.varies(atom)
+    }
+
+    fn one(&mut self, op: Op) -> Atom {
+        self.b.one(self.module, op)
+    }
+
+    fn known(&self, atom: &Atom) -> Option<Vec<Atom>> {
+        match atom {
+            Atom::Var(var) => self.dots.get(var).cloned(),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+
+    /// The tangents of an operand, made if it does not vary.
+    fn dots(&mut self, atom: &Atom) -> Vec<Atom> {
+        match self.known(atom) {
+            Some(dots) => dots,
+            None => zero(&mut self.b, self.module, self.cache, atom, self.order),
+        }
+    }
+
+    /// New variables for the tangents of a variable.
+    fn fresh(&mut self, var: Var) -> Vec<Var> {
+        let ty = self.b.ty(&Atom::Var(var));
+        let name = self.b.name_of(var).cloned();
+        let types = tangents(self.module, self.cache, &ty, self.order);
+        let mut vars = Vec::new();
+        for (i, ty) in (1..).zip(types) {
+            vars.push(self.b.var(ty, name.as_ref().map(|name| dotted(name, i))));
+        }
+        self.dots.insert(var, vars.iter().map(|v| Atom::Var(*v)).collect());
+        vars
+    }
+
+    fn set(&mut self, var: Var, dots: Vec<Atom>) {
+        if let Some(name) = self.b.name_of(var).cloned() {
+            for (i, dot) in (1..).zip(&dots) {
+                self.b.name(dot, &dotted(&name, i));
+            }
+        }
+        self.dots.insert(var, dots);
+    }
+
+    fn stmts(&mut self, block: &Block) -> Result<(), Unsupported> {
+        deep(|| block.stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
+    }
+
+    /// A region, whose results are followed by the tangents of these.
+    fn region(&mut self, block: &Block, varying: &[bool]) -> Result<Block, Unsupported> {
+        self.b.open();
+        self.stmts(block)?;
+        let mut results = block.results.clone();
+        for (atom, _) in block.results.iter().zip(varying).filter(|(_, varies)| **varies) {
+            results.extend(self.dots(atom));
+        }
+        Ok(self.b.close(results))
+    }
+
+    fn varying(&self, vars: &[Var]) -> Vec<bool> {
+        vars.iter().map(|v| self.varies(&Atom::Var(*v))).collect()
+    }
+
+    /// Adds a statement whose results are followed by the tangents of those that vary.
+    fn push(&mut self, stmt: &Stmt, op: Op) -> Result<(), Unsupported> {
+        let mut results = stmt.results.clone();
+        for var in &stmt.results {
+            if self.varies(&Atom::Var(*var)) {
+                results.extend(self.fresh(*var));
+            }
+        }
+        self.b.push_stmt(Stmt { results, op, site: stmt.site });
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
+        self.b.set_site(stmt.site);
+        let result = stmt.results.first().copied();
+        let varies = result.is_some_and(|v| self.varies(&Atom::Var(v)));
+        match &stmt.op {
+            Op::If { cond, then, otherwise } => {
+                let varying = self.varying(&stmt.results);
+                let then = self.region(then, &varying)?;
+                let otherwise = self.region(otherwise, &varying)?;
+                return self.push(stmt, Op::If { cond: cond.clone(), then, otherwise });
+            }
+            Op::Switch { on, arms, default } => {
+                let varying = self.varying(&stmt.results);
+                let mut blocks = Vec::new();
+                for (value, arm) in arms {
+                    blocks.push((*value, self.region(arm, &varying)?));
+                }
+                let default = match default {
+                    Some(block) => Some(self.region(block, &varying)?),
+                    None => None,
+                };
+                return self.push(stmt, Op::Switch { on: on.clone(), arms: blocks, default });
+            }
+            Op::For { count, index, carried, body } => {
+                let (carried, varying) = self.carried(carried)?;
+                let body = self.region(body, &varying)?;
+                let (count, index) = (count.clone(), *index);
+                return self.push(stmt, Op::For { count, index, carried, body });
+            }
+            Op::While { carried, cond, body } => {
+                let (carried, varying) = self.carried(carried)?;
+                let body = self.region(body, &varying)?;
+                return self.push(stmt, Op::While { carried, cond: cond.clone(), body });
+            }
+            Op::Build { count, index, body } => {
+                let varying = self.varying(&stmt.results);
+                let body = self.region(body, &varying)?;
+                return self.push(stmt, Op::Build { count: count.clone(), index: *index, body });
+            }
+            Op::Reduce { how, count, index, body } => {
+                return self.reduce(stmt, (how, count, *index, body));
+            }
+            Op::Call(callee, args) => return self.call(stmt, *callee, args),
+
+            // What does not vary, or has no results.
+            Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Empty(..)
+            | Op::ArgSort(_)
+            | Op::Tag(_)
+            | Op::Constant(_)
+            | Op::StackLen(_) => {
+                self.b.push_stmt(stmt.clone());
+                return Ok(());
+            }
+            Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) | Op::Push(acc, _) => {
+                self.b.push_stmt(stmt.clone());
+                if self.varies(acc) {
+                    self.put(&stmt.op)?;
+                }
+                return Ok(());
+            }
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Select(..)
+            | Op::Get(..)
+            | Op::Slice { .. }
+            | Op::Update { .. }
+            | Op::Elements(..)
+            | Op::Rows(_)
+            | Op::Append(..)
+            | Op::Reshape(..)
+            | Op::New(..)
+            | Op::Field { .. }
+            | Op::AccNew(_)
+            | Op::AccRead(..)
+            | Op::AccTake(..)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::AccGet(_)
+            | Op::StackNew(_)
+            | Op::StackGet(..) => {}
+        }
+        self.b.push_stmt(stmt.clone());
+        if let Op::StackGet(stack, position) = &stmt.op {
+            return self.pop(stmt, stack, position);
+        }
+        if let (true, Some(var)) = (varies, result) {
+            let dots = self.value(&stmt.op, var)?;
+            self.set(var, dots);
+        }
+        Ok(())
+    }
+
+    /// What a loop carries, with the tangents of what varies.
+    fn carried(&mut self, carried: &[Carried]) -> Result<(Vec<Carried>, Vec<bool>), Unsupported> {
+        let vars: Vec<Var> = carried.iter().map(|c| c.param).collect();
+        let varying = self.varying(&vars);
+        let mut all = carried.to_vec();
+        for (c, _) in carried.iter().zip(&varying).filter(|(_, varies)| **varies) {
+            let inits = self.dots(&c.init);
+            for (param, init) in self.fresh(c.param).into_iter().zip(inits) {
+                all.push(Carried { param, init });
+            }
+        }
+        Ok((all, varying))
+    }
+
+    /// A sum has the sum of the tangents; of the largest the first is chosen, step by step.
+    fn reduce(
+        &mut self,
+        stmt: &Stmt,
+        (how, count, index, body): (&[Reduction], &Atom, Var, &Block),
+    ) -> Result<(), Unsupported> {
+        let varying = self.varying(&stmt.results);
+        let chosen = |(how, varies): (&Reduction, &bool)| *varies && *how != Reduction::Add;
+        if how.iter().zip(&varying).any(chosen) {
+            return self.choose(stmt, (how, count, index, body));
+        }
+        let body = self.region(body, &varying)?;
+        let tangents = varying.iter().filter(|varies| **varies).count() * self.order;
+        let tangents = std::iter::repeat_n(Reduction::Add, tangents);
+        let how = how.iter().copied().chain(tangents).collect();
+        self.push(stmt, Op::Reduce { how, count: count.clone(), index, body })
+    }
+
+    fn choose(
+        &mut self,
+        stmt: &Stmt,
+        (how, count, index, body): (&[Reduction], &Atom, Var, &Block),
+    ) -> Result<(), Unsupported> {
+        let varying = self.varying(&stmt.results);
+        let mut carried = Vec::new();
+        for how in how {
+            let init = match how {
+                Reduction::Add => 0.0,
+                Reduction::Max => f64::NEG_INFINITY,
+                Reduction::Min => f64::INFINITY,
+            };
+            carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(init) });
+        }
+        for _ in 0..varying.iter().filter(|varies| **varies).count() * self.order {
+            carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(0.0) });
+        }
+        self.b.open();
+        self.stmts(body)?;
+        self.b.set_site(stmt.site);
+        let tangents: Vec<Atom> = carried[how.len()..].iter().map(|c| Atom::Var(c.param)).collect();
+        let mut tangents = tangents.into_iter();
+        let (mut results, mut dots) = (Vec::new(), Vec::new());
+        for (((how, varies), before), next) in
+            how.iter().zip(&varying).zip(&carried).zip(&body.results)
+        {
+            let before = Atom::Var(before.param);
+            let op = match how {
+                Reduction::Add => RealOp::Add,
+                Reduction::Max => RealOp::Max,
+                Reduction::Min => RealOp::Min,
+            };
+            let op = Op::Real(op, vec![before.clone(), next.clone()]);
+            let after = self.one(op.clone());
+            results.push(after.clone());
+            if *varies {
+                let before: Vec<Atom> = tangents.by_ref().take(self.order).collect();
+                let terms = [Some(before), self.known(next)];
+                dots.extend(self.combine(&op, &after, &terms));
+            }
+        }
+        results.extend(dots);
+        let body = self.b.close(results);
+        self.push(stmt, Op::For { count: count.clone(), index, carried, body })
+    }
+
+    /// The tangents of the result of an operation on Reals with these tangents of its operands.
+    fn combine(&mut self, op: &Op, result: &Atom, dots: &[Option<Vec<Atom>>]) -> Vec<Atom> {
+        let absent = |dot: &Atom| match dot {
+            Atom::Real(x) if *x == 0.0 => None,
+            dot => Some(dot.clone()),
+        };
+        if self.order > 1 {
+            let operands: Vec<_> = dots
+                .iter()
+                .map(|dots| dots.as_ref().map(|dots| dots.iter().map(absent).collect()))
+                .collect();
+            let all = coefficients(&mut self.b, self.module, op, result, &operands, self.order);
+            return all.into_iter().map(|c| c.unwrap_or(Atom::Real(0.0))).collect();
+        }
+        let dots: Vec<Option<Atom>> =
+            dots.iter().map(|dots| dots.as_ref()?.first().cloned()).collect();
+        let wanted: Vec<bool> = dots.iter().map(Option::is_some).collect();
+        let slopes = slopes(&mut self.b, self.module, op, result, &wanted);
+        let mut sum: Option<Atom> = None;
+        for (slope, dot) in slopes.iter().zip(dots) {
+            let Some(dot) = dot else { continue };
+            let Some(term) = slope.times(&mut self.b, self.module, dot) else { continue };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.one(Op::Real(RealOp::Add, vec![sum, term])),
+            });
+        }
+        vec![sum.unwrap_or(Atom::Real(0.0))]
+    }
+
+    /// The tangents of what an operation with one result gives, which varies.
+    fn value(&mut self, op: &Op, result: Var) -> Result<Vec<Atom>, Unsupported> {
+        // What is done to one operand, or to two, is done to each of their tangents.
+        macro_rules! each {
+            ($x:expr, |$dot:ident| $op:expr) => {{
+                let mut all = Vec::new();
+                for $dot in self.dots($x) {
+                    all.push(self.one($op));
+                }
+                Ok(all)
+            }};
+            ($x:expr, $y:expr, |$dot:ident, $other:ident| $op:expr) => {{
+                let mut all = Vec::new();
+                for ($dot, $other) in self.dots($x).into_iter().zip(self.dots($y)) {
+                    all.push(self.one($op));
+                }
+                Ok(all)
+            }};
+        }
+        match op {
+            Op::Real(_, args) => {
+                let dots: Vec<Option<Vec<Atom>>> = args.iter().map(|arg| self.known(arg)).collect();
+                Ok(self.combine(op, &Atom::Var(result), &dots))
+            }
+            Op::PowInt(x, _) => {
+                let dots = [self.known(x), None];
+                Ok(self.combine(op, &Atom::Var(result), &dots))
+            }
+            Op::Field { object, tag, index } => {
+                let shadow = self.dots(object).pop().unwrap_or(object.clone());
+                let of = (object, &shadow, &Atom::Var(result));
+                let which = (*tag, *index);
+                Ok(field(&mut self.b, self.module, self.cache, of, which, self.order))
+            }
+            Op::New(id, tag, fields) => {
+                let mut dots = Vec::new();
+                for atom in fields {
+                    let ty = self.b.ty(atom);
+                    if differentiable(self.module, &ty) {
+                        dots.extend(self.dots(atom));
+                    }
+                }
+                let shadow = shadow(self.module, self.cache, *id, self.order);
+                Ok(vec![self.one(Op::New(shadow, *tag, dots))])
+            }
+            Op::StackNew(elems) => {
+                let ty = Ty::Stack(elems.clone());
+                let mut types = tangents(self.module, self.cache, &ty, self.order);
+                match types.pop() {
+                    Some(Ty::Stack(elems)) => Ok(vec![self.one(Op::StackNew(elems))]),
+                    Some(_) | None => Ok(Vec::new()),
+                }
+            }
+            Op::Elements(_, atoms) => {
+                let all: Vec<Vec<Atom>> = atoms.iter().map(|atom| self.dots(atom)).collect();
+                let mut arrays = Vec::new();
+                for i in 0..all.first().map_or(0, Vec::len) {
+                    let dots: Vec<Atom> = all.iter().map(|dots| dots[i].clone()).collect();
+                    let elem = self.b.ty(&dots[0]).elements().map_or(Elem::Real, |(elem, _)| elem);
+                    arrays.push(self.one(Op::Elements(elem, dots)));
+                }
+                Ok(arrays)
+            }
+            Op::Rows(rows) => {
+                let all: Vec<Vec<Atom>> = rows.iter().map(|row| self.dots(row)).collect();
+                let mut arrays = Vec::new();
+                for i in 0..all.first().map_or(0, Vec::len) {
+                    let dots = all.iter().map(|dots| dots[i].clone()).collect();
+                    arrays.push(self.one(Op::Rows(dots)));
+                }
+                Ok(arrays)
+            }
+            Op::AccNew(sizes) => {
+                Ok((0..self.order).map(|_| self.one(Op::AccNew(sizes.clone()))).collect())
+            }
+            Op::Select(cond, x, y) => each!(x, y, |x, y| Op::Select(cond.clone(), x, y)),
+            Op::Update { array, indices, value } => each!(array, value, |array, value| {
+                Op::Update { array, indices: indices.clone(), value }
+            }),
+            Op::Append(x, y) => each!(x, y, |x, y| Op::Append(x, y)),
+            Op::Get(array, indices) => each!(array, |array| Op::Get(array, indices.clone())),
+            Op::Slice { array, lo, hi } => {
+                each!(array, |array| Op::Slice { array, lo: lo.clone(), hi: hi.clone() })
+            }
+            Op::Reshape(array, sizes) => each!(array, |array| Op::Reshape(array, sizes.clone())),
+            Op::AccRead(acc, indices) => each!(acc, |acc| Op::AccRead(acc, indices.clone())),
+            Op::AccTake(acc, indices) => each!(acc, |acc| Op::AccTake(acc, indices.clone())),
+            Op::AccView(acc, indices) => each!(acc, |acc| Op::AccView(acc, indices.clone())),
+            Op::AccSlice { acc, lo, hi } => {
+                each!(acc, |acc| Op::AccSlice { acc, lo: lo.clone(), hi: hi.clone() })
+            }
+            Op::AccReshape(acc, sizes) => each!(acc, |acc| Op::AccReshape(acc, sizes.clone())),
+            Op::AccGet(acc) => each!(acc, |acc| Op::AccGet(acc)),
+            // These are none of those.
+            Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Text(_)
+            | Op::AppendText(..)
+            | Op::Show(..)
+            | Op::Check(_)
+            | Op::Stop(_)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::Dim(..)
+            | Op::Empty(..)
+            | Op::ArgSort(_)
+            | Op::Tag(_)
+            | Op::If { .. }
+            | Op::Switch { .. }
+            | Op::For { .. }
+            | Op::While { .. }
+            | Op::Build { .. }
+            | Op::Reduce { .. }
+            | Op::Call(..)
+            | Op::Constant(_)
+            | Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..) => {
+                Err(Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
+            }
+        }
+    }
+
+    /// What is put into something mutable that varies.
+    fn put(&mut self, op: &Op) -> Result<(), Unsupported> {
+        let mut ops = Vec::new();
+        if let Op::AccAdd(acc, indices, value) = op {
+            let values = self.known(value).unwrap_or_default();
+            for (acc, value) in self.dots(acc).into_iter().zip(values) {
+                ops.push(Op::AccAdd(acc, indices.clone(), value));
+            }
+        } else if let Op::AccAddArray(acc, array) = op {
+            let arrays = self.known(array).unwrap_or_default();
+            for (acc, array) in self.dots(acc).into_iter().zip(arrays) {
+                ops.push(Op::AccAddArray(acc, array));
+            }
+        } else if let Op::Push(stack, values) = op {
+            let mut dots = Vec::new();
+            for value in values {
+                let ty = self.b.ty(value);
+                if differentiable(self.module, &ty) {
+                    dots.extend(self.dots(value));
+                }
+            }
+            ops.extend(self.dots(stack).into_iter().map(|stack| Op::Push(stack, dots.clone())));
+        }
+        for op in ops {
+            self.b.emit(self.module, op);
+        }
+        Ok(())
+    }
+
+    /// The tangents of a tuple of a stack.
+    fn pop(&mut self, stmt: &Stmt, stack: &Atom, position: &Atom) -> Result<(), Unsupported> {
+        if !self.varies(stack) {
+            return Ok(());
+        }
+        let Some(stack) = self.dots(stack).pop() else { return Ok(()) };
+        let op = Op::StackGet(stack, position.clone());
+        let mut dots = self.b.emit(self.module, op).into_iter();
+        for var in &stmt.results {
+            let ty = self.b.ty(&Atom::Var(*var));
+            let width = tangents(self.module, self.cache, &ty, self.order).len();
+            if width > 0 {
+                self.set(*var, dots.by_ref().take(width).collect());
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, stmt: &Stmt, callee: FunctionId, args: &[Atom]) -> Result<(), Unsupported> {
+        let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
+        let mutable = args.iter().zip(&varying).any(|(arg, v)| *v && self.b.ty(arg).is_mutable());
+        let results = self.varying(&stmt.results);
+        if varying.contains(&true) {
+            if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+                return self.rule(stmt, rule, args);
+            }
+        }
+        if !mutable && !results.contains(&true) && !self.ruled(callee, &varying) {
+            self.b.push_stmt(stmt.clone());
+            return Ok(());
+        }
+        let key = ((callee, varying.clone().into()), self.order);
+        let derived = declare(self.module, self.cache, &key);
+        let mut all = args.to_vec();
+        for (arg, _) in args.iter().zip(&varying).filter(|(_, varies)| **varies) {
+            all.extend(self.dots(arg));
+        }
+        if derived.results[..] != results[..] || derived.params[..] != varying[..] {
+            return Err(Unsupported("a bug of Diffeo: what varies in a call".to_string()));
+        }
+        self.push(stmt, Op::Call(derived.function, all))
+    }
+
+    /// Whether a rule has a say in what a function gives.
+    fn ruled(&mut self, callee: FunctionId, varying: &[bool]) -> bool {
+        varying.contains(&true)
+            && !self.cache.detached.contains(&callee)
+            && activity(self.module, self.cache, callee, varying).ruled
+    }
+
+    /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.
+    fn rule(&mut self, stmt: &Stmt, rule: Rule, args: &[Atom]) -> Result<(), Unsupported> {
+        if self.order > 1 {
+            return Err(Unsupported("Taylor coefficients by a rule".to_string()));
+        }
+        let mut all = args.to_vec();
+        for arg in &args[rule.point..] {
+            let ty = self.b.ty(arg);
+            if differentiable(self.module, &ty) {
+                // The rule takes tangents of the type itself.
+                let dot = self.dots(arg).pop().unwrap_or(Atom::Real(0.0));
+                all.push(from_tangent(&mut self.b, self.module, self.cache, arg, &dot));
+            }
+        }
+        let captured: Vec<bool> = args[..rule.point].iter().map(|arg| self.varies(arg)).collect();
+        let mut varying = captured.clone();
+        varying.resize(all.len(), false);
+        let (function, varied) = if captured.contains(&true) {
+            let key = ((rule.function, varying.into()), self.order);
+            let derived = declare(self.module, self.cache, &key);
+            for arg in &args[..rule.point] {
+                if self.varies(arg) {
+                    all.extend(self.dots(arg));
+                }
+            }
+            (derived.function, derived.results)
+        } else {
+            let count = self.module.functions[rule.function.0 as usize].results.len();
+            (rule.function, vec![false; count].into())
+        };
+        let plain = varied.len();
+        let types = self.module.functions[function.0 as usize].results.clone();
+        let mut results = stmt.results.clone();
+        for ty in types.into_iter().skip(results.len()) {
+            results.push(self.b.var(ty, None));
+        }
+        let op = Op::Call(function, all);
+        self.b.push_stmt(Stmt { results: results.clone(), op, site: stmt.site });
+        let mut linear = results[stmt.results.len()..plain.min(results.len())].iter();
+        let mut captured = results[plain.min(results.len())..].iter();
+        for (var, varies) in stmt.results.iter().zip(&varied) {
+            let ty = self.b.ty(&Atom::Var(*var));
+            if !differentiable(self.module, &ty) {
+                continue;
+            }
+            let Some(linear) = linear.next() else { continue };
+            let linear = to_tangent(&mut self.b, self.module, self.cache, &Atom::Var(*linear));
+            let linear = linear.unwrap_or(Atom::Real(0.0));
+            let more = if *varies { captured.next() } else { None };
+            let dot = match more {
+                Some(more) => self.sum(&ty, linear, Atom::Var(*more))?,
+                None => linear,
+            };
+            self.set(*var, vec![dot]);
+        }
+        Ok(())
+    }
+
+    /// The sum of two tangents of a value of this type.
+    fn sum(&mut self, ty: &Ty, x: Atom, y: Atom) -> Result<Atom, Unsupported> {
+        match ty {
+            Ty::Real => Ok(self.one(Op::Real(RealOp::Add, vec![x, y]))),
+            Ty::Array(Elem::Real, rank) => {
+                let count = self.one(Op::Dim(x.clone(), 0));
+                let index = self.b.var(Ty::Int, None);
+                self.b.open();
+                let x = self.one(Op::Get(x, vec![Atom::Var(index)]));
+                let y = self.one(Op::Get(y, vec![Atom::Var(index)]));
+                let element = self.sum(&Ty::array(Elem::Real, rank - 1), x, y)?;
+                let body = self.b.close(vec![element]);
+                Ok(self.one(Op::Build { count, index, body }))
+            }
+            Ty::Int
+            | Ty::Bool
+            | Ty::Text
+            | Ty::Array(..)
+            | Ty::Box(_)
+            | Ty::Acc(_)
+            | Ty::Stack(_) => {
+                let message = "a rule that captured what varies, for a result in a box";
+                Err(Unsupported(message.to_string()))
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Derivatives: from functions of Flat to functions of Flat.
+//!
+//! What comes in: a function, complete with all that it calls, and which of its parameters vary. What goes out:
+//! further functions of the module that compute its values with their derivatives, each once for each set of
+//! parameters that vary. What is derived is ordinary Flat and can be derived again, so derivatives nest: the
+//! innermost comes first.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `activity.rs` | which variables vary with the parameters, and which matter for the results |
+//! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
+//! | `forward.rs` | forward mode: values and tangents, or Taylor coefficients |
+//! | `taylor.rs` | Taylor coefficients of arithmetic |
+//! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
+//! | `operators.rs` | the derivative operators of programs |
+//! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
+//!
+//! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
+//! where the evaluator, which knows of each number whether it varies at all, has 0. Who takes a derivative looks for
+//! nan in it.
+
+mod activity;
+mod forward;
+mod operators;
+mod partials;
+mod reverse;
+mod shadow;
+mod taylor;
+
+pub use activity::{activity, differentiable, useful, Activity};
+pub use forward::{forward, Forward};
+pub use operators::{jet, jvp, rd, vjp};
+pub use partials::{slopes, Slope};
+pub use reverse::{reverse, Reverse};
+pub use shadow::{from_tangent, tangents, to_tangent, zero};
+
+use crate::ir::{BoxId, FunctionId};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A function, and which of its parameters vary.
+pub type Key = (FunctionId, Box<[bool]>);
+
+/// What is known of functions that are not derived as they are written, and what has been derived.
+#[derive(Debug, Default)]
+pub struct Deriver {
+    /// Functions whose results do not vary, whatever the arguments do.
+    pub detached: HashSet<FunctionId>,
+    /// Functions of which reverse mode keeps the arguments, and computes the rest again.
+    pub checkpoints: HashSet<FunctionId>,
+    /// Functions with derivatives of their own.
+    pub rules: HashMap<FunctionId, Rule>,
+    /// By function and parameters, what varies in it.
+    activities: HashMap<Key, Rc<Activity>>,
+    /// By function, parameters and order, the derived function.
+    forwards: HashMap<(Key, usize), Forward>,
+    /// Derived functions whose bodies are still to be made.
+    pending: Vec<(Key, usize)>,
+    /// What reverse mode made of functions; those that are being derived.
+    reverses: HashMap<reverse::ReverseKey, Reverse>,
+    /// Of functions, which results have accumulators in common with parameters.
+    shares: Vec<(reverse::SharesKey, Rc<[Option<reverse::Shared>]>)>,
+    /// What adds up shadows.
+    adders: HashMap<BoxId, FunctionId>,
+    open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,
+    /// How often a function was derived.
+    names: HashMap<FunctionId, u32>,
+    /// The shadows of types of boxes, by order.
+    shadows: HashMap<(BoxId, usize), BoxId>,
+    /// What converts boxes to shadows and, if so, back.
+    converters: HashMap<(BoxId, bool), FunctionId>,
+}
+
+/// The derivative that a function was given: a function of the parameters of the function, then the tangents of
+/// those parameters from `point` on that are differentiable. It gives the results of the function, then the tangents
+/// of the differentiable ones, which are linear in the tangents given. With the parameters before `point`, captured by
+/// the rule, its results vary as any function's do.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The function.
+    pub function: FunctionId,
+    /// The first parameter that belongs to the point.
+    pub point: usize,
+}
+
+/// What cannot be derived yet: what it is, in words.
+#[derive(Clone, Debug)]
+pub struct Unsupported(pub String);

@@ -1,0 +1,353 @@
+//! The derivative operators of programs: functions that take and give tangents as values of the types of what they
+//! are tangents of.
+
+use super::{
+    differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Reverse, Unsupported,
+};
+use crate::build::Builder;
+use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
+use crate::typing::param_types;
+use diffeo_base::Name;
+use diffeo_calculus::prim::{IntOp, RealOp};
+
+/// Makes the body of a declared function: of the parameters of another one (so many of which it captured, and which
+/// do not vary) and tangents of the rest, it gives the results and tangents of all of them. What is no Real in a
+/// tangent is that of the value.
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn jvp(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    captured: usize,
+    declared: FunctionId,
+) -> Result<(), Unsupported> {
+    let types = param_types(&module.functions[function.0 as usize]);
+    let varies = |(i, ty)| i >= captured && differentiable(module, ty);
+    let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
+    let derived = forward(module, cache, function, &active, 1)?;
+    let wrapper = &module.functions[declared.0 as usize];
+    let mut b = Builder::resume(wrapper, SiteId(0));
+    let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
+    let mut args = params[..types.len()].to_vec();
+    for (dot, active) in params[types.len()..].iter().zip(&active[captured..]) {
+        if *active {
+            args.extend(to_tangent(&mut b, module, cache, dot));
+        }
+    }
+    let mut values = b.emit(module, Op::Call(derived.function, args));
+    let mut tangents = values.split_off(derived.results.len().min(values.len())).into_iter();
+    let mut results = values.clone();
+    for (value, varies) in values.iter().zip(&derived.results) {
+        let dot = if *varies { tangents.next() } else { None };
+        let dot = match dot {
+            Some(dot) => dot,
+            None => zero(&mut b, module, cache, value, 1).pop().unwrap_or(value.clone()),
+        };
+        results.push(from_tangent(&mut b, module, cache, value, &dot));
+    }
+    put_body(module, declared, b, results)
+}
+
+/// A function in reverse mode, and what it takes and gives.
+struct Backwards {
+    parts: Reverse,
+    /// The types of its parameters; how many of them it captured.
+    params: Vec<Ty>,
+    captured: usize,
+    /// How many results it has.
+    results: usize,
+}
+
+impl Backwards {
+    fn new(
+        module: &mut Module,
+        cache: &mut Deriver,
+        function: FunctionId,
+        captured: usize,
+    ) -> Result<Backwards, Unsupported> {
+        let source = &module.functions[function.0 as usize];
+        let (params, results) = (param_types(source), source.results.clone());
+        for ty in params[captured..].iter().chain(&results) {
+            if let (true, Ty::Array(Elem::Box(_), _)) = (differentiable(module, ty), ty) {
+                return Err(Unsupported("the gradient of arrays of boxes".to_string()));
+            }
+        }
+        let varies = |(i, ty)| i >= captured && differentiable(module, ty);
+        let active: Vec<bool> = params.iter().enumerate().map(varies).collect();
+        let parts = reverse(module, cache, function, &active)?;
+        Ok(Backwards { parts, params, captured, results: results.len() })
+    }
+
+    /// The gradient at a point, of residuals, for the cotangent of a value.
+    fn gradient(
+        &self,
+        (b, module, cache): (&mut Builder, &mut Module, &mut Deriver),
+        residuals: &[Atom],
+        point: &[Atom],
+        (values, cotangent): (&[Atom], &[Atom]),
+    ) -> Vec<Atom> {
+        let mut args = residuals.to_vec();
+        for ((value, bar), varies) in values.iter().zip(cotangent).zip(&self.parts.active) {
+            if !varies {
+                continue;
+            }
+            args.push(match b.ty(value) {
+                Ty::Array(_, rank) => {
+                    let acc = accumulator(b, module, value, rank);
+                    b.emit(module, Op::AccAddArray(acc.clone(), bar.clone()));
+                    acc
+                }
+                Ty::Box(_) => to_tangent(b, module, cache, bar).unwrap_or_else(|| bar.clone()),
+                Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => bar.clone(),
+            });
+        }
+        let types = &self.params[self.captured..];
+        let mut accs = Vec::new();
+        for (atom, ty) in point.iter().zip(types) {
+            if let Ty::Array(Elem::Real, rank) = ty {
+                accs.push(accumulator(b, module, atom, *rank));
+            }
+        }
+        args.extend(accs.iter().cloned());
+        let mut reals = b.emit(module, Op::Call(self.parts.back, args)).into_iter();
+        let mut accs = accs.into_iter();
+        let mut gradient = Vec::new();
+        for (atom, ty) in point.iter().zip(types) {
+            let bar = match ty {
+                Ty::Real => reals.next(),
+                Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
+                Ty::Box(_) if differentiable(module, ty) => {
+                    reals.next().map(|bar| from_tangent(b, module, cache, atom, &bar))
+                }
+                Ty::Int
+                | Ty::Bool
+                | Ty::Text
+                | Ty::Array(..)
+                | Ty::Box(_)
+                | Ty::Acc(_)
+                | Ty::Stack(_) => None,
+            };
+            gradient.push(bar.unwrap_or(atom.clone()));
+        }
+        gradient
+    }
+}
+
+/// An accumulator of the sizes of an array.
+fn accumulator(b: &mut Builder, module: &Module, array: &Atom, rank: u8) -> Atom {
+    let mut sizes = Vec::new();
+    for dim in 0..rank {
+        let size = b.one(module, Op::Dim(array.clone(), dim));
+        // The length of rows that nothing has determined is -1.
+        sizes.push(match dim {
+            0 => size,
+            _ => b.one(module, Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)])),
+        });
+    }
+    b.one(module, Op::AccNew(sizes))
+}
+
+/// Makes the body of a declared function: of the parameters of another one (so many of which it captured) and a
+/// cotangent of its results, it gives the gradient by the other parameters. What is no Real in it is that of the
+/// point.
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn rd(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    captured: usize,
+    declared: FunctionId,
+) -> Result<(), Unsupported> {
+    let backwards = Backwards::new(module, cache, function, captured)?;
+    let wrapper = &module.functions[declared.0 as usize];
+    let mut b = Builder::resume(wrapper, SiteId(0));
+    let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
+    let (args, cotangent) = params.split_at(backwards.params.len());
+    let values = b.emit(module, Op::Call(backwards.parts.forward, args.to_vec()));
+    let (values, residuals) = values.split_at(backwards.results.min(values.len()));
+    let point = &args[captured..];
+    let gradient =
+        backwards.gradient((&mut b, module, cache), residuals, point, (values, cotangent));
+    put_body(module, declared, b, gradient)
+}
+
+/// Makes the bodies of two declared functions. Of the parameters of another one (so many of which it captured) the
+/// first gives its results and a box, of this type, of what the second takes: the box, the results, the other
+/// parameters and a cotangent. It gives the gradient by those parameters, as [`rd`] does.
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn vjp(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    captured: usize,
+    (value, pull): (FunctionId, FunctionId),
+    residuals: BoxId,
+) -> Result<(), Unsupported> {
+    let backwards = Backwards::new(module, cache, function, captured)?;
+    let fields = backwards.parts.residuals.clone();
+    let variant = Variant { name: Name::new("Residuals"), fields: fields.clone() };
+    module.boxes[residuals.0 as usize].variants = vec![variant];
+
+    let wrapper = &module.functions[value.0 as usize];
+    let mut b = Builder::resume(wrapper, SiteId(0));
+    let params = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
+    let mut results = b.emit(module, Op::Call(backwards.parts.forward, params));
+    let kept = results.split_off(backwards.results.min(results.len()));
+    results.push(b.one(module, Op::New(residuals, 0, kept)));
+    put_body(module, value, b, results)?;
+
+    let wrapper = &module.functions[pull.0 as usize];
+    let mut b = Builder::resume(wrapper, SiteId(0));
+    let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
+    let Some((object, rest)) = params.split_first() else { return Ok(()) };
+    let (values, rest) = rest.split_at(backwards.results);
+    let (point, cotangent) = rest.split_at(backwards.params.len() - captured);
+    let mut kept = Vec::new();
+    for index in 0..fields.len() as u32 {
+        kept.push(b.one(module, Op::Field { object: object.clone(), tag: 0, index }));
+    }
+    let gradient = backwards.gradient((&mut b, module, cache), &kept, point, (values, cotangent));
+    put_body(module, pull, b, gradient)
+}
+
+/// Makes the body of a declared function: of the parameters of another one, where those that it did not capture have in
+/// the place of each Real an array of the value and its derivatives up to this order, it gives the same of its results.
+///
+/// # Errors
+/// What cannot be derived. The module is then not complete.
+pub fn jet(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    captured: usize,
+    declared: FunctionId,
+    order: usize,
+) -> Result<(), Unsupported> {
+    let types = param_types(&module.functions[function.0 as usize]);
+    let varies = |(i, ty)| i >= captured && differentiable(module, ty);
+    let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
+    for (ty, _) in types.iter().zip(&active).filter(|(_, active)| **active) {
+        if !matches!(ty, Ty::Real | Ty::Array(Elem::Real, _)) {
+            return Err(Unsupported("Taylor coefficients of what lies in boxes".to_string()));
+        }
+    }
+    let derived = forward(module, cache, function, &active, order)?;
+    let wrapper = &module.functions[declared.0 as usize];
+    let mut b = Builder::resume(wrapper, SiteId(0));
+    let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
+    let (mut args, mut tangents) = (Vec::new(), Vec::new());
+    for ((param, ty), active) in params.iter().zip(&types).zip(&active) {
+        if !active {
+            args.push(param.clone());
+            continue;
+        }
+        args.push(read(&mut b, module, param, ty, 0));
+        for i in 1..=order {
+            tangents.push(read(&mut b, module, param, ty, i));
+        }
+    }
+    args.extend(tangents);
+    let mut values = b.emit(module, Op::Call(derived.function, args));
+    let mut tangents = values.split_off(derived.results.len().min(values.len())).into_iter();
+    let mut results = Vec::new();
+    for (value, varies) in values.iter().zip(&derived.results) {
+        let ty = b.ty(value);
+        if !differentiable(module, &ty) {
+            results.push(value.clone());
+            continue;
+        }
+        let mut all = vec![value.clone()];
+        if *varies {
+            all.extend(tangents.by_ref().take(order));
+        } else {
+            all.extend(zero(&mut b, module, cache, value, order));
+        }
+        results.push(together(&mut b, module, &all, &ty)?);
+    }
+    put_body(module, declared, b, results)
+}
+
+fn factorial(n: usize) -> f64 {
+    (1..=n).map(|i| i as f64).product()
+}
+
+/// The Taylor coefficients of this order of a value of a type, from its derivatives.
+fn read(b: &mut Builder, module: &Module, derivatives: &Atom, ty: &Ty, order: usize) -> Atom {
+    if let Ty::Array(elem, rank) = ty {
+        let count = b.one(module, Op::Dim(derivatives.clone(), 0));
+        let index = b.var(Ty::Int, None);
+        b.open();
+        let row = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Var(index)]));
+        let element = read(b, module, &row, &Ty::array(*elem, rank - 1), order);
+        let body = b.close(vec![element]);
+        return b.one(module, Op::Build { count, index, body });
+    }
+    let x = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Int(order as i64)]));
+    if order < 2 {
+        return x;
+    }
+    b.one(module, Op::Real(RealOp::Div, vec![x, Atom::Real(factorial(order))]))
+}
+
+/// The derivatives of a value of a type, from its Taylor coefficients.
+fn together(
+    b: &mut Builder,
+    module: &Module,
+    coefficients: &[Atom],
+    ty: &Ty,
+) -> Result<Atom, Unsupported> {
+    match ty {
+        Ty::Real => {
+            let mut derivatives = Vec::new();
+            for (i, x) in coefficients.iter().enumerate() {
+                derivatives.push(match i {
+                    0 | 1 => x.clone(),
+                    i => {
+                        let factor = Atom::Real(factorial(i));
+                        b.one(module, Op::Real(RealOp::Mul, vec![factor, x.clone()]))
+                    }
+                });
+            }
+            Ok(b.one(module, Op::Elements(Elem::Real, derivatives)))
+        }
+        Ty::Array(Elem::Real, rank) => {
+            let count = b.one(module, Op::Dim(coefficients[0].clone(), 0));
+            let index = b.var(Ty::Int, None);
+            b.open();
+            let mut rows = Vec::new();
+            for array in coefficients {
+                rows.push(b.one(module, Op::Get(array.clone(), vec![Atom::Var(index)])));
+            }
+            let element = together(b, module, &rows, &Ty::array(Elem::Real, rank - 1))?;
+            let body = b.close(vec![element]);
+            Ok(b.one(module, Op::Build { count, index, body }))
+        }
+        Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
+            Err(Unsupported("Taylor coefficients of what lies in boxes".to_string()))
+        }
+    }
+}
+
+/// Ends the body of a declared function.
+pub(super) fn put_body(
+    module: &mut Module,
+    declared: FunctionId,
+    b: Builder,
+    results: Vec<Atom>,
+) -> Result<(), Unsupported> {
+    let declared = &mut module.functions[declared.0 as usize];
+    match b.finish(declared.name.clone(), results) {
+        Ok(made) if made.results == declared.results => {
+            (declared.vars, declared.body) = (made.vars, made.body);
+            Ok(())
+        }
+        Ok(made) => Err(Unsupported(format!("a bug of Diffeo: the results of {}", made.name))),
+        Err(error) => Err(Unsupported(format!("a bug of Diffeo: {error}"))),
+    }
+}

@@ -1,0 +1,409 @@
+//! Reverse mode: of a function, a forward part that gives its results and what the backward part needs, and a
+//! backward part that adds to the adjoints of its parameters.
+//!
+//! - The *forward part* takes the parameters of the function and gives its results, then the *residuals*.
+//! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array as an
+//!   accumulator, which it uses up; and for each array among the parameters that vary, in order, an accumulator, to
+//!   which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals and boxes. The
+//!   adjoint of a box is of the type of its tangents, but arrays in it that are zero may have no elements.
+//!
+//! Residuals are ordinary values, which are read only, so a pullback is residuals, and may be called any number of
+//! times. What is cheap is computed again from them ([`scope`]). A Real has a local variable as its adjoint, and an
+//! array has an accumulator, which it may have in common with other versions of it ([`plan`]).
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `plan.rs` | where the adjoints of arrays are |
+//! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
+//! | `statement.rs` | operations without regions |
+//! | `boxes.rs` | the adjoints of boxes |
+//! | `call.rs` | calls |
+//! | `control.rs` | branches and loops |
+//! | `store.rs` | residuals of loops |
+//! | `prepare.rs` | what is written in another way before |
+
+mod boxes;
+mod call;
+mod control;
+mod plan;
+mod prepare;
+mod scope;
+mod statement;
+mod store;
+
+use super::{activity, Activity, Deriver, Unsupported};
+use crate::build::Builder;
+use crate::deep::on_large_stack;
+use crate::ir::{
+    Atom, Block, BoxId, BoxType, Elem, Function, FunctionId, Module, Op, SiteId, Stmt, Ty, Var,
+    VarInfo, Variant,
+};
+use crate::typing::param_types;
+use boxes::{adjoint, is_supported};
+use diffeo_base::{Name, Span};
+use plan::{Place, Plan};
+pub(super) use plan::{Shared, SharesKey};
+use scope::Scope;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// More residuals than these are put into a box.
+const MOST_RESIDUALS: usize = 32;
+
+/// What reverse mode makes of a function.
+#[derive(Clone, Debug)]
+pub struct Reverse {
+    /// Parameters → results, residuals.
+    pub forward: FunctionId,
+    /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for the
+    /// arrays among the parameters that vary → adjoints of the others among them.
+    pub back: FunctionId,
+    /// Which results vary.
+    pub active: Box<[bool]>,
+    /// The types of the residuals.
+    pub residuals: Vec<Ty>,
+}
+
+/// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
+/// calls it), and which share their accumulators with results.
+pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+
+/// A function that is being derived.
+#[derive(Debug)]
+pub(super) struct OpenReverse {
+    forward: FunctionId,
+    back: FunctionId,
+    /// The type of its residuals, once it has called itself.
+    boxed: Option<BoxId>,
+}
+
+/// The forward and the backward part of a function of whose parameters these vary.
+///
+/// # Errors
+/// What cannot be derived yet.
+pub fn reverse(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+) -> Result<Reverse, Unsupported> {
+    let kept = vec![true; active.len()];
+    let given = vec![false; active.len()];
+    let key = (function, active.into(), kept.into(), given.into());
+    on_large_stack(|| derive(module, cache, &key))
+}
+
+fn unsupported<T>(what: impl Into<String>) -> Result<T, Unsupported> {
+    Err(Unsupported(what.into()))
+}
+
+fn derive(
+    module: &mut Module,
+    cache: &mut Deriver,
+    key: &ReverseKey,
+) -> Result<Reverse, Unsupported> {
+    if let Some(known) = cache.reverses.get(key) {
+        return Ok(known.clone());
+    }
+    let (function, active, kept, given) = key;
+    prepare::prepare(module, cache, *function);
+    let activity = activity(module, cache, *function, active);
+    let face = Face::new(module, cache, key, activity.results.clone())?;
+    if cache.open_reverses.contains_key(key) {
+        return Ok(call_open(module, cache, key, &face));
+    }
+    let source = module.functions[function.0 as usize].clone();
+    let plan = Plan::new(module, cache, &source, kept, given);
+    if !plan.is_given(&source, given) {
+        return unsupported("a bug of Diffeo: an array that a function is given");
+    }
+    let forward = declare(module, &source, "fwd");
+    let back = declare(module, &source, "back");
+    cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
+    let reverser = Reverser {
+        homes: vec![0; source.vars.len()],
+        vars: source.vars.clone(),
+        plan,
+        back: Builder::new(SiteId(0)),
+        module,
+        cache,
+        activity,
+        scopes: Vec::new(),
+        inserts: HashMap::new(),
+        sizes: HashMap::new(),
+        touched: HashSet::new(),
+    };
+    let made = reverser.function(&source, key, &face);
+    cache.open_reverses.remove(key);
+    let (forward_part, back_part, residuals) = made?;
+    complete(module, forward, forward_part);
+    complete(module, back, back_part);
+    let reverse = Reverse { forward, back, active: face.active, residuals };
+    cache.reverses.insert(key.clone(), reverse.clone());
+    Ok(reverse)
+}
+
+/// What a function takes and gives that varies.
+struct Face {
+    /// The types of the parameters, and of the results.
+    params: Vec<Ty>,
+    results: Vec<Ty>,
+    /// Which results vary.
+    active: Box<[bool]>,
+    /// What the backward part takes after the residuals, and what it gives.
+    adjoints: Vec<Ty>,
+    given: Vec<Ty>,
+}
+
+impl Face {
+    fn new(
+        module: &mut Module,
+        cache: &mut Deriver,
+        key: &ReverseKey,
+        active: Box<[bool]>,
+    ) -> Result<Face, Unsupported> {
+        let (function, active_params, _, shared) = key;
+        let function = &module.functions[function.0 as usize];
+        let (params, results) = (param_types(function), function.results.clone());
+        let (mut adjoints, mut given) = (Vec::new(), Vec::new());
+        for (ty, _) in results.iter().zip(&active).filter(|(_, active)| **active) {
+            match ty {
+                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                    adjoints.push(adjoint(module, cache, ty));
+                }
+                Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
+                ty => return unsupported(format!("results that vary, of type {ty:?}")),
+            }
+        }
+        for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
+            match ty {
+                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                    given.push(adjoint(module, cache, ty));
+                }
+                Ty::Array(Elem::Real, _) if shared[i] => {}
+                Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
+                ty => return unsupported(format!("parameters that vary, of type {ty:?}")),
+            }
+        }
+        Ok(Face { params, results, active, adjoints, given })
+    }
+}
+
+/// Adds a function that is made later.
+fn declare(module: &mut Module, source: &Function, part: &str) -> FunctionId {
+    let taken: HashSet<&Name> = module.functions.iter().map(|f| &f.name).collect();
+    let mut name = Name::from(format!("{}.{part}", source.name));
+    let mut number = 1;
+    while taken.contains(&name) {
+        number += 1;
+        name = Name::from(format!("{}.{part}.{number}", source.name));
+    }
+    // Errors happen in the forward part only.
+    let shown = if part == "fwd" { source.shown.clone() } else { Name::from("") };
+    module.functions.push(Function {
+        name,
+        shown,
+        library: source.library,
+        span: source.span,
+        vars: Vec::new(),
+        params: Vec::new(),
+        results: Vec::new(),
+        body: Block::default(),
+    });
+    FunctionId(module.functions.len() as u32 - 1)
+}
+
+fn complete(module: &mut Module, id: FunctionId, made: Function) {
+    let slot = &mut module.functions[id.0 as usize];
+    slot.vars = made.vars;
+    slot.params = made.params;
+    slot.results = made.results;
+    slot.body = made.body;
+}
+
+/// A call of a function that is being derived: its residuals are in a box.
+fn call_open(module: &mut Module, cache: &mut Deriver, key: &ReverseKey, face: &Face) -> Reverse {
+    let name = module.functions[key.0 .0 as usize].name.clone();
+    let next = BoxId(module.boxes.len() as u32);
+    let open = cache.open_reverses.get_mut(key);
+    let (forward, back, boxed) = match open {
+        Some(open) => (open.forward, open.back, *open.boxed.get_or_insert(next)),
+        None => (key.0, key.0, next),
+    };
+    if boxed == next {
+        box_type(module, &name);
+        let residual = Ty::Box(boxed);
+        let results = face.results.iter().cloned().chain([residual.clone()]).collect();
+        declare_types(module, forward, &face.params, results);
+        let params: Vec<Ty> = [residual].into_iter().chain(face.adjoints.iter().cloned()).collect();
+        declare_types(module, back, &params, face.given.clone());
+    }
+    let residuals = vec![Ty::Box(boxed)];
+    Reverse { forward, back, active: face.active.clone(), residuals }
+}
+
+fn declare_types(module: &mut Module, id: FunctionId, params: &[Ty], results: Vec<Ty>) {
+    let function = &mut module.functions[id.0 as usize];
+    function.vars = params.iter().map(|ty| VarInfo { ty: ty.clone(), name: None }).collect();
+    function.params = (0..params.len() as u32).map(Var).collect();
+    function.results = results;
+}
+
+/// A type of boxes for residuals, whose fields are not known yet; the second alternative has none.
+fn box_type(module: &mut Module, name: &Name) -> BoxId {
+    let variants = ["Kept", "Nothing"];
+    let variants = variants.map(|name| Variant { name: name.into(), fields: Vec::new() });
+    module
+        .boxes
+        .push(BoxType { name: Name::from(format!("{name} residuals")), variants: variants.into() });
+    BoxId(module.boxes.len() as u32 - 1)
+}
+
+/// Derives a function. The regions of its body are gone over from the end to the beginning; of each, the backward
+/// part is made first, which says what the forward part has to keep.
+struct Reverser<'m, 's> {
+    module: &'m mut Module,
+    cache: &'m mut Deriver,
+    activity: Rc<Activity>,
+    plan: Plan,
+    /// The variables of the forward part: those of the function, and more.
+    vars: Vec<VarInfo>,
+    /// By variable of the forward part, how many regions are around its definition.
+    homes: Vec<usize>,
+    /// The backward part.
+    back: Builder,
+    /// The open regions of the backward part, outermost first.
+    scopes: Vec<Scope<'s>>,
+    /// Statements of the forward part, to be put behind the definitions of variables.
+    inserts: HashMap<Var, Vec<Stmt>>,
+    /// The variables of the forward part that hold sizes.
+    sizes: HashMap<(Var, u8), Var>,
+    /// The roots of classes whose accumulators have been added to.
+    touched: HashSet<Var>,
+}
+
+impl<'s> Reverser<'_, 's> {
+    fn function(
+        mut self,
+        source: &'s Function,
+        key: &ReverseKey,
+        face: &Face,
+    ) -> Result<(Function, Function, Vec<Ty>), Unsupported> {
+        self.check_types()?;
+        self.open(source.params.clone(), &source.body);
+        let mut params = Vec::new();
+        let mut bars = Vec::new();
+        let mut adjoints = face.adjoints.iter();
+        for (k, result) in source.body.results.iter().enumerate().filter(|(k, _)| face.active[*k]) {
+            let Some(ty) = adjoints.next() else { break };
+            let bar = self.back.var(ty.clone(), self.bar_name(result));
+            params.push(bar);
+            match (ty, self.owner(k, result)) {
+                (Ty::Acc(_), Some(root)) => {
+                    self.top().storages.insert(root, Atom::Var(bar));
+                    self.touched.insert(root);
+                }
+                _ => bars.push((result, Atom::Var(bar))),
+            }
+        }
+        for (i, param) in source.params.iter().enumerate() {
+            if let (Ty::Array(_, rank), true) =
+                (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
+            {
+                let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));
+                let acc = self.back.var(ty, name);
+                params.push(acc);
+                self.top().storages.insert(*param, Atom::Var(acc));
+            }
+        }
+        for (result, bar) in bars {
+            match self.back.ty(&bar) {
+                Ty::Acc(_) => self.add_all(result, bar),
+                _ => self.add_bar(result, bar),
+            }
+        }
+        let stmts = self.block(&source.body, &source.params)?;
+        let mut given = Vec::new();
+        for (param, _) in source.params.iter().zip(&key.1).filter(|(_, active)| **active) {
+            if self.has_bar(*param) {
+                let bar = self.take_bar(*param);
+                given.push(bar.unwrap_or_else(|| self.zero_bar(*param)));
+            }
+        }
+        let mut results = source.body.results.clone();
+        let (scope, code) = self.close();
+        let stored: Vec<Var> = scope.stored.iter().map(|(v, _)| *v).collect();
+        let types: Vec<Ty> = stored.iter().map(|v| self.vars[v.0 as usize].ty.clone()).collect();
+        let mut boxed = self.cache.open_reverses.get(key).and_then(|open| open.boxed);
+        if stored.len() > MOST_RESIDUALS {
+            boxed = boxed.or_else(|| Some(box_type(self.module, &source.name)));
+        }
+        let mut body = Block { stmts, results: Vec::new() };
+        let mut unpacking = Vec::new();
+        let residuals = if let Some(id) = boxed {
+            self.module.boxes[id.0 as usize].variants[0].fields = types;
+            let object = self.forward_var(Ty::Box(id), Some("kept".into()), 0);
+            let fields = stored.iter().map(|v| Atom::Var(*v)).collect();
+            let op = Op::New(id, 0, fields);
+            body.stmts.push(Stmt { results: vec![object], op, site: SiteId(0) });
+            results.push(Atom::Var(object));
+            let object = self.back.var(Ty::Box(id), Some("kept".into()));
+            params.insert(0, object);
+            for (index, (_, var)) in scope.stored.iter().enumerate() {
+                let op = Op::Field { object: Atom::Var(object), tag: 0, index: index as u32 };
+                unpacking.push(Stmt { results: vec![*var], op, site: SiteId(0) });
+            }
+            vec![Ty::Box(id)]
+        } else {
+            results.extend(stored.iter().map(|v| Atom::Var(*v)));
+            params.splice(0..0, scope.stored.iter().map(|(_, var)| *var));
+            types
+        };
+        body.results = results;
+        let function = |vars, params, results, body| {
+            let (name, span) = (Name::from(""), Span::NONE);
+            Function {
+                name: name.clone(),
+                shown: name,
+                library: false,
+                span,
+                vars,
+                params,
+                results,
+                body,
+            }
+        };
+        let types = source.results.iter().chain(&residuals).cloned().collect();
+        let forward = function(self.vars, source.params.clone(), types, body);
+        let code = scope.with_head(unpacking, code);
+        let made = self.back.finish("", given.clone()).map_err(Unsupported)?;
+        let back =
+            function(made.vars, params, face.given.clone(), Block { stmts: code, results: given });
+        Ok((forward, back, residuals))
+    }
+
+    /// The root of the class that has the accumulator of a result of the function.
+    fn owner(&self, k: usize, result: &Atom) -> Option<Var> {
+        let Atom::Var(v) = result else { return None };
+        let root = self.plan.root(*v);
+        (self.plan.place(root) == Place::Result(k)).then_some(root)
+    }
+
+    /// A new variable of the forward part.
+    fn forward_var(&mut self, ty: Ty, name: Option<Name>, home: usize) -> Var {
+        self.vars.push(VarInfo { ty, name });
+        self.homes.push(home);
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// The name of the adjoint of a variable.
+    fn bar_name(&self, atom: &Atom) -> Option<Name> {
+        match atom {
+            Atom::Var(v) => {
+                let name = self.vars[v.0 as usize].name.as_ref()?;
+                Some(Name::from(format!("{name}_bar")))
+            }
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+}

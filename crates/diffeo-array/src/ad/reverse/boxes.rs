@@ -1,0 +1,315 @@
+//! The adjoints of boxes: shadows that are made as the backward part goes.
+//!
+//! The adjoint of a box has the type of its tangents ([`crate::ad::shadow`]). What reads a field adds a shadow in
+//! which all else is zero; an array that is zero there may have no elements. Two shadows are added up alternative by
+//! alternative, down to where one of them is zero. So each addition takes away a shadow that a read has made, and all
+//! of them together take no longer than the reads, however often a box is read and wherever else it is contained.
+
+use super::{unsupported, Reverser};
+use crate::ad::shadow::{shadow, tangents};
+use crate::ad::{differentiable, Deriver, Unsupported};
+use crate::build::Builder;
+use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
+use diffeo_base::Name;
+use diffeo_calculus::prim::{Comparison, RealOp};
+use std::collections::HashSet;
+
+/// An adjoint of a Real or a box.
+#[derive(Clone, Debug)]
+pub(super) enum Bar {
+    /// As a value.
+    Value(Atom),
+    /// Of a box with this tag: the adjoints of its fields, as far as they are not zero.
+    Fields(u32, Vec<Option<Atom>>),
+}
+
+/// The type of the adjoints of a type of Reals or boxes.
+pub(super) fn adjoint(module: &mut Module, cache: &mut Deriver, ty: &Ty) -> Ty {
+    tangents(module, cache, ty, 1).pop().unwrap_or(Ty::Real)
+}
+
+/// Whether what varies can be of this type.
+pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
+    let mut todo = vec![ty];
+    let mut seen = HashSet::new();
+    while let Some(ty) = todo.pop() {
+        match ty {
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text => {}
+            Ty::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => {}
+            Ty::Array(Elem::Box(_), _) if !differentiable(module, ty) => {}
+            Ty::Array(Elem::Box(_), _) | Ty::Acc(_) | Ty::Stack(_) => return false,
+            Ty::Box(id) => {
+                if seen.insert(*id) {
+                    let variants = &module.boxes[id.0 as usize].variants;
+                    todo.extend(variants.iter().flat_map(|variant| &variant.fields));
+                }
+            }
+        }
+    }
+    true
+}
+
+/// An adjoint of this type that is zero; an array has no elements.
+pub(super) fn zero_adjoint(b: &mut Builder, module: &Module, ty: &Ty) -> Atom {
+    match ty {
+        Ty::Box(id) => b.one(module, Op::New(*id, zero_tag(module, *id), Vec::new())),
+        Ty::Array(elem, rank) => b.one(module, Op::Empty(*elem, *rank)),
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => Atom::Real(0.0),
+    }
+}
+
+/// The tag of a shadow of which nothing varies.
+fn zero_tag(module: &Module, shadow: BoxId) -> u32 {
+    (module.boxes[shadow.0 as usize].variants.len() as u32).saturating_sub(1)
+}
+
+fn is(b: &mut Builder, module: &Module, n: Atom, value: i64) -> Atom {
+    b.one(module, Op::Compare(Comparison::Eq, Scalar::Int, n, Atom::Int(value)))
+}
+
+/// The sum of two adjoints of the same type, each used for the last time.
+pub(super) fn sum(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    [x, y]: [Atom; 2],
+) -> Atom {
+    match b.ty(&x) {
+        Ty::Box(id) => {
+            let function = adder(module, cache, id);
+            b.one(module, Op::Call(function, vec![x, y]))
+        }
+        Ty::Array(_, rank) => {
+            let n = b.one(module, Op::Dim(x.clone(), 0));
+            let cond = is(b, module, n, 0);
+            let then = b.block(|_| vec![y.clone()]);
+            b.open();
+            let n = b.one(module, Op::Dim(y.clone(), 0));
+            let inner = is(b, module, n, 0);
+            let first = b.block(|_| vec![x.clone()]);
+            b.open();
+            let both = elements(b, module, [x, y], rank);
+            let second = b.close(vec![both]);
+            let both = b.one(module, Op::If { cond: inner, then: first, otherwise: second });
+            let otherwise = b.close(vec![both]);
+            b.one(module, Op::If { cond, then, otherwise })
+        }
+        _ => b.one(module, Op::Real(RealOp::Add, vec![x, y])),
+    }
+}
+
+/// The sum of arrays of the same sizes.
+fn elements(b: &mut Builder, module: &Module, [x, y]: [Atom; 2], rank: u8) -> Atom {
+    if rank == 0 {
+        return b.one(module, Op::Real(RealOp::Add, vec![x, y]));
+    }
+    let count = b.one(module, Op::Dim(x.clone(), 0));
+    let index = b.var(Ty::Int, Some("i".into()));
+    b.open();
+    let x = b.one(module, Op::Get(x, vec![Atom::Var(index)]));
+    let y = b.one(module, Op::Get(y, vec![Atom::Var(index)]));
+    let element = elements(b, module, [x, y], rank - 1);
+    let body = b.close(vec![element]);
+    b.one(module, Op::Build { count, index, body })
+}
+
+/// The function that adds up shadows of a type.
+fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
+    if let Some(known) = cache.adders.get(&id) {
+        return *known;
+    }
+    let ty = Ty::Box(id);
+    let name = Name::from(format!("{}.add.{}", module.boxes[id.0 as usize].name, id.0));
+    let mut b = Builder::new(SiteId(0));
+    let x = b.param(ty.clone(), Some("x".into()));
+    let y = b.param(ty.clone(), Some("y".into()));
+    let function = FunctionId(module.functions.len() as u32);
+    if let Ok(mut declared) = b.clone().finish(name.clone(), vec![Atom::Unused(ty)]) {
+        (declared.shown, declared.library) = (Name::from(""), true);
+        module.functions.push(declared);
+    }
+    cache.adders.insert(id, function);
+    let variants = module.boxes[id.0 as usize].variants.clone();
+    let zero = i64::from(zero_tag(module, id));
+    let on = b.one(module, Op::Tag(x.clone()));
+    let cond = is(&mut b, module, on.clone(), zero);
+    let then = b.block(|_| vec![y.clone()]);
+    b.open();
+    let tag = b.one(module, Op::Tag(y.clone()));
+    let inner = is(&mut b, module, tag, zero);
+    let first = b.block(|_| vec![x.clone()]);
+    b.open();
+    let mut arms = Vec::new();
+    for (tag, variant) in (0..zero_tag(module, id)).zip(&variants) {
+        b.open();
+        let mut fields = Vec::new();
+        for index in 0..variant.fields.len() as u32 {
+            let of = |object: &Atom| Op::Field { object: object.clone(), tag, index };
+            let parts = [b.one(module, of(&x)), b.one(module, of(&y))];
+            fields.push(sum(&mut b, module, cache, parts));
+        }
+        let made = b.one(module, Op::New(id, tag, fields));
+        arms.push((i64::from(tag), b.close(vec![made])));
+    }
+    let default = Some(b.block(|_| vec![x.clone()]));
+    let both = b.one(module, Op::Switch { on, arms, default });
+    let second = b.close(vec![both]);
+    let both = b.one(module, Op::If { cond: inner, then: first, otherwise: second });
+    let otherwise = b.close(vec![both]);
+    let made = b.one(module, Op::If { cond, then, otherwise });
+    if let Ok(made) = b.finish(name, vec![made]) {
+        let declared = &mut module.functions[function.0 as usize];
+        (declared.vars, declared.body) = (made.vars, made.body);
+    }
+    function
+}
+
+impl<'s> Reverser<'_, 's> {
+    /// The type of the adjoint of a variable; of an array, as a value.
+    pub fn bar_ty(&mut self, v: Var) -> Ty {
+        let ty = self.vars[v.0 as usize].ty.clone();
+        adjoint(self.module, self.cache, &ty)
+    }
+
+    /// The adjoint zero of a variable.
+    pub fn zero_bar(&mut self, v: Var) -> Atom {
+        let ty = self.bar_ty(v);
+        zero_adjoint(&mut self.back, self.module, &ty)
+    }
+
+    /// The sum of two adjoints, each used for the last time.
+    pub fn sum_bars(&mut self, x: Atom, y: Atom) -> Atom {
+        sum(&mut self.back, self.module, self.cache, [x, y])
+    }
+
+    /// Whether the adjoint of a variable is a value: of a Real or a box.
+    pub fn has_bar(&self, v: Var) -> bool {
+        matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Box(_))
+    }
+
+    /// The adjoint of a variable as a value.
+    pub fn value_of(&mut self, v: Var, bar: Bar) -> Atom {
+        match (bar, self.bar_ty(v)) {
+            (Bar::Value(atom), _) => atom,
+            (Bar::Fields(tag, fields), Ty::Box(shadow)) => {
+                let types =
+                    self.module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
+                let mut atoms = Vec::new();
+                for (field, ty) in fields.into_iter().zip(&types) {
+                    atoms.push(
+                        field.unwrap_or_else(|| zero_adjoint(&mut self.back, self.module, ty)),
+                    );
+                }
+                self.one(Op::New(shadow, tag, atoms))
+            }
+            (Bar::Fields(..), _) => Atom::Real(0.0),
+        }
+    }
+
+    /// The backward part of the making of a box.
+    pub fn new_box(&mut self, result: Var, (id, tag): (BoxId, u32), fields: &[Atom]) {
+        let Some(bar) = self.top().bars.remove(&result) else { return };
+        let types = self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
+        // The fields that vary, with their places in the shadow.
+        let mut index = 0;
+        let mut varying = Vec::new();
+        for (field, ty) in fields.iter().zip(&types) {
+            if !differentiable(self.module, ty) {
+                continue;
+            }
+            if let (Atom::Var(v), true) = (field, self.varies(field)) {
+                varying.push((*v, index));
+            }
+            index += 1;
+        }
+        match bar {
+            Bar::Value(bar) => self.new_box_value(bar, tag, &varying),
+            Bar::Fields(found, bars) if found == tag => {
+                for (v, index) in varying {
+                    if let Some(Some(bar)) = bars.get(index as usize) {
+                        self.add_field_bar(v, bar.clone());
+                    }
+                }
+            }
+            // A field of another alternative is read where the program never comes.
+            Bar::Fields(..) => {}
+        }
+    }
+
+    /// Adds the adjoint of a field, of an array as a value that may have no elements.
+    fn add_field_bar(&mut self, v: Var, bar: Atom) {
+        if self.has_bar(v) {
+            return self.add_bar(&Atom::Var(v), bar);
+        }
+        let acc = self.acc(v);
+        let n = self.one(Op::Dim(bar.clone(), 0));
+        let none = is(&mut self.back, self.module, n, 0);
+        self.back.open();
+        self.effect(Op::AccAddArray(acc, bar));
+        let otherwise = self.back.close(Vec::new());
+        let then = Default::default();
+        self.back.emit(self.module, Op::If { cond: none, then, otherwise });
+        self.touch(v);
+    }
+
+    /// The same, where the adjoint is a shadow, which may be zero.
+    fn new_box_value(&mut self, bar: Atom, tag: u32, varying: &[(Var, u32)]) {
+        let found = self.one(Op::Tag(bar.clone()));
+        let cond = is(&mut self.back, self.module, found, i64::from(tag));
+        self.back.open();
+        let field = |index| Op::Field { object: bar.clone(), tag, index };
+        let parts = varying.iter().map(|(_, index)| self.one(field(*index))).collect();
+        let then = self.back.close(parts);
+        self.back.open();
+        let mut zeros = Vec::new();
+        for (v, _) in varying {
+            zeros.push(self.zero_bar(*v));
+        }
+        let otherwise = self.back.close(zeros);
+        let parts = self.back.emit(self.module, Op::If { cond, then, otherwise });
+        for ((v, _), part) in varying.iter().zip(parts) {
+            self.add_field_bar(*v, part);
+        }
+    }
+
+    /// The backward part of the read of a field, with this adjoint.
+    pub fn read_field(&mut self, object: &Atom, (tag, index): (u32, u32), bar: Atom) {
+        let Atom::Var(v) = object else { return };
+        let Ty::Box(id) = self.vars[v.0 as usize].ty else { return };
+        let types = self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
+        let differ = |ty: &Ty| differentiable(self.module, ty);
+        let place = types[..index as usize].iter().filter(|ty| differ(ty)).count();
+        let count = types.iter().filter(|ty| differ(ty)).count();
+        let mut fields = vec![None; count];
+        match self.top().bars.remove(v) {
+            None => fields[place] = Some(bar),
+            Some(Bar::Fields(found, bars)) if found == tag => {
+                fields = bars;
+                let sum = match fields[place].take() {
+                    Some(old) => self.sum_bars(old, bar),
+                    None => bar,
+                };
+                fields[place] = Some(sum);
+            }
+            Some(old) => {
+                let old = self.value_of(*v, old);
+                fields[place] = Some(bar);
+                let node = self.value_of(*v, Bar::Fields(tag, fields));
+                let sum = self.sum_bars(old, node);
+                self.top().bars.insert(*v, Bar::Value(sum));
+                return;
+            }
+        }
+        self.top().bars.insert(*v, Bar::Fields(tag, fields));
+    }
+
+    /// Whether all that varies is of types that are supported.
+    pub fn check_types(&self) -> Result<(), Unsupported> {
+        for (info, varies) in self.vars.iter().zip(&self.activity.varied) {
+            if *varies && !is_supported(self.module, &info.ty) {
+                return unsupported(format!("reverse mode of what is of type {:?}", info.ty));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Calls: of functions, of functions with derivatives of their own, of such as are computed again.
+
+use super::{derive, unsupported, Reverse, Reverser};
+use crate::ad::{activity, differentiable, forward, Rule, Unsupported};
+use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
+use crate::typing::param_types;
+
+impl<'s> Reverser<'_, 's> {
+    /// Adds the backward part of a call; gives what it is in the forward part.
+    pub fn call(
+        &mut self,
+        stmt: &Stmt,
+        callee: FunctionId,
+        args: &[Atom],
+    ) -> Result<Vec<Stmt>, Unsupported> {
+        let active: Box<[bool]> = args.iter().map(|arg| self.varies(arg)).collect();
+        if let Some(rule) = self.cache.rules.get(&callee).cloned() {
+            return self.call_rule(stmt, args, &active, &rule);
+        }
+        let given = self.given(stmt, args.len());
+        let made = self.derived(callee, args, active.clone(), given.clone())?;
+        if self.cache.checkpoints.contains(&callee) {
+            let operands = self.primals(args);
+            let kept = self.back.emit(self.module, Op::Call(made.forward, operands));
+            let kept = kept[stmt.results.len()..].to_vec();
+            let bars = self.result_bars(&stmt.results, &made.active);
+            self.call_back(&made, kept, bars, args, &active);
+            return Ok(vec![stmt.clone()]);
+        }
+        let (kept, atoms) = self.residuals(&made);
+        let bars = self.result_bars(&stmt.results, &made.active);
+        self.call_back(&made, atoms, bars, args, &passed(&active, &given));
+        for arg in args.iter().zip(&given).filter(|(_, given)| **given).map(|(arg, _)| arg) {
+            if let Atom::Var(v) = arg {
+                self.touch(*v);
+            }
+        }
+        let results = stmt.results.iter().copied().chain(kept).collect();
+        let op = Op::Call(made.forward, args.to_vec());
+        Ok(vec![Stmt { results, op, site: stmt.site }])
+    }
+
+    /// What reverse mode makes of a function that is called with these arguments.
+    fn derived(
+        &mut self,
+        callee: FunctionId,
+        args: &[Atom],
+        active: Box<[bool]>,
+        given: Box<[bool]>,
+    ) -> Result<Reverse, Unsupported> {
+        let kept = args.iter().map(|arg| match arg {
+            Atom::Var(v) => self.plan.keeps(*v),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
+        });
+        let key = (callee, active, kept.collect(), given);
+        derive(self.module, self.cache, &key)
+    }
+
+    /// Which arguments of a call share their accumulators with results.
+    fn given(&self, stmt: &Stmt, count: usize) -> Box<[bool]> {
+        let shared = stmt.results.first().map(|v| self.plan.call(*v)).unwrap_or_default();
+        (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
+    }
+
+    /// The residuals of a call, as variables of the forward part, and in the backward part.
+    fn residuals(&mut self, made: &Reverse) -> (Vec<Var>, Vec<Atom>) {
+        let home = self.scopes.len() - 1;
+        let kept: Vec<Var> =
+            made.residuals.iter().map(|ty| self.forward_var(ty.clone(), None, home)).collect();
+        let atoms = kept.iter().map(|v| self.primal(&Atom::Var(*v))).collect();
+        (kept, atoms)
+    }
+
+    /// The adjoints of those results that vary.
+    fn result_bars(&mut self, results: &[Var], active: &[bool]) -> Vec<Atom> {
+        let active = results.iter().zip(active).filter(|(_, active)| **active);
+        let active: Vec<Var> = active.map(|(result, _)| *result).collect();
+        let bar = |v: Var| match self.vars[v.0 as usize].ty {
+            Ty::Array(..) => self.acc(v),
+            _ => self.take_bar(v).unwrap_or_else(|| self.zero_bar(v)),
+        };
+        active.into_iter().map(bar).collect()
+    }
+
+    /// Calls the backward part with these residuals and adjoints of results, for those arguments that vary.
+    fn call_back(
+        &mut self,
+        made: &Reverse,
+        kept: Vec<Atom>,
+        bars: Vec<Atom>,
+        args: &[Atom],
+        active: &[bool],
+    ) {
+        let mut operands = kept;
+        operands.extend(bars);
+        let mut reals = Vec::new();
+        for (arg, _) in args.iter().zip(active).filter(|(_, active)| **active) {
+            match arg {
+                Atom::Var(v) if matches!(self.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _)) => {
+                    operands.push(self.acc(*v));
+                    self.touch(*v);
+                }
+                arg => reals.push(arg),
+            }
+        }
+        self.top().effects = true;
+        let given = self.back.emit(self.module, Op::Call(made.back, operands));
+        for (arg, bar) in reals.into_iter().zip(given) {
+            self.add_bar(arg, bar);
+        }
+    }
+
+    /// A call of a function with a derivative of its own, which is linear in the tangents: so it is transposed, at
+    /// tangents zero. Its value varies with what the rule has captured.
+    fn call_rule(
+        &mut self,
+        stmt: &Stmt,
+        args: &[Atom],
+        active: &[bool],
+        rule: &Rule,
+    ) -> Result<Vec<Stmt>, Unsupported> {
+        let (mut made, operands, tangents) = self.ruled(stmt, args, rule)?;
+        let mut wanted: Vec<bool> =
+            active.iter().enumerate().map(|(i, active)| *active && i < rule.point).collect();
+        wanted.extend(tangents.iter().map(|i| active[*i]));
+        let given = vec![false; operands.len()];
+        let derived =
+            self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
+        let (kept, atoms) = self.residuals(&derived);
+        let varying: Vec<Var> = (stmt.results.iter().copied())
+            .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
+            .collect();
+        let bars = self.all_bars(&stmt.results);
+        let (own, linear) = derived.active.split_at(stmt.results.len());
+        let mut all = wanted_bars(&bars, &stmt.results, own);
+        if linear.contains(&true) {
+            // Adjoints are used up.
+            all = all.into_iter().map(|bar| self.copied_bar(bar)).collect();
+        }
+        all.extend(wanted_bars(&bars, &varying, linear));
+        let arguments: Vec<Atom> =
+            args.iter().chain(tangents.iter().map(|i| &args[*i])).cloned().collect();
+        self.call_back(&derived, atoms, all, &arguments, &wanted);
+        let mut results = stmt.results.clone();
+        results.extend(self.like(&varying));
+        results.extend(kept);
+        let op = Op::Call(derived.forward, operands);
+        made.push(Stmt { results, op, site: stmt.site });
+        Ok(made)
+    }
+
+    /// What goes before a call of a rule, its operands with tangents zero, and of which arguments these are.
+    fn ruled(
+        &mut self,
+        stmt: &Stmt,
+        args: &[Atom],
+        rule: &Rule,
+    ) -> Result<(Vec<Stmt>, Vec<Atom>, Vec<usize>), Unsupported> {
+        let types = param_types(&self.module.functions[rule.function.0 as usize]);
+        let (mut before, mut operands, mut tangents) = (Vec::new(), args.to_vec(), Vec::new());
+        for i in rule.point..args.len() {
+            if differentiable(self.module, &types[i]) {
+                operands.push(self.zero(&args[i], stmt, &mut before)?);
+                tangents.push(i);
+            }
+        }
+        Ok((before, operands, tangents))
+    }
+
+    /// A call of which only the values are wanted, in a function that is differentiated: what rules say counts.
+    /// None if no rule says anything.
+    pub fn call_value(
+        &mut self,
+        stmt: &Stmt,
+        callee: FunctionId,
+        args: &[Atom],
+    ) -> Result<Option<Vec<Stmt>>, Unsupported> {
+        let active: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
+        if !active.contains(&true) || self.cache.detached.contains(&callee) {
+            return Ok(None);
+        }
+        let (mut made, function, operands) = match self.cache.rules.get(&callee).cloned() {
+            Some(rule) => {
+                let (before, operands, _) = self.ruled(stmt, args, &rule)?;
+                (before, rule.function, operands)
+            }
+            None if activity(self.module, self.cache, callee, &active).ruled => {
+                let derived = forward(self.module, self.cache, callee, &active, 1)?;
+                let (mut before, mut operands) = (Vec::new(), args.to_vec());
+                for (arg, _) in args.iter().zip(&active).filter(|(_, active)| **active) {
+                    operands.push(self.zero(arg, stmt, &mut before)?);
+                }
+                (before, derived.function, operands)
+            }
+            None => return Ok(None),
+        };
+        let types = self.module.functions[function.0 as usize].results.clone();
+        let home = self.scopes.len() - 1;
+        let mut results = stmt.results.clone();
+        for ty in types.into_iter().skip(results.len()) {
+            results.push(self.forward_var(ty, None, home));
+        }
+        made.push(Stmt { results, op: Op::Call(function, operands), site: stmt.site });
+        Ok(Some(made))
+    }
+
+    /// New variables of the forward part, of the types of others.
+    fn like(&mut self, vars: &[Var]) -> Vec<Var> {
+        let home = self.scopes.len() - 1;
+        let ty = |r: &Self, v: &Var| r.vars[v.0 as usize].ty.clone();
+        let types: Vec<Ty> = vars.iter().map(|v| ty(self, v)).collect();
+        types.into_iter().map(|ty| self.forward_var(ty, None, home)).collect()
+    }
+
+    /// The adjoints of those results of a statement that vary.
+    fn all_bars(&mut self, results: &[Var]) -> Vec<(Var, Atom)> {
+        let active: Vec<bool> = results.iter().map(|v| self.varies(&Atom::Var(*v))).collect();
+        let bars = self.result_bars(results, &active);
+        let varying = results.iter().zip(&active).filter(|(_, active)| **active);
+        varying.map(|(v, _)| *v).zip(bars).collect()
+    }
+
+    /// An adjoint, of an array as another accumulator.
+    fn copied_bar(&mut self, bar: Atom) -> Atom {
+        let Ty::Acc(rank) = self.back.ty(&bar) else { return bar };
+        let sum = self.read(Op::AccGet(bar));
+        let sizes = (0..rank).map(|k| self.one(Op::Dim(sum.clone(), k))).collect();
+        let copy = self.one(Op::AccNew(sizes));
+        self.effect(Op::AccAddArray(copy.clone(), sum));
+        copy
+    }
+
+    /// A tangent that is zero, for an argument of the forward part.
+    fn zero(
+        &mut self,
+        arg: &Atom,
+        stmt: &Stmt,
+        before: &mut Vec<Stmt>,
+    ) -> Result<Atom, Unsupported> {
+        let Atom::Var(v) = arg else { return Ok(Atom::Real(0.0)) };
+        let (home, site) = (self.scopes.len() - 1, stmt.site);
+        let rank = match self.vars[v.0 as usize].ty {
+            Ty::Real => return Ok(Atom::Real(0.0)),
+            Ty::Array(Elem::Real, rank) => rank,
+            _ => return unsupported("a derivative that was given, with boxes that vary"),
+        };
+        let mut sizes = Vec::new();
+        for k in 0..rank {
+            let size = self.forward_var(Ty::Int, None, home);
+            before.push(Stmt { results: vec![size], op: Op::Dim(arg.clone(), k), site });
+            sizes.push(Atom::Var(size));
+        }
+        let acc = self.forward_var(Ty::Acc(rank), None, home);
+        before.push(Stmt { results: vec![acc], op: Op::AccNew(sizes), site });
+        let zero = self.forward_var(Ty::Array(Elem::Real, rank), None, home);
+        before.push(Stmt { results: vec![zero], op: Op::AccGet(Atom::Var(acc)), site });
+        Ok(Atom::Var(zero))
+    }
+}
+
+/// The arguments that vary and do not share their accumulators with results.
+fn passed(active: &[bool], given: &[bool]) -> Vec<bool> {
+    active.iter().zip(given).map(|(active, given)| *active && !given).collect()
+}
+
+/// Of the adjoints of variables, those of the ones that vary.
+fn wanted_bars(bars: &[(Var, Atom)], vars: &[Var], active: &[bool]) -> Vec<Atom> {
+    let bar = |v: &Var| {
+        let found = bars.iter().find(|(known, _)| known == v);
+        found.map_or(Atom::Real(0.0), |(_, bar)| bar.clone())
+    };
+    vars.iter().zip(active).filter(|(_, active)| **active).map(|(v, _)| bar(v)).collect()
+}

@@ -1,0 +1,547 @@
+//! Branches and loops: their forward and backward parts.
+//!
+//! The backward part of a branch chooses as the branch did, that of a loop that carries something goes from the last
+//! step to the first. What regions add to the adjoints of Reals of outside are their results, or is carried.
+
+use super::boxes::Bar;
+use super::prepare::{array, chosen, is_extremum};
+use super::scope::Scope;
+use super::{unsupported, Reverser};
+use crate::ad::Unsupported;
+use crate::ir::{Atom, Block, Carried, Op, Reduction, Stmt, Ty, Var};
+use crate::opt::walk::regions;
+use diffeo_calculus::prim::{Comparison, IntOp};
+use std::collections::BTreeSet;
+
+type Made = Result<Vec<Stmt>, Unsupported>;
+
+/// A loop of the backward part in the making.
+struct Loop {
+    index: Var,
+    /// The step of the program that it goes back over.
+    step: Atom,
+    lead: Vec<Stmt>,
+    /// What stands before the loop.
+    before: Vec<Stmt>,
+    carried: Vec<Carried>,
+    results: Vec<Atom>,
+}
+
+impl<'s> Reverser<'_, 's> {
+    /// Adds the backward part of a statement with regions; gives what it is in the forward part.
+    pub fn control(&mut self, stmt: &'s Stmt) -> Made {
+        if !self.is_wanted(&stmt.results) {
+            return Ok(vec![stmt.clone()]);
+        }
+        match &stmt.op {
+            Op::If { .. } | Op::Switch { .. } => self.branch(stmt),
+            Op::For { count, index, carried, body } => {
+                self.repeat(stmt, Some((count, *index)), carried, body)
+            }
+            Op::While { carried, body, .. } => self.repeat(stmt, None, carried, body),
+            Op::Build { count, index, body } => self.comprehension(stmt, count, *index, body),
+            op if is_extremum(op) => self.extremum(stmt),
+            Op::Reduce { count, index, body, .. } => self.sum(stmt, count, *index, body),
+            _ => unsupported("an operation with regions"),
+        }
+    }
+
+    fn branch(&mut self, stmt: &'s Stmt) -> Made {
+        let mut bars = Vec::new();
+        for v in &stmt.results {
+            bars.push(self.take_bar(*v));
+        }
+        let on = match &stmt.op {
+            Op::If { cond: on, .. } | Op::Switch { on, .. } => self.primal(on),
+            _ => return unsupported("a branch"),
+        };
+        let mut blocks = Vec::new();
+        regions(&stmt.op, |region| blocks.push(region));
+        let mut slots: Vec<Var> = Vec::new();
+        let mut made = Vec::new();
+        for block in &blocks {
+            self.open([], block);
+            self.top().slots = Some(std::mem::take(&mut slots));
+            for ((v, bar), last) in stmt.results.iter().zip(&bars).zip(&block.results) {
+                match bar {
+                    Some(bar) => self.add_bar(last, bar.clone()),
+                    None => self.flow(*v, last),
+                }
+            }
+            let stmts = self.block(block, &[])?;
+            let (mut scope, code) = self.close();
+            slots = scope.slots.take().unwrap_or_default();
+            made.push((stmts, scope, code));
+        }
+        let outer: BTreeSet<Var> =
+            made.iter().flat_map(|(_, scope, _)| scope.bars.keys().copied()).collect();
+        let (mut forward, mut back) = (Vec::new(), Vec::new());
+        for ((stmts, mut scope, code), block) in made.into_iter().zip(blocks) {
+            let mut results = block.results.clone();
+            for (i, slot) in slots.iter().enumerate() {
+                let held = scope.filled.iter().find(|(filled, _)| *filled == i);
+                let unused = || Atom::Unused(self.vars[slot.0 as usize].ty.clone());
+                results.push(held.map_or_else(unused, |(_, v)| Atom::Var(*v)));
+            }
+            forward.push(Block { stmts, results });
+            self.back.open();
+            let mut results = Vec::new();
+            for v in &outer {
+                results.push(match scope.bars.remove(v) {
+                    Some(bar) => self.value_of(*v, bar),
+                    None => self.zero_bar(*v),
+                });
+            }
+            let mut code = code;
+            code.extend(self.back.close(Vec::new()).stmts);
+            back.push(Block { stmts: scope.with_head(Vec::new(), code), results });
+        }
+        let (mut forward, mut back) = (forward.into_iter(), back.into_iter());
+        let mut next = || (forward.next().unwrap_or_default(), back.next().unwrap_or_default());
+        let (forward, back) = match &stmt.op {
+            Op::Switch { on: old, arms, default } => {
+                let (mut arms_forward, mut arms_back) = (Vec::new(), Vec::new());
+                for (value, _) in arms {
+                    let (forward, back) = next();
+                    arms_forward.push((*value, forward));
+                    arms_back.push((*value, back));
+                }
+                let (forward, back) = default.as_ref().map(|_| next()).unzip();
+                let old = old.clone();
+                (
+                    Op::Switch { on: old, arms: arms_forward, default: forward },
+                    Op::Switch { on, arms: arms_back, default: back },
+                )
+            }
+            op => {
+                let old = if let Op::If { cond, .. } = op { cond.clone() } else { on.clone() };
+                let ((then, then_back), (otherwise, otherwise_back)) = (next(), next());
+                (
+                    Op::If { cond: old, then, otherwise },
+                    Op::If { cond: on, then: then_back, otherwise: otherwise_back },
+                )
+            }
+        };
+        let given = self.back.emit(self.module, back);
+        for (v, bar) in outer.into_iter().zip(given) {
+            self.add_bar(&Atom::Var(v), bar);
+        }
+        let results = stmt.results.iter().copied().chain(slots).collect();
+        Ok(vec![Stmt { results, op: forward, site: stmt.site }])
+    }
+
+    /// Gives the adjoint of an array that a region chose to the array of the region.
+    fn flow(&mut self, result: Var, from: &Atom) {
+        let Atom::Var(v) = from else { return };
+        if !matches!(self.vars[v.0 as usize].ty, Ty::Array(..))
+            || !self.varies(from)
+            || !self.is_touched(result)
+            || (!self.is_view(*v) && self.plan.root(*v) == self.plan.root(result))
+        {
+            return;
+        }
+        let acc = self.acc(result);
+        self.add_all(from, acc);
+    }
+
+    fn is_view(&self, v: Var) -> bool {
+        matches!(self.plan.place(v), super::Place::View(_))
+    }
+
+    /// Opens a region of the backward part for the steps of a loop.
+    fn open_loop(&mut self, index: Option<Var>, params: &[Var], body: &'s Block) -> Loop {
+        let name = index.and_then(|v| self.vars[v.0 as usize].name.clone());
+        let new = self.back.var(Ty::Int, name);
+        self.open(params.iter().copied().chain(index), body);
+        let step = Atom::Var(new);
+        if let Some(index) = index {
+            self.top().known.insert(index, step.clone());
+        }
+        Loop {
+            index: new,
+            step,
+            lead: Vec::new(),
+            before: Vec::new(),
+            carried: Vec::new(),
+            results: Vec::new(),
+        }
+    }
+
+    /// Has the loop go from the last of so many steps to the first; before anything is added to it.
+    fn backwards(&mut self, at: &mut Loop, last: Atom, index: Option<Var>) {
+        self.back.open();
+        at.step = self.one(Op::IntFits(IntOp::Sub, vec![last, Atom::Var(at.index)]));
+        at.lead = self.back.close(Vec::new()).stmts;
+        if let Some(index) = index {
+            self.top().known.insert(index, at.step.clone());
+        }
+    }
+
+    /// A variable of the loop of the backward part.
+    fn carry(&mut self, at: &mut Loop, ty: Ty, like: Var, init: Atom) -> Atom {
+        let name = self.bar_name(&Atom::Var(like));
+        let param = self.back.var(ty, name);
+        at.carried.push(Carried { param, init });
+        Atom::Var(param)
+    }
+
+    /// What the steps add to adjoints of outside is carried, too. Which these are.
+    fn carry_outer(&mut self, at: &mut Loop) -> Vec<Var> {
+        let bars = std::mem::take(&mut self.top().bars);
+        let outer: Vec<Var> = bars.keys().copied().collect();
+        for (v, bar) in bars {
+            let depth = self.scopes.len() - 2;
+            let before = self.scopes[depth].bars.remove(&v);
+            let before = self.outer_value(at, v, before);
+            let bar = self.value_of(v, bar);
+            let ty = self.bar_ty(v);
+            let param = self.carry(at, ty, v, before);
+            let sum = self.sum_bars(param, bar);
+            at.results.push(sum);
+        }
+        outer
+    }
+
+    /// An adjoint as a value before the loop.
+    fn outer_value(&mut self, at: &mut Loop, v: Var, bar: Option<Bar>) -> Atom {
+        self.back.open();
+        let value = match bar {
+            Some(bar) => self.value_of(v, bar),
+            None => self.zero_bar(v),
+        };
+        at.before.extend(self.back.close(Vec::new()).stmts);
+        value
+    }
+
+    /// The body of the loop of the backward part.
+    fn loop_body(
+        &mut self,
+        at: &mut Loop,
+        first: Vec<Stmt>,
+        scope: Scope<'s>,
+        code: Vec<Stmt>,
+    ) -> Block {
+        let mut lead = std::mem::take(&mut at.lead);
+        lead.extend(first);
+        Block { stmts: scope.with_head(lead, code), results: std::mem::take(&mut at.results) }
+    }
+
+    fn repeat(
+        &mut self,
+        stmt: &'s Stmt,
+        counted: Option<(&Atom, Var)>,
+        carried: &'s [Carried],
+        body: &'s Block,
+    ) -> Made {
+        let home = self.scopes.len() - 1;
+        let site = stmt.site;
+        // The number of steps: of a conditional loop, counted by the forward part.
+        let steps = counted.map_or_else(
+            || Atom::Var(self.forward_var(Ty::Int, Some("steps".into()), home)),
+            |(count, _)| count.clone(),
+        );
+        let count = self.primal(&steps);
+        let last = self.one(Op::IntFits(IntOp::Sub, vec![count.clone(), Atom::Int(1)]));
+        let mut bars = Vec::new();
+        for (c, v) in carried.iter().zip(&stmt.results) {
+            let active = self.varies(&Atom::Var(*v));
+            bars.push(match self.vars[v.0 as usize].ty {
+                Ty::Real | Ty::Box(_) if active => {
+                    Some(self.take_bar(*v).unwrap_or_else(|| self.zero_bar(*v)))
+                }
+                Ty::Array(..) if active && self.plan.is_exchanged(c.param) => {
+                    let acc = self.acc(*v);
+                    Some(self.read(Op::AccGet(acc)))
+                }
+                Ty::Array(..) if active => {
+                    // Steps before may add to it.
+                    self.touch(*v);
+                    None
+                }
+                _ => None,
+            });
+        }
+        let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
+        let index = counted.map(|(_, index)| index);
+        let mut at = self.open_loop(index, &params, body);
+        self.backwards(&mut at, last, index);
+        for ((c, bar), last) in carried.iter().zip(&bars).zip(&body.results) {
+            let Some(bar) = bar else { continue };
+            let ty = self.bar_ty(c.param);
+            let carry = self.carry(&mut at, ty.clone(), c.param, bar.clone());
+            match ty {
+                Ty::Array(..) => self.add_array(last, carry),
+                _ => self.add_bar(last, carry),
+            }
+        }
+        let stmts = self.block(body, &binders(index, &params))?;
+        for (c, _) in carried.iter().zip(&bars).filter(|(_, bar)| bar.is_some()) {
+            let result = match self.vars[c.param.0 as usize].ty {
+                Ty::Array(..) => {
+                    let acc = self.acc(c.param);
+                    self.read(Op::AccGet(acc))
+                }
+                _ => self.take_bar(c.param).unwrap_or_else(|| self.zero_bar(c.param)),
+            };
+            at.results.push(result);
+        }
+        let outer = self.carry_outer(&mut at);
+        let (scope, code) = self.close();
+        let store = self.store(&scope);
+        let first = self.unpack(&store, &at.step.clone(), site);
+        let block = self.loop_body(&mut at, first, scope, code);
+        at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
+        let op = Op::For { count, index: at.index, carried: at.carried, body: block };
+        let mut given = self.back.emit(self.module, op).into_iter();
+        for ((c, v), bar) in carried.iter().zip(&stmt.results).zip(&bars) {
+            match (bar, &self.vars[v.0 as usize].ty) {
+                (Some(_), Ty::Real | Ty::Box(_)) => {
+                    if let Some(bar) = given.next() {
+                        self.add_bar(&c.init, bar);
+                    }
+                }
+                (Some(_), _) => {
+                    if let Some(bar) = given.next() {
+                        self.add_array(&c.init, bar);
+                    }
+                }
+                (None, Ty::Array(..)) if self.varies(&Atom::Var(*v)) => {
+                    self.flow_first(*v, &c.init)
+                }
+                (None, _) => {}
+            }
+        }
+        for (v, bar) in outer.into_iter().zip(given) {
+            self.add_bar(&Atom::Var(v), bar);
+        }
+        self.repeat_forward(stmt, counted, (stmts, body), &store, &steps)
+    }
+
+    /// Gives the adjoint of an array that a loop changes to the array that it began with.
+    fn flow_first(&mut self, result: Var, init: &Atom) {
+        let Atom::Var(v) = init else { return };
+        let root = self.plan.root(result);
+        if !self.varies(init) || (!self.is_view(*v) && self.plan.root(*v) == root) {
+            return;
+        }
+        let mut acc = self.acc(result);
+        if self.plan.grows(root) {
+            let hi = self.size(*v, 0);
+            acc = self.one(Op::AccSlice { acc, lo: Atom::Int(0), hi });
+        }
+        self.add_all(init, acc);
+    }
+
+    /// The loop of the forward part.
+    fn repeat_forward(
+        &mut self,
+        stmt: &'s Stmt,
+        counted: Option<(&Atom, Var)>,
+        (stmts, body): (Vec<Stmt>, &'s Block),
+        store: &super::store::Store,
+        steps: &Atom,
+    ) -> Made {
+        let site = stmt.site;
+        let mut body = Block { stmts, results: body.results.clone() };
+        let mut results = stmt.results.clone();
+        let (mut made, op) = match (&stmt.op, counted) {
+            (Op::For { count, index, carried, .. }, _) => {
+                let (before, more) = self.fill(store, count, *index, &mut body, site);
+                let carried = carried.iter().cloned().chain(more).collect();
+                (before, Op::For { count: count.clone(), index: *index, carried, body })
+            }
+            (Op::While { carried, cond, .. }, _) => {
+                let (before, mut more) = self.grow(store, &mut body, site);
+                let home = self.scopes.len();
+                let (param, next) =
+                    (self.forward_var(Ty::Int, None, home), self.forward_var(Ty::Int, None, home));
+                let op = Op::IntFits(IntOp::Add, vec![Atom::Var(param), Atom::Int(1)]);
+                body.stmts.push(Stmt { results: vec![next], op, site });
+                // The count comes before what is kept.
+                body.results.insert(carried.len(), Atom::Var(next));
+                more.insert(0, Carried { param, init: Atom::Int(0) });
+                if let Atom::Var(steps) = steps {
+                    results.push(*steps);
+                }
+                let carried = carried.iter().cloned().chain(more).collect();
+                (before, Op::While { carried, cond: cond.clone(), body })
+            }
+            _ => return unsupported("a loop"),
+        };
+        results.extend(&store.arrays);
+        made.push(Stmt { results, op, site });
+        Ok(made)
+    }
+
+    fn comprehension(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
+        let accs: Vec<Option<(Var, Atom)>> = stmt
+            .results
+            .iter()
+            .map(|v| {
+                let wanted = self.varies(&Atom::Var(*v)) && self.is_touched(*v);
+                wanted.then(|| (*v, self.acc(*v)))
+            })
+            .collect();
+        let steps = self.primal(count);
+        let at = self.open_loop(Some(index), &[], body);
+        for (acc, last) in accs.into_iter().zip(&body.results) {
+            let Some((v, acc)) = acc.filter(|_| self.varies(last)) else { continue };
+            let step = vec![at.step.clone()];
+            match last {
+                Atom::Var(row) if matches!(self.vars[row.0 as usize].ty, Ty::Array(..)) => {
+                    let root = self.plan.root(*row);
+                    if !self.is_view(*row) && self.plan.place(root) == super::Place::Row(v, index) {
+                        self.touch(*row);
+                    } else {
+                        let part = self.read(Op::AccView(acc, step));
+                        self.add_all(last, part);
+                    }
+                }
+                last => {
+                    let bar = self.read(Op::AccRead(acc, step));
+                    self.add_bar(last, bar);
+                }
+            }
+        }
+        let (stmts, store) = self.steps(stmt, steps, at, index, body)?;
+        let mut body = Block { stmts, results: body.results.clone() };
+        let (more, values) = self.step_keeps(&store, stmt.site);
+        body.stmts.extend(more);
+        body.results.extend(values);
+        let results = stmt.results.iter().copied().chain(store.arrays).collect();
+        let op = Op::Build { count: count.clone(), index, body };
+        Ok(vec![Stmt { results, op, site: stmt.site }])
+    }
+
+    fn sum(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
+        let mut bars = Vec::new();
+        for v in &stmt.results {
+            bars.push(self.take_bar(*v));
+        }
+        let steps = self.primal(count);
+        let at = self.open_loop(Some(index), &[], body);
+        for (bar, last) in bars.into_iter().zip(&body.results) {
+            if let Some(bar) = bar {
+                self.add_bar(last, bar);
+            }
+        }
+        let (stmts, store) = self.steps(stmt, steps, at, index, body)?;
+        let mut body = Block { stmts, results: body.results.clone() };
+        if store.arrays.is_empty() {
+            let Op::Reduce { how, .. } = &stmt.op else { return unsupported("a reduction") };
+            let op = Op::Reduce { how: how.clone(), count: count.clone(), index, body };
+            return Ok(vec![Stmt { results: stmt.results.clone(), op, site: stmt.site }]);
+        }
+        let (more, values) = self.step_keeps(&store, stmt.site);
+        body.stmts.extend(more);
+        body.results.extend(values);
+        Ok(self.keep_terms(stmt, count, index, body, store.arrays))
+    }
+
+    /// A sum of the forward part whose steps keep something: first the terms, then their sum.
+    fn keep_terms(
+        &mut self,
+        stmt: &Stmt,
+        count: &Atom,
+        index: Var,
+        body: Block,
+        kept: Vec<Var>,
+    ) -> Vec<Stmt> {
+        let (home, site) = (self.scopes.len() - 1, stmt.site);
+        let ty = Ty::Array(crate::ir::Elem::Real, 1);
+        let terms: Vec<Var> =
+            stmt.results.iter().map(|_| self.forward_var(ty.clone(), None, home)).collect();
+        let steps = self.forward_var(Ty::Int, None, home);
+        let op = Op::Int(IntOp::Max, vec![count.clone(), Atom::Int(0)]);
+        let mut made = vec![Stmt { results: vec![steps], op, site }];
+        let results = terms.iter().copied().chain(kept).collect();
+        let op = Op::Build { count: Atom::Var(steps), index, body };
+        made.push(Stmt { results, op, site });
+        let index = self.forward_var(Ty::Int, None, home);
+        let mut sum = Block::default();
+        for array in &terms {
+            let x = self.forward_var(Ty::Real, None, home);
+            let op = Op::Get(Atom::Var(*array), vec![Atom::Var(index)]);
+            sum.stmts.push(Stmt { results: vec![x], op, site });
+            sum.results.push(Atom::Var(x));
+        }
+        let how = vec![Reduction::Add; terms.len()];
+        let op = Op::Reduce { how, count: Atom::Var(steps), index, body: sum };
+        made.push(Stmt { results: stmt.results.clone(), op, site });
+        made
+    }
+
+    /// The backward part of steps that do not depend on each other, from the first to the last.
+    fn steps(
+        &mut self,
+        stmt: &'s Stmt,
+        count: Atom,
+        mut at: Loop,
+        index: Var,
+        body: &'s Block,
+    ) -> Result<(Vec<Stmt>, super::store::Store), Unsupported> {
+        let stmts = self.block(body, &[index])?;
+        let bars: Vec<Var> = self.top().bars.keys().copied().collect();
+        let real = |v: &Var| self.vars[v.0 as usize].ty == Ty::Real;
+        let reals = bars.iter().all(real);
+        let pure = reals && !self.top().effects;
+        let outer = if pure { self.sum_outer(&mut at) } else { self.carry_outer(&mut at) };
+        let (scope, code) = self.close();
+        let store = self.store(&scope);
+        let first = self.unpack(&store, &at.step.clone(), stmt.site);
+        let block = self.loop_body(&mut at, first, scope, code);
+        at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
+        let op = if pure {
+            let how = vec![Reduction::Add; outer.len()];
+            Op::Reduce { how, count, index: at.index, body: block }
+        } else {
+            Op::For { count, index: at.index, carried: at.carried, body: block }
+        };
+        let given = self.back.emit(self.module, op);
+        for (v, bar) in outer.into_iter().zip(given) {
+            self.add_bar(&Atom::Var(v), bar);
+        }
+        Ok((stmts, store))
+    }
+
+    /// What the steps add to adjoints of outside, as terms of sums.
+    fn sum_outer(&mut self, at: &mut Loop) -> Vec<Var> {
+        let bars = std::mem::take(&mut self.top().bars);
+        let outer = bars.keys().copied().collect();
+        for (v, bar) in bars {
+            let term = self.value_of(v, bar);
+            at.results.push(term);
+        }
+        outer
+    }
+
+    /// The largest or smallest element of an array.
+    fn extremum(&mut self, stmt: &'s Stmt) -> Made {
+        let same = vec![stmt.clone()];
+        let (Some(array), Op::Reduce { count, .. }) = (array(&stmt.op), &stmt.op) else {
+            return unsupported("a reduction");
+        };
+        let Some(bar) = stmt.results.first().and_then(|v| self.take_bar(*v)) else {
+            return Ok(same);
+        };
+        let number = Atom::Var(stmt.results[0]);
+        let operands = [count.clone(), Atom::Var(array), number];
+        let (find, at) = chosen((&mut self.vars, self.module), operands, stmt.site);
+        self.homes.resize(self.vars.len(), self.scopes.len() - 1);
+        let at = self.primal(&Atom::Var(at));
+        let acc = self.acc(array);
+        self.touch(array);
+        self.top().effects = true;
+        let found = Op::Compare(Comparison::Ge, crate::ir::Scalar::Int, at.clone(), Atom::Int(0));
+        let cond = self.one(found);
+        self.back.open();
+        self.back.emit(self.module, Op::AccAdd(acc, vec![at], bar));
+        let then = self.back.close(Vec::new());
+        self.back.emit(self.module, Op::If { cond, then, otherwise: Block::default() });
+        Ok(same.into_iter().chain(find).collect())
+    }
+}
+
+fn binders(index: Option<Var>, params: &[Var]) -> Vec<Var> {
+    index.into_iter().chain(params.iter().copied()).collect()
+}

@@ -1,0 +1,633 @@
+//! Where the adjoints of arrays are: which arrays of a function have an accumulator in common.
+//!
+//! An array that is updated, or grows, where nothing looks at it afterwards shares its accumulator with the new
+//! version: the backward part takes the adjoint of the element out, and what is left is the adjoint of the old
+//! version. So do the arrays that a loop carries, and those that a branch chooses. A view has a view of the
+//! accumulator. What shares one is a *class*; at every point of the program at most one version of it is in use.
+//! Versions that grow are at the front of the last one.
+//!
+//! A function that is *given* an array, which nobody looks at afterwards, may share its accumulator with one of its
+//! results ([`shares`]).
+//!
+//! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
+//! them: [`Plan::keeps`].
+
+use crate::ad::Deriver;
+use crate::ir::{Atom, Block, Carried, Function, FunctionId, Module, Op, Stmt, Ty, Var};
+use crate::opt::walk::{binders, deep, operands, regions, statements};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Where the accumulator of an array comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Place {
+    /// It is made where the array is defined.
+    Own,
+    /// It is that of another array.
+    With(Var),
+    /// It is a view of that of this array.
+    View(Var),
+    /// The caller's, of a parameter: others have added to it.
+    Param,
+    /// The caller's, of this result.
+    Result(usize),
+    /// The row of that of a comprehension, at an index.
+    Row(Var, Var),
+}
+
+/// What is known of the arrays of a function.
+pub(super) struct Plan {
+    places: HashMap<Var, Place>,
+    /// How many regions are around the definition of an array.
+    depths: HashMap<Var, usize>,
+    /// By the new version, the updates and appends that do not share.
+    apart: HashSet<Var>,
+    /// Classes with updates and appends in place, with appends in place; by their roots.
+    changed: HashSet<Var>,
+    grown: HashSet<Var>,
+    /// By root, the last version in the block of the root.
+    last: HashMap<Var, Var>,
+    /// Variables of loops whose adjoints are carried as arrays.
+    exchanged: HashSet<Var>,
+    /// Parameters that the caller changes in place later.
+    lent: HashSet<Var>,
+    /// By first result, what calls share.
+    calls: HashMap<Var, Rc<[Option<Shared>]>>,
+}
+
+/// What a result of a function has its accumulator in common with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ad) struct Shared {
+    /// The parameter.
+    pub param: usize,
+    /// Whether the result may be larger.
+    pub grows: bool,
+}
+
+/// A function, and which of its parameters it is given.
+pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>);
+
+/// Of each result of a function that is given these parameters, with which of them it shares its accumulator.
+pub(super) fn shares(
+    module: &Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    given: &[bool],
+) -> Rc<[Option<Shared>]> {
+    let source = &module.functions[function.0 as usize];
+    let none: Rc<[Option<Shared>]> = vec![None; source.results.len()].into();
+    let special = cache.rules.contains_key(&function)
+        || cache.detached.contains(&function)
+        || cache.checkpoints.contains(&function);
+    if special || !given.contains(&true) {
+        return none;
+    }
+    let key: SharesKey = (function, given.into());
+    if let Some((_, known)) = cache.shares.iter().find(|(known, _)| *known == key) {
+        return known.clone();
+    }
+    let before = cache.shares.len();
+    let kept = vec![true; given.len()];
+    let mut guess = matching(source, given);
+    // If it calls itself, what is found has to be what was supposed.
+    for _ in 0..3 {
+        cache.shares.push((key.clone(), guess.clone()));
+        let plan = deep(|| Plan::new(module, cache, source, &kept, given));
+        let found = plan.shared(source);
+        if found == guess {
+            return found;
+        }
+        cache.shares.truncate(before);
+        guess = found;
+    }
+    cache.shares.push((key, none.clone()));
+    none
+}
+
+/// Supposes that the arrays given are the results of the same types, in order.
+fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
+    let mut taken = HashSet::new();
+    let ty = |v: &Var| &function.vars[v.0 as usize].ty;
+    let mut find = |wanted: &Ty| {
+        let mut params = function.params.iter().enumerate().zip(given);
+        let ((param, _), _) = params.find(|((i, v), given)| {
+            **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
+        })?;
+        taken.insert(param);
+        Some(Shared { param, grows: false })
+    };
+    function.results.iter().map(&mut find).collect()
+}
+
+impl Plan {
+    /// The plan of a function; `kept` says of its parameters whether they may be kept, `given` whether the function
+    /// is given them.
+    pub fn new(
+        module: &Module,
+        cache: &mut Deriver,
+        function: &Function,
+        kept: &[bool],
+        given: &[bool],
+    ) -> Plan {
+        let mut separate = HashSet::new();
+        let arrays = function.params.iter().zip(given).filter(|(_, given)| **given);
+        let mut given: HashSet<Var> = arrays.map(|(v, _)| *v).collect();
+        loop {
+            let (plan, more) = plan(module, cache, function, kept, &given, &separate);
+            // What is no result in the end is not given. Every round changes something.
+            let results: HashSet<Var> =
+                given.iter().copied().filter(|v| plan.is_result(*v)).collect();
+            if more.is_empty() && results.len() == given.len() {
+                return plan;
+            }
+            separate.extend(more);
+            given = results;
+        }
+    }
+
+    fn is_result(&self, v: Var) -> bool {
+        matches!(self.places.get(&v), Some(Place::Result(_)))
+    }
+
+    /// Whether the function is given these parameters, as was found before.
+    pub fn is_given(&self, function: &Function, given: &[bool]) -> bool {
+        let mut params = function.params.iter().zip(given).filter(|(_, given)| **given);
+        params.all(|(v, _)| self.is_result(*v))
+    }
+
+    /// What results share with parameters.
+    fn shared(&self, function: &Function) -> Rc<[Option<Shared>]> {
+        let mut shared = vec![None; function.results.len()];
+        for (param, v) in function.params.iter().enumerate() {
+            if let Some(Place::Result(k)) = self.places.get(v) {
+                shared[*k] = Some(Shared { param, grows: self.grown.contains(v) });
+            }
+        }
+        shared.into()
+    }
+
+    /// What a call with this first result shares.
+    pub fn call(&self, result: Var) -> &[Option<Shared>] {
+        self.calls.get(&result).map(|shared| &shared[..]).unwrap_or_default()
+    }
+
+    /// Where the accumulator of an array comes from.
+    pub fn place(&self, v: Var) -> Place {
+        self.places.get(&v).cloned().unwrap_or(Place::Own)
+    }
+
+    /// The array whose accumulator it is, or a view of it.
+    pub fn root(&self, v: Var) -> Var {
+        let mut v = v;
+        while let Some(Place::With(w) | Place::View(w)) = self.places.get(&v) {
+            v = *w;
+        }
+        v
+    }
+
+    /// Whether a new version has its accumulator apart from that of the old one.
+    pub fn is_apart(&self, new: Var) -> bool {
+        self.apart.contains(&new)
+    }
+
+    /// Whether a variable of a loop is another array after each step, so that its adjoint is carried as an array.
+    pub fn is_exchanged(&self, param: Var) -> bool {
+        self.exchanged.contains(&param)
+    }
+
+    /// Whether versions of the class of this root grow.
+    pub fn grows(&self, root: Var) -> bool {
+        self.grown.contains(&root)
+    }
+
+    /// The largest version of the class of this root.
+    pub fn largest(&self, root: Var) -> Var {
+        self.last.get(&root).copied().unwrap_or(root)
+    }
+
+    /// Whether the backward part may keep an array.
+    pub fn keeps(&self, v: Var) -> bool {
+        let root = self.root(v);
+        !self.changed.contains(&root) && !self.lent.contains(&root)
+    }
+}
+
+/// The plan, if these new versions do not share; and which else must not.
+fn plan(
+    module: &Module,
+    cache: &mut Deriver,
+    function: &Function,
+    kept: &[bool],
+    given: &HashSet<Var>,
+    separate: &HashSet<Var>,
+) -> (Plan, Vec<Var>) {
+    let mut lives = Lives { function, live: HashSet::new(), at: HashMap::new() };
+    lives.block(&function.body);
+    let mut planner = Planner {
+        module,
+        cache,
+        function,
+        given,
+        separate,
+        lives: lives.at,
+        plan: Plan {
+            places: HashMap::new(),
+            depths: HashMap::new(),
+            apart: HashSet::new(),
+            changed: HashSet::new(),
+            grown: HashSet::new(),
+            last: HashMap::new(),
+            exchanged: HashSet::new(),
+            lent: HashSet::new(),
+            calls: HashMap::new(),
+        },
+        members: HashMap::new(),
+        taken: HashSet::new(),
+        grown: Vec::new(),
+        changed: Vec::new(),
+        depth: 0,
+    };
+    for (param, kept) in function.params.iter().zip(kept) {
+        planner.define(*param, Place::Param);
+        if !kept {
+            planner.plan.lent.insert(*param);
+        }
+    }
+    planner.block(&function.body);
+    for (k, result) in function.body.results.iter().enumerate() {
+        let own = planner.local(result).or_else(|| {
+            let root = planner.class(result)?;
+            let given = given.contains(&root) && planner.plan.place(root) == Place::Param;
+            given.then_some(root)
+        });
+        if let Some(root) = own {
+            planner.plan.places.insert(root, Place::Result(k));
+        }
+    }
+    let more = planner.finish();
+    (planner.plan, more)
+}
+
+fn is_array(function: &Function, v: Var) -> bool {
+    matches!(function.vars[v.0 as usize].ty, Ty::Array(..))
+}
+
+/// Which arrays are used later, at updates, appends, calls and loops: by their first result, or what they carry first.
+struct Lives<'f> {
+    function: &'f Function,
+    live: HashSet<Var>,
+    at: HashMap<Var, HashSet<Var>>,
+}
+
+impl Lives<'_> {
+    fn uses(&mut self, atom: &Atom) {
+        if let Atom::Var(v) = atom {
+            if is_array(self.function, *v) {
+                self.live.insert(*v);
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        block.results.iter().for_each(|atom| self.uses(atom));
+        for stmt in block.stmts.iter().rev() {
+            stmt.results.iter().for_each(|v| {
+                self.live.remove(v);
+            });
+            match &stmt.op {
+                Op::Update { .. } | Op::Append(..) | Op::Call(..) => {
+                    if let Some(v) = stmt.results.first() {
+                        self.at.insert(*v, self.live.clone());
+                    }
+                }
+                Op::If { .. } | Op::Switch { .. } => {
+                    let after = self.live.clone();
+                    let mut before = HashSet::new();
+                    deep(|| {
+                        regions(&stmt.op, |region| {
+                            self.live.clone_from(&after);
+                            self.block(region);
+                            before.extend(self.live.drain());
+                        });
+                    });
+                    self.live = before;
+                }
+                Op::For { .. } | Op::While { .. } | Op::Build { .. } | Op::Reduce { .. } => {
+                    // What a step uses of outside, the next one does again.
+                    deep(|| {
+                        regions(&stmt.op, |region| {
+                            statements(region, &mut |stmt| {
+                                operands(&stmt.op, |atom| self.uses(atom));
+                                regions(&stmt.op, |r| r.results.iter().for_each(|a| self.uses(a)));
+                            });
+                            region.results.iter().for_each(|atom| self.uses(atom));
+                        });
+                        let mut own = HashSet::new();
+                        binders(&stmt.op, |v| {
+                            own.insert(v);
+                        });
+                        regions(&stmt.op, |region| defined(region, &mut own));
+                        self.live.retain(|v| !own.contains(v));
+                        let around = self.live.clone();
+                        if let Some(v) = stmt.results.first() {
+                            self.at.insert(*v, around.clone());
+                        }
+                        regions(&stmt.op, |region| {
+                            self.live.clone_from(&around);
+                            self.block(region);
+                        });
+                        self.live = around;
+                    });
+                }
+                _ => {}
+            }
+            operands(&stmt.op, |atom| self.uses(atom));
+        }
+    }
+}
+
+/// Adds what a block defines.
+fn defined(block: &Block, to: &mut HashSet<Var>) {
+    statements(block, &mut |stmt| {
+        to.extend(&stmt.results);
+        binders(&stmt.op, |v| {
+            to.insert(v);
+        });
+    });
+}
+
+struct Planner<'f> {
+    module: &'f Module,
+    cache: &'f mut Deriver,
+    function: &'f Function,
+    /// The parameters that nobody looks at afterwards.
+    given: &'f HashSet<Var>,
+    separate: &'f HashSet<Var>,
+    lives: HashMap<Var, HashSet<Var>>,
+    plan: Plan,
+    /// By root, the arrays of its class, with the views of them.
+    members: HashMap<Var, Vec<Var>>,
+    /// What a later version of its class has taken over.
+    taken: HashSet<Var>,
+    /// What came of appends and updates in place.
+    grown: Vec<Var>,
+    changed: Vec<Var>,
+    depth: usize,
+}
+
+impl Planner<'_> {
+    fn define(&mut self, v: Var, place: Place) {
+        if is_array(self.function, v) {
+            self.plan.places.insert(v, place);
+            self.plan.depths.insert(v, self.depth);
+            self.members.entry(self.plan.root(v)).or_default().push(v);
+        }
+    }
+
+    fn depth_of(&self, v: Var) -> usize {
+        self.plan.depths.get(&v).copied().unwrap_or(0)
+    }
+
+    /// The root of the class of an array that is no view.
+    fn class(&self, atom: &Atom) -> Option<Var> {
+        match atom {
+            Atom::Var(v) => match self.plan.places.get(v) {
+                Some(Place::View(_)) | None => None,
+                Some(_) => Some(self.plan.root(*v)),
+            },
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+
+    /// The root of the class of an array, if its accumulator is made in the innermost region.
+    fn local(&self, atom: &Atom) -> Option<Var> {
+        let root = self.class(atom)?;
+        (self.plan.place(root) == Place::Own && self.depth_of(root) >= self.depth).then_some(root)
+    }
+
+    /// Joins the class of a root to that of another array.
+    fn join(&mut self, root: Var, to: Var) {
+        let members = self.members.remove(&root).unwrap_or_default();
+        self.plan.places.insert(root, Place::With(to));
+        self.members.entry(self.plan.root(to)).or_default().extend(members);
+    }
+
+    /// Whether nothing of a class is used later, where a statement with this result is.
+    fn is_dead(&self, root: Var, result: Var) -> bool {
+        let none = Vec::new();
+        let members = self.members.get(&root).unwrap_or(&none);
+        self.lives.get(&result).is_some_and(|live| !members.iter().any(|v| live.contains(v)))
+    }
+
+    /// Whether nobody but the function has added to the accumulator of a root.
+    fn is_own(&self, root: Var) -> bool {
+        self.plan.place(root) != Place::Param || self.given.contains(&root)
+    }
+
+    fn call(&mut self, stmt: &Stmt, callee: FunctionId, args: &[Atom]) {
+        let Some(first) = stmt.results.first().copied() else { return };
+        let root = |atom: &Atom| match atom {
+            Atom::Var(v) => Some(self.plan.root(*v)),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        };
+        let roots: Vec<Option<Var>> = args.iter().map(root).collect();
+        let given = args.iter().enumerate().map(|(i, arg)| {
+            let Some(class) = self.class(arg) else { return false };
+            let others = roots.iter().enumerate().any(|(j, other)| j != i && *other == Some(class));
+            let separate = stmt.results.iter().any(|v| self.separate.contains(v));
+            !others && !separate && self.is_own(class) && self.is_dead(class, first)
+        });
+        let mut given: Vec<bool> = given.collect();
+        let shared = loop {
+            let shared = shares(self.module, self.cache, callee, &given);
+            let is_shared = |i| shared.iter().flatten().any(|shared| shared.param == i);
+            let less: Vec<bool> = (0..given.len()).map(is_shared).collect();
+            if less == given {
+                break shared;
+            }
+            given = less;
+        };
+        for (result, shared) in stmt.results.iter().zip(shared.iter()) {
+            match shared.map(|shared| (shared, self.class(&args[shared.param]))) {
+                Some((shared, Some(root))) => {
+                    self.take(&args[shared.param]);
+                    self.define(*result, Place::With(root));
+                    self.changed.push(*result);
+                    if shared.grows {
+                        self.grown.push(*result);
+                    }
+                }
+                Some((_, None)) | None => self.define(*result, Place::Own),
+            }
+        }
+        self.plan.calls.insert(first, shared);
+    }
+
+    /// A new version of an array, by an update or an append.
+    fn version(&mut self, array: &Atom, new: Var, grows: bool) {
+        let root = self.class(array).filter(|root| {
+            self.is_own(*root) && !self.separate.contains(&new) && self.is_dead(*root, new)
+        });
+        let Some(root) = root else {
+            self.plan.apart.insert(new);
+            return self.define(new, Place::Own);
+        };
+        self.take(array);
+        self.define(new, Place::With(root));
+        self.changed.push(new);
+        if grows {
+            self.grown.push(new);
+        }
+    }
+
+    fn take(&mut self, atom: &Atom) {
+        if let Atom::Var(v) = atom {
+            self.taken.insert(*v);
+        }
+    }
+
+    fn inner(&mut self, block: &Block) {
+        self.depth += 1;
+        deep(|| self.block(block));
+        self.depth -= 1;
+    }
+
+    fn block(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            let one = stmt.results.first().copied();
+            match (&stmt.op, one) {
+                (
+                    Op::Get(Atom::Var(x), _)
+                    | Op::Slice { array: Atom::Var(x), .. }
+                    | Op::Reshape(Atom::Var(x), _),
+                    Some(y),
+                ) => self.define(y, Place::View(*x)),
+                (Op::Update { array, .. }, Some(new)) => self.version(array, new, false),
+                (Op::Append(array, _), Some(new)) => self.version(array, new, true),
+                (Op::If { .. } | Op::Switch { .. }, _) => {
+                    let mut blocks = Vec::new();
+                    regions(&stmt.op, |region| blocks.push(region));
+                    self.choice(&blocks, &stmt.results);
+                }
+                (Op::For { carried, body, .. }, _) => {
+                    self.repeat(carried, None, body, &stmt.results);
+                }
+                (Op::While { carried, cond, body }, _) => {
+                    self.repeat(carried, Some(cond), body, &stmt.results);
+                }
+                (Op::Build { index, body, .. }, _) => {
+                    self.inner(body);
+                    stmt.results.iter().for_each(|v| self.define(*v, Place::Own));
+                    self.depth += 1;
+                    for (result, row) in stmt.results.iter().zip(&body.results) {
+                        if let Some(root) = self.local(row) {
+                            self.plan.places.insert(root, Place::Row(*result, *index));
+                        }
+                    }
+                    self.depth -= 1;
+                }
+                (Op::Reduce { body, .. }, _) => self.inner(body),
+                (Op::Call(callee, args), _) => self.call(stmt, *callee, args),
+                (_, _) => stmt.results.iter().for_each(|v| self.define(*v, Place::Own)),
+            }
+        }
+    }
+
+    fn choice(&mut self, blocks: &[&Block], results: &[Var]) {
+        blocks.iter().for_each(|block| self.inner(block));
+        for (i, result) in results.iter().enumerate() {
+            if !is_array(self.function, *result) {
+                continue;
+            }
+            let classes: Vec<Option<Var>> =
+                blocks.iter().map(|block| self.class(&block.results[i])).collect();
+            if let Some(Some(root)) = classes.first() {
+                let outer = self.depth_of(*root) <= self.depth;
+                if outer && classes.iter().all(|class| *class == Some(*root)) {
+                    blocks.iter().for_each(|block| self.take(&block.results[i]));
+                    self.define(*result, Place::With(*root));
+                    continue;
+                }
+            }
+            self.define(*result, Place::Own);
+            self.depth += 1;
+            for block in blocks {
+                if let Some(root) = self.local(&block.results[i]) {
+                    self.take(&block.results[i]);
+                    self.join(root, *result);
+                }
+            }
+            self.depth -= 1;
+        }
+    }
+
+    fn repeat(&mut self, carried: &[Carried], cond: Option<&Block>, body: &Block, results: &[Var]) {
+        self.depth += 1;
+        carried.iter().for_each(|c| self.define(c.param, Place::Own));
+        self.depth -= 1;
+        if let Some(cond) = cond {
+            self.inner(cond);
+        }
+        self.inner(body);
+        for (i, (c, result)) in carried.iter().zip(results).enumerate() {
+            if !is_array(self.function, c.param) {
+                continue;
+            }
+            if self.class(&body.results[i]) != Some(c.param) {
+                self.plan.exchanged.insert(c.param);
+                self.define(*result, Place::Own);
+                continue;
+            }
+            self.take(&body.results[i]);
+            let changes = self.changed.iter().any(|v| self.plan.root(*v) == c.param);
+            let first = self.class(&c.init).filter(|root| {
+                let own = self.is_own(*root);
+                let others = carried.iter().enumerate().any(|(j, other)| {
+                    let same = |v: &Var| self.plan.root(*v) == *root;
+                    j != i && matches!(&other.init, Atom::Var(v) if same(v))
+                });
+                !changes || (own && !others && self.is_dead(*root, results[0]))
+            });
+            match first {
+                Some(root) => {
+                    self.take(&c.init);
+                    self.join(c.param, root);
+                    self.define(*result, Place::With(root));
+                }
+                None => {
+                    self.define(*result, Place::Own);
+                    self.join(c.param, *result);
+                }
+            }
+        }
+    }
+
+    /// Completes the plan. What must not share, which makes it another one.
+    fn finish(&mut self) -> Vec<Var> {
+        let root = |v: &Var| self.plan.root(*v);
+        let changed: HashSet<Var> = self.changed.iter().map(root).collect();
+        let grown: HashSet<Var> = self.grown.iter().map(root).collect();
+        let mut wrong = HashSet::new();
+        let mut last = HashMap::new();
+        for root in &grown {
+            let depth = self.depth_of(*root);
+            let mut at = *root;
+            for v in &self.members[root] {
+                if matches!(self.plan.place(*v), Place::View(_)) {
+                    continue;
+                }
+                if self.depth_of(*v) == depth {
+                    at = *v;
+                } else if !self.taken.contains(v) {
+                    // It may be larger than what is there in the block of the root.
+                    wrong.insert(*root);
+                }
+            }
+            last.insert(*root, at);
+        }
+        let more = self.grown.iter().filter(|v| wrong.contains(&self.plan.root(**v)));
+        let more = more.copied().collect();
+        (self.plan.changed, self.plan.grown, self.plan.last) = (changed, grown, last);
+        more
+    }
+}

@@ -1,0 +1,130 @@
+//! What is written in another way before reverse mode: the largest and smallest of numbers.
+//!
+//! The derivative of a largest number is that of the first number that is as large. So the numbers are made an array
+//! of, and the reduction is one over its elements, whose backward part is to look for that element ([`chosen`]).
+
+use crate::ad::Deriver;
+use crate::build::Builder;
+use crate::ir::{
+    Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stmt,
+    Ty, Var, VarInfo,
+};
+use crate::opt::walk::{deep, has_regions, regions_mut, statements};
+use diffeo_calculus::prim::{Comparison, IntOp};
+
+/// Makes arrays of the numbers of whose largest or smallest a function looks for.
+pub(super) fn prepare(module: &mut Module, cache: &mut Deriver, id: FunctionId) {
+    let function = &mut module.functions[id.0 as usize];
+    let mut found = false;
+    statements(&function.body, &mut |stmt| {
+        found |= is_extremum(&stmt.op) && array(&stmt.op).is_none()
+    });
+    if found {
+        cache.activities.retain(|key, _| key.0 != id);
+        let vars = &mut function.vars;
+        block(vars, &mut function.body);
+    }
+}
+
+/// Whether an operation looks for the largest or smallest number.
+pub(super) fn is_extremum(op: &Op) -> bool {
+    match op {
+        Op::Reduce { how, .. } => {
+            how.iter().any(|how| matches!(how, Reduction::Max | Reduction::Min))
+        }
+        _ => false,
+    }
+}
+
+/// The array of whose elements an operation gives the largest or smallest.
+pub(super) fn array(op: &Op) -> Option<Var> {
+    let Op::Reduce { how, index, body, .. } = op else { return None };
+    match (&how[..], &body.stmts[..], &body.results[..]) {
+        ([Reduction::Max | Reduction::Min], [stmt], [Atom::Var(result)]) => match &stmt.op {
+            Op::Get(Atom::Var(array), indices)
+                if indices[..] == [Atom::Var(*index)] && stmt.results[..] == [*result] =>
+            {
+                Some(*array)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn block(vars: &mut Vec<VarInfo>, at: &mut Block) {
+    for mut stmt in std::mem::take(&mut at.stmts) {
+        if has_regions(&stmt.op) {
+            deep(|| regions_mut(&mut stmt.op, |region| block(vars, region)));
+        }
+        if !is_extremum(&stmt.op) || array(&stmt.op).is_some() {
+            at.stmts.push(stmt);
+            continue;
+        }
+        let site = stmt.site;
+        let Op::Reduce { how, count, index, body } = stmt.op else { continue };
+        let mut var = |ty: Ty| {
+            vars.push(VarInfo { ty, name: None });
+            Var(vars.len() as u32 - 1)
+        };
+        let steps = var(Ty::Int);
+        let op = Op::Int(IntOp::Max, vec![count, Atom::Int(0)]);
+        at.stmts.push(Stmt { results: vec![steps], op, site });
+        let count = Atom::Var(steps);
+        let arrays: Vec<Var> = how.iter().map(|_| var(Ty::Array(Elem::Real, 1))).collect();
+        let op = Op::Build { count: count.clone(), index, body };
+        at.stmts.push(Stmt { results: arrays.clone(), op, site });
+        for ((how, array), result) in how.into_iter().zip(arrays).zip(stmt.results) {
+            let (index, x) = (var(Ty::Int), var(Ty::Real));
+            let op = Op::Get(Atom::Var(array), vec![Atom::Var(index)]);
+            let stmts = vec![Stmt { results: vec![x], op, site }];
+            let body = Block { stmts, results: vec![Atom::Var(x)] };
+            let op = Op::Reduce { how: vec![how], count: count.clone(), index, body };
+            at.stmts.push(Stmt { results: vec![result], op, site });
+        }
+    }
+}
+
+/// Statements that look for the first of so many elements of an array that is this number; -1 if there is none.
+pub(super) fn chosen(
+    function: (&mut Vec<VarInfo>, &Module),
+    [count, array, number]: [Atom; 3],
+    site: SiteId,
+) -> (Vec<Stmt>, Var) {
+    let (vars, module) = function;
+    let infos = Function {
+        name: "".into(),
+        shown: "".into(),
+        library: false,
+        span: diffeo_base::Span::NONE,
+        vars: std::mem::take(vars),
+        params: Vec::new(),
+        results: Vec::new(),
+        body: Block::default(),
+    };
+    let mut b = Builder::resume(&infos, site);
+    b.open();
+    let (index, param) = (b.var(Ty::Int, Some("i".into())), b.var(Ty::Int, Some("at".into())));
+    b.open();
+    let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
+    let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());
+    let same = b.one(module, same);
+    let nan = b.one(module, Op::IsNan(x));
+    let nans = b.one(module, Op::IsNan(number));
+    let nans = b.one(module, Op::And(nan, nans));
+    let same = b.one(module, Op::Or(same, nans));
+    let none = Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(param), Atom::Int(0));
+    let none = b.one(module, none);
+    let first = b.one(module, Op::And(same, none));
+    let next = b.one(module, Op::Select(first, Atom::Var(index), Atom::Var(param)));
+    let body = b.close(vec![next]);
+    let carried = vec![Carried { param, init: Atom::Int(-1) }];
+    let at = b.one(module, Op::For { count, index, carried, body });
+    let made = b.close(Vec::new()).stmts;
+    // Nothing is wrong with the operands.
+    if let Ok(made) = b.finish("", Vec::new()) {
+        *vars = made.vars;
+    }
+    let at = if let Atom::Var(v) = at { v } else { param };
+    (made, at)
+}

@@ -1,0 +1,433 @@
+//! The regions of the backward part: what they know of the values of the program, the adjoints of Reals, and the
+//! accumulators of arrays.
+//!
+//! A value of the program that the backward part asks for is computed again where that is cheap: from values of
+//! regions around it, and from what its own region keeps. Otherwise it is kept by the region that defines it.
+
+use super::boxes::Bar;
+use super::{Place, Reverser};
+use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
+use crate::opt::walk::{deep, has_regions, operands_mut};
+use diffeo_calculus::prim::IntOp;
+use std::collections::{BTreeMap, HashMap};
+
+/// An open region of the backward part.
+#[derive(Default)]
+pub(super) struct Scope<'s> {
+    /// What the region defines in the program.
+    definitions: HashMap<Var, &'s Stmt>,
+    /// What stands for values of the program.
+    pub known: HashMap<Var, Atom>,
+    /// What is kept, with the variable of the backward part.
+    pub stored: Vec<(Var, Var)>,
+    /// In a branch: the variables of the forward part that hold what is kept, some of them by the branches before
+    /// this one; and what this one has put into which.
+    pub slots: Option<Vec<Var>>,
+    pub filled: Vec<(usize, Var)>,
+    /// Values that are computed again.
+    head: Vec<Stmt>,
+    /// New accumulators and views.
+    prologue: Vec<Stmt>,
+    /// The adjoints of Reals so far: all of it for what the region defines, else what it adds.
+    pub bars: BTreeMap<Var, Bar>,
+    /// The accumulators of arrays, and of classes by their roots.
+    accs: HashMap<Var, Atom>,
+    pub storages: HashMap<Var, Atom>,
+    /// Whether it uses accumulators.
+    pub effects: bool,
+}
+
+impl Scope<'_> {
+    /// The statements of the region: first those given, then what it needs, then its code.
+    pub fn with_head(self, mut first: Vec<Stmt>, code: Vec<Stmt>) -> Vec<Stmt> {
+        first.extend(self.head);
+        first.extend(self.prologue);
+        first.extend(code);
+        first
+    }
+}
+
+impl<'s> Reverser<'_, 's> {
+    /// Opens a region that binds these variables, for the statements of a block of the program.
+    pub fn open(&mut self, binders: impl IntoIterator<Item = Var>, block: &'s Block) {
+        let depth = self.scopes.len();
+        let mut scope = Scope::default();
+        for v in binders {
+            self.homes[v.0 as usize] = depth;
+        }
+        for stmt in &block.stmts {
+            for v in &stmt.results {
+                self.homes[v.0 as usize] = depth;
+                scope.definitions.insert(*v, stmt);
+            }
+        }
+        self.scopes.push(scope);
+        self.back.open();
+    }
+
+    /// Closes the innermost region; gives its code.
+    pub fn close(&mut self) -> (Scope<'s>, Vec<Stmt>) {
+        let code = self.back.close(Vec::new()).stmts;
+        let scope = self.scopes.pop().unwrap_or_default();
+        if let Some(outer) = self.scopes.last_mut() {
+            outer.effects |= scope.effects;
+        }
+        (scope, code)
+    }
+
+    /// The innermost region.
+    pub fn top(&mut self) -> &mut Scope<'s> {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// Adds an operation with one result.
+    pub fn one(&mut self, op: Op) -> Atom {
+        self.back.one(self.module, op)
+    }
+
+    /// Adds an operation on accumulators without results.
+    pub fn effect(&mut self, op: Op) {
+        self.top().effects = true;
+        self.back.emit(self.module, op);
+    }
+
+    // Values of the program
+
+    /// What stands for an operand of the program.
+    pub fn primal(&mut self, atom: &Atom) -> Atom {
+        match atom {
+            Atom::Var(v) => self.primal_var(*v),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => atom.clone(),
+        }
+    }
+
+    pub fn primals(&mut self, atoms: &[Atom]) -> Vec<Atom> {
+        atoms.iter().map(|atom| self.primal(atom)).collect()
+    }
+
+    fn primal_var(&mut self, v: Var) -> Atom {
+        let depth = self.homes[v.0 as usize];
+        if let Some(known) = self.scopes[depth].known.get(&v) {
+            return known.clone();
+        }
+        let found = self.scopes[depth].definitions.get(&v).copied();
+        if let Some(stmt) = found.filter(|stmt| self.recomputes(&stmt.op, depth)) {
+            deep(|| self.recompute(stmt, depth));
+            if let Some(known) = self.scopes[depth].known.get(&v) {
+                return known.clone();
+            }
+        }
+        self.keep(v, depth)
+    }
+
+    /// Computes a statement of a region again.
+    fn recompute(&mut self, stmt: &Stmt, depth: usize) {
+        let mut op = match &stmt.op {
+            // They did not overflow.
+            Op::Int(op @ (IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg), args) => {
+                Op::IntFits(*op, args.clone())
+            }
+            op => op.clone(),
+        };
+        operands_mut(&mut op, |atom| *atom = self.primal(atom));
+        let results: Vec<Var> = stmt.results.iter().map(|v| self.copied(*v)).collect();
+        for (v, new) in stmt.results.iter().zip(&results) {
+            self.scopes[depth].known.insert(*v, Atom::Var(*new));
+        }
+        self.scopes[depth].head.push(Stmt { results, op, site: stmt.site });
+    }
+
+    /// A variable of the backward part for one of the program.
+    fn copied(&mut self, v: Var) -> Var {
+        let info = self.vars[v.0 as usize].clone();
+        self.back.var(info.ty, info.name)
+    }
+
+    /// Has a value kept by the region that defines it.
+    fn keep(&mut self, v: Var, depth: usize) -> Atom {
+        if self.scopes[depth].slots.is_some() {
+            return self.keep_in_branch(v, depth);
+        }
+        let var = self.copied(v);
+        self.scopes[depth].known.insert(v, Atom::Var(var));
+        self.scopes[depth].stored.push((v, var));
+        Atom::Var(var)
+    }
+
+    fn keep_in_branch(&mut self, v: Var, depth: usize) -> Atom {
+        let info = self.vars[v.0 as usize].clone();
+        let scope = &self.scopes[depth];
+        let slots = scope.slots.as_deref().unwrap_or_default();
+        let free = |i: &usize| {
+            self.vars[slots[*i].0 as usize].ty == info.ty
+                && !scope.filled.iter().any(|(filled, _)| filled == i)
+        };
+        let slot = match (0..slots.len()).find(free) {
+            Some(slot) => slot,
+            None => {
+                let slot = slots.len();
+                let new = self.forward_var(info.ty, info.name, depth - 1);
+                self.scopes[depth].slots.get_or_insert_default().push(new);
+                slot
+            }
+        };
+        let held = self.scopes[depth].slots.as_ref().map(|slots| slots[slot]);
+        self.scopes[depth].filled.push((slot, v));
+        let atom = self.primal(&Atom::Var(held.unwrap_or(v)));
+        self.scopes[depth].known.insert(v, atom.clone());
+        atom
+    }
+
+    /// Whether an operation of a region is cheap, and needs no arrays that cannot be kept.
+    fn recomputes(&self, op: &Op, depth: usize) -> bool {
+        match op {
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Select(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Constant(_) => true,
+            Op::Dim(array, _)
+            | Op::Get(array, _)
+            | Op::Slice { array, .. }
+            | Op::Reshape(array, _) => self.obtains(array, depth),
+            _ => false,
+        }
+    }
+
+    /// Whether an array can be had in a region without keeping it there.
+    fn obtains(&self, array: &Atom, depth: usize) -> bool {
+        let Atom::Var(v) = array else { return false };
+        let home = self.homes[v.0 as usize];
+        if self.scopes[home].known.contains_key(v) {
+            return true;
+        }
+        if !self.plan.keeps(*v) {
+            return false;
+        }
+        if home < depth {
+            return true;
+        }
+        match self.scopes[home].definitions.get(v) {
+            Some(stmt) => match &stmt.op {
+                Op::Get(array, _) | Op::Slice { array, .. } | Op::Reshape(array, _) => {
+                    deep(|| self.obtains(array, depth))
+                }
+                Op::Constant(_) => true,
+                _ => false,
+            },
+            // A parameter of the function.
+            None => home == 0,
+        }
+    }
+
+    /// The size of an array of the program in a dimension.
+    pub fn size(&mut self, v: Var, dim: u8) -> Atom {
+        let home = self.homes[v.0 as usize];
+        if dim == 0 {
+            match self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op) {
+                Some(Op::Elements(_, xs)) => return Atom::Int(xs.len() as i64),
+                Some(Op::Build { count, .. }) => return self.primal(count),
+                _ => {}
+            }
+        }
+        let size = match self.sizes.get(&(v, dim)) {
+            Some(size) => *size,
+            None => {
+                let size = self.forward_var(Ty::Int, None, home);
+                let site = self.back.site();
+                let op = Op::Dim(Atom::Var(v), dim);
+                let stmt = Stmt { results: vec![size], op, site };
+                self.inserts.entry(v).or_default().push(stmt);
+                self.sizes.insert((v, dim), size);
+                size
+            }
+        };
+        self.primal(&Atom::Var(size))
+    }
+
+    fn rank(&self, v: Var) -> u8 {
+        match self.vars[v.0 as usize].ty {
+            Ty::Array(_, rank) => rank,
+            _ => 0,
+        }
+    }
+
+    // Adjoints of Reals and boxes
+
+    /// Whether an operand varies.
+    pub fn varies(&self, atom: &Atom) -> bool {
+        self.activity.varies(atom)
+    }
+
+    /// Adds to the adjoint of a Real or a box.
+    pub fn add_bar(&mut self, to: &Atom, bar: Atom) {
+        let Atom::Var(v) = to else { return };
+        if !self.varies(to) {
+            return;
+        }
+        let sum = match self.top().bars.remove(v) {
+            Some(old) => {
+                let old = self.value_of(*v, old);
+                self.sum_bars(old, bar)
+            }
+            None => bar,
+        };
+        if let Some(name) = self.bar_name(to) {
+            self.back.name(&sum, &name);
+        }
+        self.top().bars.insert(*v, Bar::Value(sum));
+    }
+
+    /// The adjoint of a Real or box that the innermost region defines, if there is one.
+    pub fn take_bar(&mut self, v: Var) -> Option<Atom> {
+        let bar = self.top().bars.remove(&v)?;
+        Some(self.value_of(v, bar))
+    }
+
+    // Adjoints of arrays
+
+    /// Adds operations to the beginning of a region.
+    fn in_prologue(&mut self, depth: usize, op: Op) -> Atom {
+        self.back.open();
+        let atom = self.one(op);
+        let made = self.back.close(Vec::new());
+        self.scopes[depth].prologue.extend(made.stmts);
+        self.scopes[depth].effects = true;
+        atom
+    }
+
+    /// Whether something may have been added to the adjoint of an array.
+    pub fn is_touched(&self, v: Var) -> bool {
+        self.touched.contains(&self.plan.root(v))
+    }
+
+    pub fn touch(&mut self, v: Var) {
+        let root = self.plan.root(v);
+        self.touched.insert(root);
+    }
+
+    /// The accumulator with the adjoint of an array.
+    pub fn acc(&mut self, v: Var) -> Atom {
+        let home = self.homes[v.0 as usize];
+        if let Some(acc) = self.scopes[home].accs.get(&v) {
+            return acc.clone();
+        }
+        let acc = match self.plan.place(v) {
+            Place::View(of) => deep(|| self.view(v, of, home)),
+            Place::Own | Place::With(_) | Place::Param | Place::Result(_) | Place::Row(..) => {
+                let root = self.plan.root(v);
+                let storage = self.storage(root);
+                if self.plan.grows(root) {
+                    let hi = self.size(v, 0);
+                    self.in_prologue(home, Op::AccSlice { acc: storage, lo: Atom::Int(0), hi })
+                } else {
+                    storage
+                }
+            }
+        };
+        if let Some(name) = self.bar_name(&Atom::Var(v)) {
+            self.back.name(&acc, &name);
+        }
+        self.scopes[home].accs.insert(v, acc.clone());
+        acc
+    }
+
+    fn view(&mut self, v: Var, of: Var, home: usize) -> Atom {
+        let acc = self.acc(of);
+        let op = match self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op) {
+            Some(Op::Get(_, indices)) => Op::AccView(acc, self.primals(indices)),
+            Some(Op::Slice { lo, hi, .. }) => {
+                let (lo, hi) = (self.primal(lo), self.primal(hi));
+                Op::AccSlice { acc, lo, hi }
+            }
+            Some(Op::Reshape(_, sizes)) => Op::AccReshape(acc, self.primals(sizes)),
+            _ => Op::AccView(acc, Vec::new()),
+        };
+        self.in_prologue(home, op)
+    }
+
+    /// The accumulator of the class of this root.
+    fn storage(&mut self, root: Var) -> Atom {
+        let home = self.homes[root.0 as usize];
+        if let Some(storage) = self.scopes[home].storages.get(&root) {
+            return storage.clone();
+        }
+        let storage = if let Place::Row(whole, index) = self.plan.place(root) {
+            let acc = self.acc(whole);
+            let index = self.primal(&Atom::Var(index));
+            self.in_prologue(home, Op::AccView(acc, vec![index]))
+        } else {
+            let largest = self.plan.largest(root);
+            let sizes = (0..self.rank(root)).map(|k| self.size(largest, k)).collect();
+            self.in_prologue(home, Op::AccNew(sizes))
+        };
+        self.scopes[home].storages.insert(root, storage.clone());
+        storage
+    }
+
+    /// Adds an accumulator to the adjoint of an array.
+    pub fn add_all(&mut self, to: &Atom, from: Atom) {
+        let sum = self.one(Op::AccGet(from));
+        self.add_array(to, sum);
+    }
+
+    /// Adds an array to the adjoint of an array.
+    pub fn add_array(&mut self, to: &Atom, bar: Atom) {
+        let Atom::Var(v) = to else { return };
+        if self.varies(to) {
+            let acc = self.acc(*v);
+            self.effect(Op::AccAddArray(acc, bar));
+            self.touch(*v);
+        }
+    }
+
+    /// Whether statements need a backward part: something was added to the adjoints of these results.
+    pub fn is_wanted(&mut self, results: &[Var]) -> bool {
+        results.iter().any(|v| {
+            self.varies(&Atom::Var(*v)) && (self.top().bars.contains_key(v) || self.is_touched(*v))
+        })
+    }
+
+    /// The statements of the forward part of a block, whose backward part is added to the innermost region.
+    pub fn block(
+        &mut self,
+        block: &'s Block,
+        binders: &[Var],
+    ) -> Result<Vec<Stmt>, super::Unsupported> {
+        let mut groups = Vec::new();
+        for stmt in block.stmts.iter().rev() {
+            let site = self.back.set_site(stmt.site);
+            let group = if has_regions(&stmt.op) {
+                deep(|| self.control(stmt))
+            } else {
+                self.statement(stmt)
+            };
+            self.back.set_site(site);
+            groups.push(group?);
+        }
+        let mut out = Vec::new();
+        for v in binders {
+            out.extend(self.inserts.remove(v).unwrap_or_default());
+        }
+        for stmt in groups.into_iter().rev().flatten() {
+            let results = stmt.results.clone();
+            out.push(stmt);
+            for v in results {
+                out.extend(self.inserts.remove(&v).unwrap_or_default());
+            }
+        }
+        Ok(out)
+    }
+}

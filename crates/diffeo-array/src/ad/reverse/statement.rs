@@ -1,0 +1,257 @@
+//! Statements without regions: what they are in the forward part, and their backward parts.
+
+use super::{unsupported, Reverser};
+use crate::ad::{slopes, Unsupported};
+use crate::ir::{Atom, Op, Stmt, Ty, Var};
+use diffeo_calculus::prim::real::{row, Derivative, Partial};
+use diffeo_calculus::prim::{IntOp, RealOp};
+
+impl<'s> Reverser<'_, 's> {
+    /// Adds the backward part of a statement; gives what it is in the forward part.
+    pub fn statement(&mut self, stmt: &'s Stmt) -> Result<Vec<Stmt>, Unsupported> {
+        let same = Ok(vec![stmt.clone()]);
+        let varies = stmt.results.iter().any(|v| self.varies(&Atom::Var(*v)));
+        if let Op::Call(callee, args) = &stmt.op {
+            if !varies || !self.is_wanted(&stmt.results) {
+                let by_rule = self.call_value(stmt, *callee, args)?;
+                return Ok(by_rule.unwrap_or_else(|| vec![stmt.clone()]));
+            }
+        }
+        let Some(result) = stmt.results.first().copied().filter(|_| varies) else {
+            return self.inactive(stmt);
+        };
+        if !self.is_wanted(&stmt.results) {
+            return same;
+        }
+        match &stmt.op {
+            Op::Real(..) | Op::PowInt(..) => {
+                if let Some(bar) = self.take_bar(result) {
+                    self.real(&stmt.op, result, bar);
+                }
+            }
+            Op::Select(cond, then, otherwise) => {
+                if let Some(bar) = self.take_bar(result) {
+                    let cond = self.primal(cond);
+                    let zero = Atom::Real(0.0);
+                    if self.varies(then) {
+                        let part = Op::Select(cond.clone(), bar.clone(), zero.clone());
+                        let part = self.one(part);
+                        self.add_bar(then, part);
+                    }
+                    if self.varies(otherwise) {
+                        let part = self.one(Op::Select(cond, zero, bar));
+                        self.add_bar(otherwise, part);
+                    }
+                }
+            }
+            Op::Get(Atom::Var(array), indices) => {
+                if let Some(bar) = self.take_bar(result) {
+                    let indices = self.primals(indices);
+                    let acc = self.acc(*array);
+                    self.effect(Op::AccAdd(acc, indices, bar));
+                    self.touch(*array);
+                }
+            }
+            // Its accumulator is a view.
+            Op::Get(..) | Op::Slice { .. } | Op::Reshape(..) => {}
+            Op::Update { array, indices, value } => self.update(result, array, indices, value),
+            Op::Elements(_, elements) => {
+                let acc = self.acc(result);
+                for (i, element) in elements.iter().enumerate() {
+                    if self.varies(element) {
+                        let bar = self.read(Op::AccRead(acc.clone(), vec![Atom::Int(i as i64)]));
+                        self.add_bar(element, bar);
+                    }
+                }
+            }
+            Op::Rows(rows) => {
+                let acc = self.acc(result);
+                for (i, row) in rows.iter().enumerate() {
+                    if self.varies(row) {
+                        let at = vec![Atom::Int(i as i64)];
+                        let part = self.one(Op::AccView(acc.clone(), at));
+                        self.add_all(row, part);
+                    }
+                }
+            }
+            Op::New(id, tag, fields) => {
+                self.new_box(result, (*id, *tag), fields);
+            }
+            Op::Field { object, tag, index } => {
+                let bar = if self.has_bar(result) {
+                    self.take_bar(result)
+                } else {
+                    let acc = self.acc(result);
+                    Some(self.read(Op::AccGet(acc)))
+                };
+                if let Some(bar) = bar {
+                    self.read_field(object, (*tag, *index), bar);
+                }
+            }
+            Op::Append(first, second) => self.append(result, first, second),
+            Op::Call(callee, args) => return self.call(stmt, *callee, args),
+            op => return unsupported(format!("reverse mode of {}", name(op))),
+        }
+        same
+    }
+
+    /// A statement whose results do not vary.
+    fn inactive(&mut self, stmt: &Stmt) -> Result<Vec<Stmt>, Unsupported> {
+        match &stmt.op {
+            Op::AccAdd(..)
+            | Op::AccAddArray(..)
+            | Op::Push(..)
+            | Op::AccNew(_)
+            | Op::AccView(..)
+            | Op::AccSlice { .. }
+            | Op::AccReshape(..)
+            | Op::StackNew(_) => {
+                let mut varies = false;
+                crate::opt::walk::operands(&stmt.op, |atom| varies |= self.varies(atom));
+                if varies {
+                    return unsupported(format!("reverse mode of {}", name(&stmt.op)));
+                }
+                Ok(vec![stmt.clone()])
+            }
+            _ => Ok(vec![stmt.clone()]),
+        }
+    }
+
+    /// Adds an operation that reads an accumulator.
+    pub fn read(&mut self, op: Op) -> Atom {
+        self.top().effects = true;
+        self.one(op)
+    }
+
+    fn real(&mut self, op: &Op, result: Var, bar: Atom) {
+        let args: Vec<&Atom> = match op {
+            Op::Real(_, args) => args.iter().collect(),
+            Op::PowInt(x, n) => vec![x, n],
+            _ => return,
+        };
+        let wanted: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
+        let needed = needed(op, &wanted);
+        let mut operands = Vec::with_capacity(args.len());
+        for (i, arg) in args.iter().enumerate() {
+            let needs = needed[i] || !matches!(arg, Atom::Var(_));
+            operands.push(if needs { self.primal(arg) } else { Atom::Unused(Ty::Real) });
+        }
+        let value =
+            if needed[2] { self.primal(&Atom::Var(result)) } else { Atom::Unused(Ty::Real) };
+        let mapped = match op {
+            Op::Real(op, _) => Op::Real(*op, operands),
+            _ => Op::PowInt(operands[0].clone(), operands[1].clone()),
+        };
+        let slopes = slopes(&mut self.back, self.module, &mapped, &value, &wanted);
+        for (arg, slope) in args.into_iter().zip(slopes) {
+            if let Some(part) = slope.times(&mut self.back, self.module, bar.clone()) {
+                self.add_bar(arg, part);
+            }
+        }
+    }
+
+    fn update(&mut self, result: Var, array: &Atom, indices: &[Atom], value: &Atom) {
+        let acc = self.acc(result);
+        let indices = self.primals(indices);
+        let Ty::Array(_, rank) = self.vars[result.0 as usize].ty else { return };
+        // What was there before has no influence: its adjoint is 0 from here on.
+        if usize::from(rank) == indices.len() {
+            let bar = self.read(Op::AccTake(acc, indices));
+            self.add_bar(value, bar);
+        } else {
+            let row = self.read(Op::AccView(acc, indices.clone()));
+            let mut count = Atom::Int(1);
+            let mut sizes = Vec::new();
+            for dim in indices.len() as u8..rank {
+                let size = self.size(self.plan.root(result), dim);
+                count = self.one(Op::IntFits(IntOp::Mul, vec![count, size.clone()]));
+                sizes.push(size);
+            }
+            let flat = self.one(Op::AccReshape(row, vec![count.clone()]));
+            let index = self.back.var(Ty::Int, Some("i".into()));
+            self.back.open();
+            let taken = self.read(Op::AccTake(flat, vec![Atom::Var(index)]));
+            let body = self.back.close(vec![taken]);
+            let taken = self.one(Op::Build { count, index, body });
+            let taken = self.one(Op::Reshape(taken, sizes));
+            self.add_array(value, taken);
+        }
+        if self.plan.is_apart(result) {
+            let acc = self.acc(result);
+            self.add_all(array, acc);
+        }
+    }
+
+    fn append(&mut self, result: Var, first: &Atom, second: &Atom) {
+        let acc = self.acc(result);
+        let middle = match first {
+            Atom::Var(first) => self.size(*first, 0),
+            _ => Atom::Int(0),
+        };
+        if self.varies(second) {
+            let hi = self.size(result, 0);
+            let part = Op::AccSlice { acc: acc.clone(), lo: middle.clone(), hi };
+            let part = self.one(part);
+            self.add_all(second, part);
+        }
+        if self.plan.is_apart(result) && self.varies(first) {
+            let part = self.one(Op::AccSlice { acc, lo: Atom::Int(0), hi: middle });
+            self.add_all(first, part);
+        }
+    }
+}
+
+/// Whether the wanted slopes of an operation need its first operand, its second, and its result.
+fn needed(op: &Op, wanted: &[bool]) -> [bool; 3] {
+    let mut needs = [false; 3];
+    match op {
+        Op::Real(op, _) => match row(*op).derivative {
+            Derivative::Select => needs = [true, true, false],
+            Derivative::Partials(partials) => {
+                for (partial, _) in partials.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
+                    term(partial, &mut needs);
+                }
+            }
+        },
+        _ => needs = [true, true, false],
+    }
+    needs
+}
+
+fn term(partial: &Partial, needs: &mut [bool; 3]) {
+    match partial {
+        Partial::A | Partial::NextPolygamma => needs[0] = true,
+        Partial::B => needs[1] = true,
+        Partial::Y => needs[2] = true,
+        Partial::Num(_) => {}
+        Partial::Un(_, a) => term(a, needs),
+        Partial::Bin(_, a, b) => {
+            term(a, needs);
+            term(b, needs);
+        }
+        Partial::TruncatedQuotient => *needs = [true; 3],
+        Partial::ZeroWhere(_, a) => {
+            needs[0] = true;
+            needs[1] = true;
+            term(a, needs);
+        }
+    }
+}
+
+/// What an operation is called in a message.
+fn name(op: &Op) -> &'static str {
+    match op {
+        Op::AccNew(_)
+        | Op::AccAdd(..)
+        | Op::AccAddArray(..)
+        | Op::AccRead(..)
+        | Op::AccTake(..)
+        | Op::AccView(..)
+        | Op::AccSlice { .. }
+        | Op::AccReshape(..)
+        | Op::AccGet(_) => "accumulators",
+        Op::StackNew(_) | Op::Push(..) | Op::StackGet(..) | Op::StackLen(_) => "stacks",
+        Op::Real(RealOp::Sign, _) => "signs",
+        _ => "an operation",
+    }
+}

@@ -1,0 +1,409 @@
+//! Taylor coefficients of operations on Reals, as operations of Flat.
+//!
+//! What comes in: an operation and, by operand, the normalised coefficients `x_i = x⁽ⁱ⁾ / i!` from order 1 on; one
+//! that is 0 whatever the program does is left out. What goes out: those of the result. They are solved order by order
+//! from `y' = Σ ∂f·x'`, in coefficients `i y_i = Σ_{j>0} j ∂f_{i-j} x_j` (Griewank & Walther, *Evaluating
+//! Derivatives*, 2008, chapter 13), where the partial derivatives of the table are series themselves: nodes of a small
+//! graph, the same operation of the same nodes being one, so that sine and cosine, say, close on each other.
+
+use super::partials::{slopes, Slope};
+use crate::build::Builder;
+use crate::ir::{Atom, Module, Op, Scalar};
+use diffeo_calculus::prim::real::{eval, next_polygamma, row, Condition, Derivative, Partial};
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
+
+/// A coefficient; none is 0.
+pub(super) type Coefficient = Option<Atom>;
+
+/// The coefficients from order 1 on of the result of an operation with these of its operands, if they vary.
+pub(super) fn coefficients(
+    b: &mut Builder,
+    module: &Module,
+    op: &Op,
+    result: &Atom,
+    operands: &[Option<Vec<Coefficient>>],
+    order: usize,
+) -> Vec<Coefficient> {
+    let mut series = Series { b, module, order, nodes: Vec::new() };
+    let value = match op {
+        Op::Real(op, args) => {
+            if row(*op).derivative == Derivative::Select {
+                return select(series, (*op, args), result, operands);
+            }
+            let mut nodes = [0; 2];
+            for (node, (arg, known)) in nodes.iter_mut().zip(args.iter().zip(operands)) {
+                *node = series.given(arg, known.as_deref());
+            }
+            if args.len() < 2 {
+                nodes[1] = nodes[0];
+            }
+            let value = series.find(What::Operation(*op, nodes));
+            series.nodes[value].coefficients = vec![Some(result.clone())];
+            value
+        }
+        Op::PowInt(x, n) => {
+            let base = series.given(x, operands.first().and_then(|o| o.as_deref()));
+            match n {
+                Atom::Int(n) => series.power(base, *n),
+                n => return series.power_by_slopes(base, x, n, result),
+            }
+        }
+        // No other operation gives Reals by arithmetic.
+        _ => return vec![None; order],
+    };
+    series.ensure(value, order);
+    series.nodes[value].coefficients[1..].to_vec()
+}
+
+/// Of an operation that is one of its operands.
+fn select(
+    series: Series<'_>,
+    (op, args): (RealOp, &[Atom]),
+    result: &Atom,
+    operands: &[Option<Vec<Coefficient>>],
+) -> Vec<Coefficient> {
+    let Series { b, module, order, .. } = series;
+    let wanted: Vec<bool> = operands.iter().map(Option::is_some).collect();
+    let slopes = slopes(b, module, &Op::Real(op, args.to_vec()), result, &wanted);
+    let mut all = Vec::with_capacity(order);
+    for i in 0..order {
+        let mut sum: Coefficient = None;
+        for (slope, known) in slopes.iter().zip(operands) {
+            let coefficient = known.as_ref().and_then(|known| known[i].clone());
+            let term = match (slope, coefficient) {
+                (Slope::Zero, _) | (_, None) => None,
+                (slope, Some(x)) => slope.times(b, module, x),
+            };
+            sum = match (sum, term) {
+                (None, term) => term,
+                (sum, None) => sum,
+                (Some(x), Some(y)) => Some(b.one(module, Op::Real(RealOp::Add, vec![x, y]))),
+            };
+        }
+        all.push(sum);
+    }
+    all
+}
+
+/// A series.
+struct Node {
+    what: What,
+    /// From order 0, as far as they are solved.
+    coefficients: Vec<Coefficient>,
+    /// The partial derivatives that are known.
+    partials: [Option<usize>; 2],
+}
+
+#[derive(Clone, PartialEq)]
+enum What {
+    Given,
+    /// A number.
+    Number(u64),
+    Operation(RealOp, [usize; 2]),
+    /// 0 where this holds, else a series.
+    ZeroWhere(Atom, usize),
+}
+
+struct Series<'a> {
+    b: &'a mut Builder,
+    module: &'a Module,
+    order: usize,
+    nodes: Vec<Node>,
+}
+
+impl Series<'_> {
+    fn add(&mut self, what: What, coefficients: Vec<Coefficient>) -> usize {
+        self.nodes.push(Node { what, coefficients, partials: [None; 2] });
+        self.nodes.len() - 1
+    }
+
+    fn find(&mut self, what: What) -> usize {
+        match self.nodes.iter().position(|node| node.what == what) {
+            Some(known) => known,
+            None => self.add(what, Vec::new()),
+        }
+    }
+
+    fn given(&mut self, primal: &Atom, known: Option<&[Coefficient]>) -> usize {
+        if let (Atom::Real(x), None) = (primal, known) {
+            return self.number(*x);
+        }
+        let mut coefficients = vec![Some(primal.clone())];
+        coefficients.extend(known.unwrap_or_default().iter().cloned());
+        coefficients.resize(self.order + 1, None);
+        self.add(What::Given, coefficients)
+    }
+
+    fn number(&mut self, x: f64) -> usize {
+        let made = self.find(What::Number(x.to_bits()));
+        let node = &mut self.nodes[made];
+        if node.coefficients.is_empty() {
+            node.coefficients = vec![None; self.order + 1];
+            node.coefficients[0] = Some(Atom::Real(x));
+        }
+        made
+    }
+
+    fn is_number(&self, n: usize, x: f64) -> bool {
+        self.nodes[n].what == What::Number(x.to_bits())
+    }
+
+    fn operation(&mut self, op: RealOp, args: [usize; 2]) -> usize {
+        if op == RealOp::Mul && self.is_number(args[0], 1.0) {
+            return args[1];
+        }
+        if op == RealOp::Mul && self.is_number(args[1], 1.0) {
+            return args[0];
+        }
+        self.find(What::Operation(op, args))
+    }
+
+    // Arithmetic on coefficients
+
+    fn real(&mut self, op: RealOp, args: Vec<Atom>) -> Atom {
+        let number = |atom: Option<&Atom>| match atom {
+            Some(Atom::Real(x)) => Some(*x),
+            None => Some(0.0),
+            Some(_) => None,
+        };
+        match (number(args.first()), number(args.get(1))) {
+            // A coefficient that is the number 0 stands for one that is left out.
+            (Some(x), Some(y)) if eval(op, x, y) != 0.0 => Atom::Real(eval(op, x, y)),
+            (Some(1.0), None) if op == RealOp::Mul => args[1].clone(),
+            (None, Some(1.0)) if matches!(op, RealOp::Mul | RealOp::Div) => args[0].clone(),
+            (_, _) => self.b.one(self.module, Op::Real(op, args)),
+        }
+    }
+
+    fn plus(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
+        match (x, y) {
+            (None, other) | (other, None) => other,
+            (Some(x), Some(y)) => Some(self.real(RealOp::Add, vec![x, y])),
+        }
+    }
+
+    fn minus(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
+        match (x, y) {
+            (x, None) => x,
+            (None, Some(y)) => Some(self.real(RealOp::Neg, vec![y])),
+            (Some(x), Some(y)) => Some(self.real(RealOp::Sub, vec![x, y])),
+        }
+    }
+
+    fn times(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
+        Some(self.real(RealOp::Mul, vec![x?, y?]))
+    }
+
+    fn weighted(&mut self, weight: usize, x: Coefficient) -> Coefficient {
+        self.times(Some(Atom::Real(weight as f64)), x)
+    }
+
+    fn over(&mut self, x: Coefficient, by: Atom) -> Coefficient {
+        Some(self.real(RealOp::Div, vec![x?, by]))
+    }
+
+    fn coefficient(&self, n: usize, i: usize) -> Coefficient {
+        self.nodes[n].coefficients[i].clone()
+    }
+
+    /// Its value, which is never left out.
+    fn primal(&mut self, n: usize) -> Atom {
+        self.ensure(n, 0);
+        self.coefficient(n, 0).unwrap_or(Atom::Real(0.0))
+    }
+
+    // Solving
+
+    fn ensure(&mut self, n: usize, order: usize) {
+        while self.nodes[n].coefficients.len() <= order {
+            let next = self.nodes[n].coefficients.len();
+            let solved = self.solve(n, next);
+            self.nodes[n].coefficients.push(solved);
+        }
+    }
+
+    fn solve(&mut self, n: usize, i: usize) -> Coefficient {
+        let (op, [a, b]) = match self.nodes[n].what.clone() {
+            What::Given | What::Number(_) => return None,
+            What::ZeroWhere(holds, term) => {
+                self.ensure(term, i);
+                let x = self.coefficient(term, i)?;
+                let op = Op::Select(holds, Atom::Real(0.0), x);
+                return Some(self.b.one(self.module, op));
+            }
+            What::Operation(op, args) => (op, args),
+        };
+        self.ensure(a, i);
+        if row(op).arity == 2 {
+            self.ensure(b, i);
+        }
+        if op == RealOp::Add {
+            let (x, y) = (self.coefficient(a, i), self.coefficient(b, i));
+            self.plus(x, y)
+        } else if op == RealOp::Sub {
+            let (x, y) = (self.coefficient(a, i), self.coefficient(b, i));
+            self.minus(x, y)
+        } else if op == RealOp::Neg {
+            let x = self.coefficient(a, i);
+            self.minus(None, x)
+        } else if op == RealOp::Mul {
+            (0..=i).fold(None, |sum, j| {
+                let (x, y) = (self.coefficient(a, j), self.coefficient(b, i - j));
+                let term = self.times(x, y);
+                self.plus(sum, term)
+            })
+        } else if op == RealOp::Div {
+            // y_i = (a_i - Σ_{j<i} y_j b_{i-j}) / b_0
+            let rest = (0..i).fold(None, |sum, j| {
+                let (x, y) = (self.coefficient(n, j), self.coefficient(b, i - j));
+                let term = self.times(x, y);
+                self.plus(sum, term)
+            });
+            let x = self.coefficient(a, i);
+            let (x, divisor) = (self.minus(x, rest), self.primal(b));
+            self.over(x, divisor)
+        } else if i == 0 {
+            let mut args = vec![self.primal(a)];
+            if row(op).arity == 2 {
+                args.push(self.primal(b));
+            }
+            Some(self.real(op, args))
+        } else {
+            self.chain(n, (op, [a, b]), i)
+        }
+    }
+
+    /// `y_i = 1/i Σ_{j>0} j ∂f_{i-j} x_j`
+    fn chain(&mut self, n: usize, (op, args): (RealOp, [usize; 2]), i: usize) -> Coefficient {
+        let mut sum = None;
+        for (which, x) in args.into_iter().enumerate().take(row(op).arity) {
+            for j in 1..=i {
+                let Some(coefficient) = self.coefficient(x, j) else { continue };
+                let partial = self.partial(n, op, args, which);
+                self.ensure(partial, i - j);
+                let x = self.weighted(j, Some(coefficient));
+                let slope = self.coefficient(partial, i - j);
+                let term = self.times(slope, x);
+                sum = self.plus(sum, term);
+            }
+        }
+        self.over(sum, Atom::Real(i as f64))
+    }
+
+    fn partial(&mut self, y: usize, op: RealOp, args: [usize; 2], which: usize) -> usize {
+        if let Some(known) = self.nodes[y].partials[which] {
+            return known;
+        }
+        let made = if op == RealOp::Pow && which == 0 {
+            // b·y/a closes on y; at 0 it is nan.
+            let product = self.operation(RealOp::Mul, [args[1], y]);
+            self.operation(RealOp::Div, [product, args[0]])
+        } else {
+            match row(op).derivative {
+                Derivative::Partials(partials) => self.term(&partials[which], y, op, args),
+                Derivative::Select => self.number(0.0),
+            }
+        };
+        self.nodes[y].partials[which] = Some(made);
+        made
+    }
+
+    fn term(&mut self, term: &Partial, y: usize, op: RealOp, args: [usize; 2]) -> usize {
+        match term {
+            Partial::A => args[0],
+            Partial::B => args[1],
+            Partial::Y => y,
+            Partial::Num(x) => self.number(*x),
+            Partial::Un(f, t) => {
+                let t = self.term(t, y, op, args);
+                self.operation(*f, [t, t])
+            }
+            Partial::Bin(f, s, t) => {
+                let terms = [self.term(s, y, op, args), self.term(t, y, op, args)];
+                self.operation(*f, terms)
+            }
+            Partial::NextPolygamma => self.operation(next_polygamma(op), [args[0]; 2]),
+            // (a - a % b) / b, whose derivative is 0.
+            Partial::TruncatedQuotient => {
+                let (a, b, y) = (self.primal(args[0]), self.primal(args[1]), self.primal(y));
+                let multiple = self.real(RealOp::Sub, vec![a, y]);
+                let quotient = self.real(RealOp::Div, vec![multiple, b]);
+                self.given(&quotient, None)
+            }
+            Partial::ZeroWhere(condition, t) => {
+                let (a, b) = (self.primal(args[0]), self.primal(args[1]));
+                let zero =
+                    |c: Comparison, x: Atom| Op::Compare(c, Scalar::Real, x, Atom::Real(0.0));
+                let base = self.b.one(self.module, zero(Comparison::Eq, a));
+                let exponent = match condition {
+                    Condition::ZeroExponent => zero(Comparison::Eq, b),
+                    Condition::ZeroBase => zero(Comparison::Gt, b),
+                };
+                let exponent = self.b.one(self.module, exponent);
+                let holds = self.b.one(self.module, Op::And(base, exponent));
+                let t = self.term(t, y, op, args);
+                self.find(What::ZeroWhere(holds, t))
+            }
+        }
+    }
+
+    // Powers with an Int
+
+    /// `x ^ n` by repeated multiplication.
+    fn power(&mut self, base: usize, n: i64) -> usize {
+        let mut exponent = n.unsigned_abs();
+        let (mut base, mut result) = (base, None);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = Some(match result {
+                    Some(result) => self.operation(RealOp::Mul, [result, base]),
+                    None => base,
+                });
+            }
+            exponent >>= 1;
+            if exponent > 0 {
+                base = self.operation(RealOp::Mul, [base, base]);
+            }
+        }
+        let one = self.number(1.0);
+        let result = result.unwrap_or(one);
+        if n < 0 {
+            self.operation(RealOp::Div, [one, result])
+        } else {
+            result
+        }
+    }
+
+    /// `x ^ n` from `x ^ (n-1)` up to one order less, and so on.
+    fn power_by_slopes(
+        &mut self,
+        base: usize,
+        x: &Atom,
+        n: &Atom,
+        result: &Atom,
+    ) -> Vec<Coefficient> {
+        let mut slope: Vec<Coefficient> = Vec::new();
+        for j in (0..=self.order).rev() {
+            let step = Atom::Int(j as i64);
+            let m = self.b.one(self.module, Op::IntFits(IntOp::Sub, vec![n.clone(), step]));
+            let mut power = vec![Some(match j {
+                0 => result.clone(),
+                _ => self.b.one(self.module, Op::PowInt(x.clone(), m.clone())),
+            })];
+            let factor = self.b.one(self.module, Op::ToReal(m));
+            for i in 1..=self.order - j {
+                let mut sum = None;
+                for k in 1..=i {
+                    let x = self.coefficient(base, k);
+                    let x = self.weighted(k, x);
+                    let term = self.times(slope[i - k].clone(), x);
+                    sum = self.plus(sum, term);
+                }
+                let sum = self.times(Some(factor.clone()), sum);
+                power.push(self.over(sum, Atom::Real(i as f64)));
+            }
+            slope = power;
+        }
+        slope[1..].to_vec()
+    }
+}

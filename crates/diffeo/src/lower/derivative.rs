@@ -1,0 +1,644 @@
+//! Derivative operators.
+//!
+//! What comes in: an operator of Core with its operands. What goes out: the call of a function that is *declared* for
+//! the derivative of the function. Its body is made when everything has been lowered ([`Lower::derive`]), because then
+//! what the function calls is complete; what is differentiated within it comes first. A function whose derivative is
+//! taken within itself has infinitely many derivatives, which are not made beforehand.
+//!
+//! A derivative that is nan stops the program ([`Stop::Nan`]): whether it is nan indeed, and which operation made it
+//! so, the evaluator finds out, which knows of each number whether it varies at all.
+
+use super::polytypic::Zip;
+use super::shape::Shape;
+use super::sym::Sym;
+use super::{Lower, Unsupported};
+use diffeo_array::ad::{self, differentiable, Rule};
+use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
+use diffeo_array::opt::walk::statements;
+use diffeo_base::{Name, Span};
+use diffeo_calculus::prim::{Diff, DiffOp};
+use diffeo_calculus::Ty;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// What the evaluator calls what a rule gives.
+const RULE: &str = "the rule of `with_derivative`";
+
+/// More types than this in a type are not looked at.
+const MOST_TYPES: usize = 1000;
+
+/// What is computed of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum What {
+    /// `captured ++ S ++ S → T ++ T`: value and tangent along the second.
+    Jvp,
+    /// `captured ++ S ++ T → S`: the gradient for a cotangent.
+    Rd,
+    /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
+    Vjp,
+    /// `captured ++ J(S) → J(T)`: the derivatives in one variable up to an order.
+    Jet(u32),
+}
+
+/// The pullback of a function: a function of Flat that no function of Core is. It has captured the residuals, the
+/// value and the point.
+pub(super) struct Pullback {
+    /// `T → S`
+    pub ty: Rc<(Ty, Ty)>,
+    pub function: FunctionId,
+    /// The shapes of what it has captured.
+    pub captured: Rc<[Shape]>,
+    /// The function of what it has captured and a cotangent, with the checks, if it is needed.
+    whole: Option<FunctionId>,
+}
+
+/// The derivative of a function.
+pub(super) struct Derivative {
+    what: What,
+    /// The function declared for it.
+    wrapper: FunctionId,
+    /// Of [`What::Vjp`]: the pullback and the type of residuals.
+    pullback: Option<(FunctionId, BoxId)>,
+    /// The function.
+    of: FunctionId,
+    /// How many of its parameters it captured.
+    captured: usize,
+    /// The first place where it is taken.
+    span: Span,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Declared,
+    /// What is differentiated within the function is being made.
+    Open,
+    Made,
+}
+
+/// A function that is called with an argument of its type, first-order.
+struct Callee {
+    function: FunctionId,
+    captured: Vec<Atom>,
+    from: Shape,
+    to: Shape,
+}
+
+impl<'p> Lower<'p> {
+    /// The value of a derivative operator.
+    pub(super) fn diff(&mut self, diff: &Diff, values: &[Sym], at: SiteId) -> Sym {
+        match (diff.op, values) {
+            (DiffOp::StopGradient, [x]) => self.stop_gradient(x, at),
+            (DiffOp::Checkpoint, [f, x]) => self.checkpoint(f, x, at),
+            (DiffOp::WithDerivative, [f, rule, x]) => self.with_derivative(diff, [f, rule, x], at),
+            (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
+            (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
+            (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
+            (DiffOp::Jet { k: 1, r }, [f, x]) if r > 0 => self.jet(diff, (f, x), r, at),
+            (
+                DiffOp::Rd
+                | DiffOp::Vjp
+                | DiffOp::Jvp
+                | DiffOp::Jet { .. }
+                | DiffOp::StopGradient
+                | DiffOp::Checkpoint
+                | DiffOp::WithDerivative,
+                _,
+            ) => {
+                self.bug("a derivative that was not found beforehand");
+                Sym::Never
+            }
+        }
+    }
+
+    /// The function that a value is.
+    fn callee(&mut self, function: &Sym, at: SiteId) -> Option<Callee> {
+        match function {
+            Sym::Known(id, captured) => {
+                let Some(lambda) = self.lambdas.get(id).cloned() else {
+                    return self.pullback(*id, captured, at);
+                };
+                let from = self.plain(&lambda.parameter.ty);
+                let (function, captured, from, to) = self.resolve(&lambda, captured, from, at);
+                Some(Callee { function, captured, from, to })
+            }
+            Sym::Dynamic(k, object) => {
+                let (function, from, to) = self.apply_of(*k as usize);
+                Some(Callee { function, captured: vec![object.clone()], from, to })
+            }
+            Sym::Never => None,
+            Sym::Unit
+            | Sym::Leaf(_)
+            | Sym::Tuple(_)
+            | Sym::Boxed(..)
+            | Sym::Array(_)
+            | Sym::Con(..)
+            | Sym::Sum(..) => {
+                self.bug("what is differentiated is no function");
+                None
+            }
+        }
+    }
+
+    fn cannot(&mut self, why: &str, at: SiteId) {
+        let span = self.module.sites[at.0 as usize].span;
+        let unsupported = Unsupported::Derivative(span, why.to_string());
+        self.unsupported.get_or_insert(unsupported);
+    }
+
+    /// Notes that values of a type cannot be converted to tangents and back, if that is so: fields of alternatives
+    /// share slots, and what is in the slot of another alternative is no box (and for accumulators, no array).
+    fn convertible(&mut self, ty: &Ty, accumulators: bool, at: SiteId) {
+        self.complete(ty);
+        let mut seen = HashSet::new();
+        let mut pending = vec![ty.clone()];
+        while let Some(ty) = pending.pop() {
+            if seen.len() > MOST_TYPES {
+                return self.cannot("its types have no end", at);
+            }
+            if !seen.insert(ty.clone()) {
+                continue;
+            }
+            match &ty {
+                Ty::Tuple(_) | Ty::Record(_) => pending.extend(ty.components().unwrap_or_default()),
+                Ty::Array(element) => pending.push((**element).clone()),
+                Ty::Data(data, args) => {
+                    if let Shape::Sum(sum) = self.plain(&ty) {
+                        let boxed = |ty: &Flat| match ty {
+                            Flat::Box(_) | Flat::Array(Elem::Box(_), _) => true,
+                            Flat::Array(Elem::Real, _) => accumulators,
+                            Flat::Real
+                            | Flat::Int
+                            | Flat::Bool
+                            | Flat::Text
+                            | Flat::Array(..)
+                            | Flat::Acc(_)
+                            | Flat::Stack(_) => false,
+                        };
+                        if sum.slots.iter().any(boxed) {
+                            let what = if accumulators { "arrays or boxes" } else { "boxes" };
+                            self.cannot(&format!("{what} in an alternative of a variant"), at);
+                        }
+                    }
+                    let decl = &self.program.datas[data.0 as usize];
+                    for tag in 0..decl.constructors.len() as u32 {
+                        pending.extend(decl.fields(tag, args));
+                    }
+                }
+                Ty::Real
+                | Ty::Int
+                | Ty::Bool
+                | Ty::String
+                | Ty::Unit
+                | Ty::Fun(_)
+                | Ty::Param(_) => {}
+            }
+        }
+    }
+
+    fn jvp(&mut self, diff: &Diff, [f, x, tangent]: [&Sym; 3], at: SiteId) -> Sym {
+        self.convertible(&diff.from, false, at);
+        self.convertible(&diff.to, false, at);
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let dot = self.zip(Zip::Second("the tangent"), &diff.from, x, tangent, at);
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        args.extend(self.store(&dot, &from, at));
+        let results = [self.types(&to), self.types(&to)].concat();
+        let i = self.declare_derivative(What::Jvp, function, count, &args, results, at);
+        let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
+        let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
+        self.watch(&diff.to, &dot, at);
+        Sym::Tuple([value, dot].into())
+    }
+
+    fn rd(&mut self, diff: &Diff, [f, x, cotangent]: [&Sym; 3], at: SiteId) -> Sym {
+        self.convertible(&diff.from, true, at);
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        if diff.to != Ty::Real {
+            // Its shape is looked at when the function has given its value.
+            let (value, pullback) = match self.vjp(diff, f, x, at) {
+                Sym::Tuple(parts) => (parts[0].clone(), parts[1].clone()),
+                _ => return Sym::Never,
+            };
+            let _ = value;
+            return self.apply(&pullback, cotangent, false, at);
+        }
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        args.extend(self.store(cotangent, &to, at));
+        let results = self.types(&from);
+        let i = self.declare_derivative(What::Rd, function, count, &args, results, at);
+        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
+        let gradient = self.load(&from, &mut atoms.into_iter());
+        self.watch(&diff.from, &gradient, at);
+        gradient
+    }
+
+    fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
+        self.convertible(&diff.from, true, at);
+        self.convertible(&diff.to, true, at);
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        let id = match self.by_function.get(&(What::Vjp, function)) {
+            Some(known) => self.derivatives[*known].pullback.map(|(_, id)| id),
+            None => None,
+        };
+        let id = id.unwrap_or_else(|| self.residuals_box(function));
+        let (point, value) = (self.types(&from), self.types(&to));
+        let results = [value.clone(), vec![Flat::Box(id)]].concat();
+        let i = self.declare_derivative(What::Vjp, function, count, &args, results, at);
+        let pull = match self.derivatives[i].pullback {
+            Some((pull, _)) => pull,
+            None => {
+                let name = format!("{}.pull", self.module.functions[function.0 as usize].name);
+                let params = [vec![Flat::Box(id)], value.clone(), point.clone(), value].concat();
+                let pull = self.glue(&name, &params, point);
+                self.derivatives[i].pullback = Some((pull, id));
+                pull
+            }
+        };
+        let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
+        let y = self.load(&to, &mut atoms);
+        let residuals = Shape::Leaf(Flat::Box(id));
+        let captured = [self.load(&residuals, &mut atoms), y.clone(), x.clone()];
+        // Functions of Core have lower numbers.
+        let number = u32::MAX - i as u32;
+        let ty = Rc::new((diff.to.clone(), diff.from.clone()));
+        let captured_shapes = Rc::new([residuals, to, from]);
+        let pullback = Pullback { ty, function: pull, captured: captured_shapes, whole: None };
+        self.pullbacks.entry(number).or_insert(pullback);
+        Sym::Tuple(Rc::new([y, Sym::Known(number, Rc::new(captured))]))
+    }
+
+    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), order: u32, at: SiteId) -> Sym {
+        let (Some(from), Some(to)) = (jets(&diff.from), jets(&diff.to)) else {
+            self.cannot("Taylor coefficients in data", at);
+            return Sym::Never;
+        };
+        let Some(Callee { function, captured, .. }) = self.callee(f, at) else {
+            return Sym::Never;
+        };
+        let (from, shape) = (self.plain(&from), self.plain(&to));
+        let count = captured.len();
+        let mut args = captured;
+        args.extend(self.store(x, &from, at));
+        // As the evaluator says it.
+        let what =
+            Name::from(format!("`jet(1, {order}, …)` takes this many derivatives of a Real"));
+        let expected = Atom::Int(i64::from(order) + 1);
+        for arg in &args[count..] {
+            if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
+                let found = self.dim(arg, rank - 1, at);
+                let found = self.or(found, expected.clone(), at);
+                let (what, expected) = (what.clone(), expected.clone());
+                self.ops(at, Op::Check(Check::Size { what, expected, found }));
+            }
+        }
+        let results = self.types(&shape);
+        let i = self.declare_derivative(What::Jet(order), function, count, &args, results, at);
+        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
+        let derivatives = self.load(&shape, &mut atoms.into_iter());
+        self.watch(&to, &derivatives, at);
+        derivatives
+    }
+
+    /// A function of what a pullback captured and a cotangent.
+    fn pullback(&mut self, id: u32, captured: &[Sym], at: SiteId) -> Option<Callee> {
+        let pullback = self.pullbacks.get(&id)?;
+        let (ty, shapes, known) = (pullback.ty.clone(), pullback.captured.clone(), pullback.whole);
+        let (from, to) = (self.plain(&ty.0), self.plain(&ty.1));
+        let mut atoms = Vec::new();
+        for (value, shape) in captured.iter().zip(shapes.iter()) {
+            atoms.extend(self.store(value, shape, at));
+        }
+        if let Some(function) = known {
+            return Some(Callee { function, captured: atoms, from, to });
+        }
+        let mut params: Vec<Flat> = shapes.iter().flat_map(|shape| self.types(shape)).collect();
+        params.extend(self.types(&from));
+        let function = self.glue("pullback", &params, self.types(&to));
+        if let Some(pullback) = self.pullbacks.get_mut(&id) {
+            pullback.whole = Some(function);
+        }
+        let saved = self.begin(function, SiteId(0));
+        let mut params = self.params(function).into_iter();
+        let captured: Vec<Sym> = shapes.iter().map(|shape| self.load(shape, &mut params)).collect();
+        let bar = self.load(&from, &mut params);
+        let gradient = self.pull(id, &captured, &bar, SiteId(0)).unwrap_or(Sym::Never);
+        let results = self.store(&gradient, &to, SiteId(0));
+        self.end(function, results, saved);
+        Some(Callee { function, captured: atoms, from, to })
+    }
+
+    /// What a pullback makes of a cotangent.
+    pub(super) fn pull(&mut self, id: u32, captured: &[Sym], bar: &Sym, at: SiteId) -> Option<Sym> {
+        let pullback = self.pullbacks.get(&id)?;
+        let (ty, function) = (pullback.ty.clone(), pullback.function);
+        let shapes = pullback.captured.clone();
+        let [_, to, from] = &*shapes else { return None };
+        let (Some(value), true) = (captured.get(1), captured.len() == 3) else { return None };
+        let bar = self.zip(Zip::Second("the cotangent"), &ty.0, value, bar, at);
+        let mut args = Vec::new();
+        for (part, shape) in captured.iter().zip(shapes.iter()) {
+            args.extend(self.store(part, shape, at));
+        }
+        args.extend(self.store(&bar, to, at));
+        let atoms = self.ops(at, Op::Call(function, args));
+        let gradient = self.load(from, &mut atoms.into_iter());
+        self.watch(&ty.1, &gradient, at);
+        Some(gradient)
+    }
+
+    /// The function for a derivative, with such arguments.
+    fn declare_derivative(
+        &mut self,
+        what: What,
+        of: FunctionId,
+        captured: usize,
+        args: &[Atom],
+        results: Vec<Flat>,
+        at: SiteId,
+    ) -> usize {
+        if let Some(known) = self.by_function.get(&(what, of)) {
+            return *known;
+        }
+        let kind = match what {
+            What::Jvp => "jvp",
+            What::Rd => "rd",
+            What::Vjp => "vjp",
+            What::Jet(_) => "jet",
+        };
+        let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
+        let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+        let wrapper = self.glue(&name, &params, results);
+        let span = self.module.sites[at.0 as usize].span;
+        let i = self.derivatives.len();
+        self.by_function.insert((what, of), i);
+        let (pullback, state) = (None, State::Declared);
+        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, span, state });
+        i
+    }
+
+    /// Stops the program if there is a nan in a derivative.
+    fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
+        let numbers = self.stop_gradient(derivative, at);
+        let sum = match &numbers {
+            Sym::Leaf(atom) if *ty == Ty::Real => atom.clone(),
+            // Squares never give nan by themselves, nor do their sums.
+            numbers => self.inner(ty, numbers, numbers, at),
+        };
+        if let Atom::Real(_) = sum {
+            return;
+        }
+        let nan = self.one(at, Op::IsNan(sum));
+        self.f.builder.open();
+        self.stop(Stop::Nan, at);
+        let then = self.f.builder.close(Vec::new());
+        self.ops(at, Op::If { cond: nan, then, otherwise: Default::default() });
+    }
+
+    // What is no operator
+
+    /// The value, which does not vary.
+    fn stop_gradient(&mut self, value: &Sym, at: SiteId) -> Sym {
+        if !self.differentiates {
+            return value.clone();
+        }
+        let shape = self.shape_of(value);
+        let atoms = self.store(value, &shape, at);
+        let varies = |ty: &Flat| match ty {
+            Flat::Real | Flat::Array(Elem::Real | Elem::Box(_), _) | Flat::Box(_) => true,
+            Flat::Int
+            | Flat::Bool
+            | Flat::Text
+            | Flat::Array(..)
+            | Flat::Acc(_)
+            | Flat::Stack(_) => false,
+        };
+        let types: Vec<Flat> = atoms.iter().map(|atom| self.f.builder.ty(atom)).collect();
+        let kept = |(atom, ty): &(&Atom, &Flat)| matches!(atom, Atom::Var(_)) && varies(ty);
+        let (args, params): (Vec<Atom>, Vec<Flat>) =
+            atoms.iter().zip(&types).filter(kept).map(|(a, t)| (a.clone(), t.clone())).unzip();
+        if args.is_empty() {
+            return value.clone();
+        }
+        let identity = match self.identities.get(&params) {
+            Some(known) => *known,
+            None => {
+                let made = self.glue("stop_gradient", &params, params.clone());
+                let saved = self.begin(made, SiteId(0));
+                let results = self.params(made);
+                self.end(made, results, saved);
+                self.deriver.detached.insert(made);
+                self.identities.insert(params, made);
+                made
+            }
+        };
+        let mut constant = self.ops(at, Op::Call(identity, args)).into_iter();
+        let all: Vec<Atom> = atoms
+            .iter()
+            .zip(&types)
+            .map(|pair| if kept(&pair) { constant.next() } else { None }.unwrap_or(pair.0.clone()))
+            .collect();
+        self.load(&shape, &mut all.into_iter())
+    }
+
+    /// The call, by a function of its own that reverse mode can compute again.
+    fn checkpoint(&mut self, f: &Sym, x: &Sym, at: SiteId) -> Sym {
+        if !self.differentiates {
+            return self.apply(f, x, false, at);
+        }
+        let Some(callee) = self.callee(f, at) else { return Sym::Never };
+        let mut args = callee.captured.clone();
+        args.extend(self.store(x, &callee.from, at));
+        let wrapper = self.calling(&callee, &args, 0, "checkpoint");
+        self.deriver.checkpoints.insert(wrapper);
+        let atoms = self.ops(at, Op::Call(wrapper, args));
+        self.load(&callee.to, &mut atoms.into_iter())
+    }
+
+    /// A function that calls another one with its arguments, after which it takes so many further ones that it captured
+    /// before the last ones, which are the argument.
+    fn calling(
+        &mut self,
+        callee: &Callee,
+        args: &[Atom],
+        further: usize,
+        name: &str,
+    ) -> FunctionId {
+        let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+        let wrapper = self.glue(name, &params, self.types(&callee.to));
+        let saved = self.begin(wrapper, SiteId(0));
+        let mut params = self.params(wrapper);
+        params.drain(callee.captured.len()..callee.captured.len() + further);
+        let results = self.ops(SiteId(0), Op::Call(callee.function, params));
+        self.end(wrapper, results, saved);
+        wrapper
+    }
+
+    fn with_derivative(&mut self, diff: &Diff, [f, rule, x]: [&Sym; 3], at: SiteId) -> Sym {
+        if !self.differentiates {
+            return self.apply(f, x, false, at);
+        }
+        self.convertible(&diff.from, true, at);
+        self.convertible(&diff.to, true, at);
+        let Some(callee) = self.callee(f, at) else { return Sym::Never };
+        let Some(rule) = self.callee(rule, at) else { return Sym::Never };
+        let point = callee.captured.len() + rule.captured.len();
+        let mut args = [callee.captured.clone(), rule.captured.clone()].concat();
+        args.extend(self.store(x, &callee.from, at));
+        let key = (callee.function, rule.function);
+        let wrapper = match self.ruled.get(&key) {
+            Some(known) => *known,
+            None => {
+                let name = "with_derivative";
+                let wrapper = self.calling(&callee, &args, rule.captured.len(), name);
+                let function = self.rule(diff, &callee, &rule, &args);
+                self.deriver.rules.insert(wrapper, Rule { function, point });
+                self.ruled.insert(key, wrapper);
+                wrapper
+            }
+        };
+        let atoms = self.ops(at, Op::Call(wrapper, args));
+        self.load(&callee.to, &mut atoms.into_iter())
+    }
+
+    /// The function that [`Rule::function`] asks for.
+    fn rule(&mut self, diff: &Diff, callee: &Callee, rule: &Callee, args: &[Atom]) -> FunctionId {
+        let at = SiteId(0);
+        let varies = |cx: &Self, types: &[Flat]| -> Vec<bool> {
+            types.iter().map(|ty| differentiable(&cx.module, ty)).collect()
+        };
+        let (from, to) = (self.types(&callee.from), self.types(&callee.to));
+        let (inputs, outputs) = (varies(self, &from), varies(self, &to));
+        let chosen = |types: &[Flat], varies: &[bool]| -> Vec<Flat> {
+            types.iter().zip(varies).filter(|(_, v)| **v).map(|(ty, _)| ty.clone()).collect()
+        };
+        let mut params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
+        params.extend(chosen(&from, &inputs));
+        let results = [to.clone(), chosen(&to, &outputs)].concat();
+        let function = self.glue("rule", &params, results);
+        let saved = self.begin(function, at);
+        let params = self.params(function);
+        let captured = &params[callee.captured.len()..callee.captured.len() + rule.captured.len()];
+        let point = &params[args.len() - from.len()..args.len()];
+        let mut tangents = params[args.len()..].iter();
+        let mut tangent = Vec::new();
+        for (atom, varies) in point.iter().zip(&inputs) {
+            let dot = if *varies { tangents.next() } else { None };
+            tangent.push(dot.unwrap_or(atom).clone());
+        }
+        let x = self.load(&callee.from, &mut point.iter().cloned());
+        let v = self.load(&callee.from, &mut tangent.into_iter());
+        let mut all = captured.to_vec();
+        all.extend(self.store(&Sym::Tuple(Rc::new([x, v])), &rule.from, at));
+        let atoms = self.ops(at, Op::Call(rule.function, all));
+        let pair = self.load(&rule.to, &mut atoms.into_iter());
+        let parts = self.components(&pair, at);
+        let [y, w] = &*parts else {
+            self.bug("a rule that gives no pair");
+            return function;
+        };
+        let w = self.zip(Zip::Second(RULE), &diff.to, y, w, at);
+        let mut results = self.store(y, &callee.to, at);
+        let linear = self.store(&w, &callee.to, at);
+        results.extend(linear.into_iter().zip(&outputs).filter(|(_, v)| **v).map(|(a, _)| a));
+        self.end(function, results, saved);
+        function
+    }
+
+    // When all functions are complete
+
+    /// Makes the derivatives.
+    pub(super) fn derive(&mut self) -> Result<(), Unsupported> {
+        if let Some(unsupported) = self.unsupported.take() {
+            return Err(unsupported);
+        }
+        (0..self.derivatives.len()).try_for_each(|i| self.make(i))
+    }
+
+    /// The derivatives that are taken where a function leads.
+    fn within(&self, function: FunctionId) -> Vec<usize> {
+        let is =
+            |d: &Derivative, f| d.wrapper == f || d.pullback.is_some_and(|(pull, _)| pull == f);
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([function]);
+        let mut pending = vec![function];
+        while let Some(next) = pending.pop() {
+            found.extend(self.derivatives.iter().position(|d| is(d, next)));
+            let mut visit = |f: FunctionId| {
+                if seen.insert(f) {
+                    pending.push(f);
+                }
+            };
+            if let Some(rule) = self.deriver.rules.get(&next) {
+                visit(rule.function);
+            }
+            statements(&self.module.functions[next.0 as usize].body, &mut |stmt| {
+                if let Op::Call(callee, _) = &stmt.op {
+                    visit(*callee);
+                }
+            });
+        }
+        found
+    }
+
+    fn make(&mut self, i: usize) -> Result<(), Unsupported> {
+        let Derivative { what, wrapper, pullback, of, captured, span, state } = self.derivatives[i];
+        let cannot = |why: &str| Unsupported::Derivative(span, why.to_string());
+        match state {
+            State::Made => return Ok(()),
+            State::Open => return Err(cannot("it is taken within itself")),
+            State::Declared => {}
+        }
+        self.derivatives[i].state = State::Open;
+        for inner in self.within(of) {
+            super::deep(|| self.make(inner))?;
+        }
+        let body = match what {
+            What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Jet(r) => {
+                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, r as usize)
+            }
+            What::Vjp => match pullback {
+                Some((pull, id)) => {
+                    let functions = (wrapper, pull);
+                    ad::vjp(&mut self.module, &mut self.deriver, of, captured, functions, id)
+                }
+                None => Ok(()),
+            },
+        };
+        body.map_err(|ad::Unsupported(why)| cannot(&why))?;
+        self.derivatives[i].state = State::Made;
+        Ok(())
+    }
+}
+
+/// The type with an array in the place of each Real; none of declared types, which would be others.
+fn jets(ty: &Ty) -> Option<Ty> {
+    Some(match ty {
+        Ty::Real => Ty::array(Ty::Real),
+        Ty::Int | Ty::Bool | Ty::String | Ty::Unit => ty.clone(),
+        Ty::Array(element) => Ty::array(jets(element)?),
+        Ty::Tuple(types) => Ty::Tuple(types.iter().map(jets).collect::<Option<_>>()?),
+        Ty::Record(fields) => Ty::Record(
+            fields
+                .iter()
+                .map(|(name, ty)| Some((name.clone(), jets(ty)?)))
+                .collect::<Option<_>>()?,
+        ),
+        Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => return None,
+    })
+}
