@@ -266,9 +266,9 @@ fn stack_and_blocks_are_bounded_together() {
     let text = "def down(n: Int) -> Int = if n == 0 then 0 else 1 + down(n - 1)\n\
                 def hold(n: Int, m: Int) -> Real = if n == 0 then largest_of(sort([sin(real(i)) for i < m])) else 1.0 + hold(n - 1, m)\n\
                 def largest_of(xs: [k]Real) -> Real = xs[k - 1]\n\
-                def main(n: Int, m: Int) -> Real = if m == 0 then real(down(n)) else hold(n, m)\n";
-    let arguments = |n: i64, m: i64| Value::tuple(vec![Value::Int(n), Value::Int(m)]);
-    let program = prepared(text, Some(arguments(10, 10)));
+                def main({n, m}: {n: Int, m: Int}) -> Real = if m == 0 then real(down(n)) else hold(n, m)\n";
+    let arguments = Value::tuple(vec![Value::Int(10), Value::Int(10)]);
+    let program = prepared(text, Some(arguments));
     for backend in [Backend::Jit, Backend::Llvm] {
         if backend == Backend::Llvm && diffeo_codegen::llvm::library().is_err() {
             continue;
@@ -286,7 +286,8 @@ fn stack_and_blocks_are_bounded_together() {
         let mut instance = Instance::new(Arc::new(compiled), options);
         let mut run = |used: usize, n: i64, m: i64| {
             USED.store(used, Ordering::Relaxed);
-            let result = instance.call(&[Flat::Int(n), Flat::Int(m)]);
+            // The fields of a record are in the order of their names.
+            let result = instance.call(&[Flat::Int(m), Flat::Int(n)]);
             assert_eq!(instance.live_blocks(), 0);
             result.err().map(|error| error.kind.code())
         };
