@@ -353,8 +353,9 @@ fn check_expansion(choices: &[u32], seed: u64) -> Result<(), TestCaseError> {
                 let (a, b) = (coarse[order][at], fine[order][at]);
                 let scale = 1.0 + a.abs().max(origin.reals[at].abs());
                 let (x, y) = (fine[0][at], coarse[0][at]);
-                let kink = (x - y).abs() > 1e-4 * scale || jumps[at] > 1e-2 * scale;
-                if (a - b).abs() > 1e-3 * scale || kink || scale > 1e3 || !number.is_finite() {
+                let smooth = (x - y).abs() <= 1e-4 * scale && jumps[at] <= 1e-2 * scale;
+                let settled = (a - b).abs() <= 1e-3 * scale && scale <= 1e3;
+                if !smooth || !settled || !number.is_finite() {
                     continue;
                 }
                 EXPANDED[order].fetch_add(usize::from(*number != 0.0), Ordering::Relaxed);
