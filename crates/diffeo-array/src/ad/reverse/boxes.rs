@@ -6,7 +6,7 @@
 //! of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 
 use super::{unsupported, Reverser};
-use crate::ad::shadow::{shadow, tangents};
+use crate::ad::shadow::tangents;
 use crate::ad::{differentiable, Deriver, Unsupported};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
