@@ -93,7 +93,8 @@ fn nested(mut module: Module, t: f64) -> Vec<f64> {
     let mut cache = Deriver::default();
     let mut all = run(module.clone(), &[t]);
     for _ in 0..ORDER {
-        let made = forward(&mut module, &mut cache, module.entry, &[true], 1).expect("derived");
+        let f = module.entry;
+        let made = forward(&mut module, &mut cache, f, &[true], 1).expect("derived");
         // The derivative alone, as a function of the parameter.
         let mut b = Builder::new(SiteId(0));
         let t_param = b.param(Ty::Real, Some("t".into()));
