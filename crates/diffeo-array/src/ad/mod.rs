@@ -59,7 +59,9 @@ pub struct Deriver {
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
     /// Of functions, which results have accumulators in common with parameters.
-    shares: Vec<(reverse::SharesKey, Rc<[Option<reverse::Shared>]>)>,
+    shares: HashMap<reverse::SharesKey, Rc<[Option<reverse::Shared>]>>,
+    /// The same in the order in which it was found, or supposed.
+    supposed: Vec<reverse::SharesKey>,
     /// What adds up shadows.
     adders: HashMap<BoxId, FunctionId>,
     open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,

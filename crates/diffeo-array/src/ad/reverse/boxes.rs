@@ -132,15 +132,12 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
     let variants = module.boxes[id.0 as usize].variants.clone();
     let zero = i64::from(zero_tag(module, id));
     let on = b.one(module, Op::Tag(x.clone()));
-    let cond = is(&mut b, module, on.clone(), zero);
-    let then = b.block(|_| vec![y.clone()]);
-    b.open();
-    let tag = b.one(module, Op::Tag(y.clone()));
-    let inner = is(&mut b, module, tag, zero);
-    let first = b.block(|_| vec![x.clone()]);
-    b.open();
     let mut arms = Vec::new();
     for (tag, variant) in (0..zero_tag(module, id)).zip(&variants) {
+        b.open();
+        let other = b.one(module, Op::Tag(y.clone()));
+        let cond = is(&mut b, module, other, zero);
+        let then = b.block(|_| vec![x.clone()]);
         b.open();
         let mut fields = Vec::new();
         for index in 0..variant.fields.len() as u32 {
@@ -149,14 +146,12 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
             fields.push(sum(&mut b, module, cache, parts));
         }
         let made = b.one(module, Op::New(id, tag, fields));
+        let otherwise = b.close(vec![made]);
+        let made = b.one(module, Op::If { cond, then, otherwise });
         arms.push((i64::from(tag), b.close(vec![made])));
     }
-    let default = Some(b.block(|_| vec![x.clone()]));
-    let both = b.one(module, Op::Switch { on, arms, default });
-    let second = b.close(vec![both]);
-    let both = b.one(module, Op::If { cond: inner, then: first, otherwise: second });
-    let otherwise = b.close(vec![both]);
-    let made = b.one(module, Op::If { cond, then, otherwise });
+    let default = Some(b.block(|_| vec![y.clone()]));
+    let made = b.one(module, Op::Switch { on, arms, default });
     if let Ok(made) = b.finish(name, vec![made]) {
         let declared = &mut module.functions[function.0 as usize];
         (declared.vars, declared.body) = (made.vars, made.body);

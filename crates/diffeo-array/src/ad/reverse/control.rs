@@ -274,6 +274,12 @@ impl<'s> Reverser<'_, 's> {
                 _ => self.add_bar(last, carry),
             }
         }
+        for (c, _) in carried.iter().zip(&bars).filter(|(_, bar)| bar.is_some()) {
+            if !self.has_bar(c.param) {
+                // Its sizes are put into the step, which is made here.
+                self.acc(c.param);
+            }
+        }
         let stmts = self.block(body, &binders(index, &params))?;
         for (c, _) in carried.iter().zip(&bars).filter(|(_, bar)| bar.is_some()) {
             let result = match self.vars[c.param.0 as usize].ty {

@@ -83,25 +83,32 @@ pub(super) fn shares(
         return none;
     }
     let key: SharesKey = (function, given.into());
-    if let Some((_, known)) = cache.shares.iter().find(|(known, _)| *known == key) {
+    if let Some(known) = cache.shares.get(&key) {
         return known.clone();
     }
-    let before = cache.shares.len();
+    let before = cache.supposed.len();
     let kept = vec![true; given.len()];
     let mut guess = matching(source, given);
     // If it calls itself, what is found has to be what was supposed.
     for _ in 0..3 {
-        cache.shares.push((key.clone(), guess.clone()));
+        suppose(cache, &key, &guess);
         let plan = deep(|| Plan::new(module, cache, source, &kept, given));
         let found = plan.shared(source);
         if found == guess {
             return found;
         }
-        cache.shares.truncate(before);
+        for wrong in cache.supposed.split_off(before) {
+            cache.shares.remove(&wrong);
+        }
         guess = found;
     }
-    cache.shares.push((key, none.clone()));
+    suppose(cache, &key, &none);
     none
+}
+
+fn suppose(cache: &mut Deriver, key: &SharesKey, shared: &Rc<[Option<Shared>]>) {
+    cache.supposed.push(key.clone());
+    cache.shares.insert(key.clone(), shared.clone());
 }
 
 /// Supposes that the arrays given are the results of the same types, in order.
