@@ -153,12 +153,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// What goes before a call of a rule, its operands with tangents zero, and of which arguments these are.
-    fn ruled(
-        &mut self,
-        stmt: &Stmt,
-        args: &[Atom],
-        rule: &Rule,
-    ) -> Result<Ruled, Unsupported> {
+    fn ruled(&mut self, stmt: &Stmt, args: &[Atom], rule: &Rule) -> Result<Ruled, Unsupported> {
         let types = param_types(&self.module.functions[rule.function.0 as usize]);
         let (mut before, mut operands, mut tangents) = (Vec::new(), args.to_vec(), Vec::new());
         for i in rule.point..args.len() {
