@@ -29,6 +29,9 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
     let active = active(module, function);
     let made = reverse(module, &mut Deriver::default(), function, &active).map_err(|e| e.0)?;
     let source = module.functions[function.0 as usize].clone();
+    if source.results.iter().zip(&made.active).any(|(ty, a)| *a && matches!(ty, Ty::Box(_))) {
+        return Err("a cotangent of a box".to_string());
+    }
     let mut b = Builder::new(SiteId(0));
     let types = param_types(&source);
     let params: Vec<Atom> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();

@@ -5,6 +5,9 @@ use crate::ad::{activity, differentiable, forward, Rule, Unsupported};
 use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
 use crate::typing::param_types;
 
+/// Statements before a call of a rule, its operands, and of which arguments they are tangents.
+type Ruled = (Vec<Stmt>, Vec<Atom>, Vec<usize>);
+
 impl<'s> Reverser<'_, 's> {
     /// Adds the backward part of a call; gives what it is in the forward part.
     pub fn call(
@@ -150,12 +153,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// What goes before a call of a rule, its operands with tangents zero, and of which arguments these are.
-    fn ruled(
-        &mut self,
-        stmt: &Stmt,
-        args: &[Atom],
-        rule: &Rule,
-    ) -> Result<(Vec<Stmt>, Vec<Atom>, Vec<usize>), Unsupported> {
+    fn ruled(&mut self, stmt: &Stmt, args: &[Atom], rule: &Rule) -> Result<Ruled, Unsupported> {
         let types = param_types(&self.module.functions[rule.function.0 as usize]);
         let (mut before, mut operands, mut tangents) = (Vec::new(), args.to_vec(), Vec::new());
         for i in rule.point..args.len() {
