@@ -81,9 +81,9 @@ fn expanded(mut module: Module, t: f64) -> Vec<f64> {
     (args[0], args[1]) = (t, 1.0);
     let mut all = run(module, &args);
     let mut factorial = 1.0;
-    for i in 1..all.len() {
+    for (i, x) in all.iter_mut().enumerate().skip(1) {
         factorial *= i as f64;
-        all[i] *= factorial;
+        *x *= factorial;
     }
     all
 }

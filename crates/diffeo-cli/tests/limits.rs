@@ -18,7 +18,7 @@ const DOUBLING: &str = "def main = sum(loop (xs: []Real) = [1.0] while true do x
 const HUGE: &str = "def main = [real(i) for i < 10000000000]\n";
 /// Engines that are there everywhere.
 const ENGINES: [&str; 4] = ["auto", "interp", "flat", "jit"];
-const TAPE: &str = "def main =\n  grad(fn x -> loop y = x while y > 0 do y + 1)(1.0)\n";
+const TAPE: &str = "def main =\n  grad(fn x -> loop y = x while y > 0 do sin(y) + 2)(1.0)\n";
 
 #[test]
 fn time_is_bounded() {

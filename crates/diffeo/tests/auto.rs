@@ -25,7 +25,7 @@ fn the_corpus_gives_what_it_says() {
         let (session, _, outcome) = run_on(&case.text, kinks, Engine::Auto);
         match &outcome.unsupported {
             None => compiled += 1,
-            Some(Unsupported::Derivative(..) | Unsupported::Kinks) => {}
+            Some(Unsupported::Derivative(..) | Unsupported::Nan | Unsupported::Kinks) => {}
             Some(other) => failures.push(format!("{}: {other:?}", case.name)),
         }
         for wrong in judge(&case, &session, &outcome) {
@@ -172,12 +172,12 @@ fn programs_to_be_called_often_get_the_best_code() {
 fn the_reason_names_what_the_user_wrote() {
     let cases = [
         (
-            "def main = jet(2, 1, fn (x, y) -> x * y)([2.0, 1.0, 0.0], [3.0, 0.0, 1.0])\n",
-            "`jet(2, 1, fn (x, y) -> x * y)",
+            "def main = jet(2, 1, fn (x: Real, y: Real) -> x * y)([2.0, 1.0, 0.0], [3.0, 0.0, 1.0])\n",
+            "`jet(2, 1, fn (x: Real, y: Real)",
         ),
         (
-            "def f(x: Real) = jet(3, 0, fn x -> x)([x])\ndef main = f(1.0)\n",
-            "`jet(3, 0, fn x -> x)",
+            "def f(x: Real) = jet(3, 0, fn (x: Real) -> x)([x])\ndef main = f(1.0)\n",
+            "`jet(3, 0, fn (x: Real) -> x)",
         ),
     ];
     for (text, wanted) in cases {

@@ -124,7 +124,8 @@ fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Resul
     let source = module.functions[key.0 .0 as usize].clone();
     let declared = &module.functions[made.function.0 as usize];
     let b = Builder::resume(declared, SiteId(0));
-    let mut given = declared.params[source.params.len()..].to_vec().into_iter();
+    let given = declared.params[source.params.len()..].to_vec();
+    let mut given = given.into_iter();
     let mut dots = HashMap::new();
     for (param, varies) in source.params.iter().zip(&made.params) {
         if *varies {

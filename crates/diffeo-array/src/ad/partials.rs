@@ -145,17 +145,14 @@ struct Terms<'a> {
 
 impl Terms<'_> {
     fn slope(&mut self, term: &Partial) -> Slope {
-        match (term, self.operand(1)) {
-            // A constant exponent.
-            (Partial::ZeroWhere(Condition::ZeroExponent, _), Atom::Real(b)) if b == 0.0 => {
-                return Slope::Zero;
-            }
-            (_, _) => {}
+        let by_exponent = matches!(term, Partial::ZeroWhere(Condition::ZeroExponent, _));
+        if by_exponent && self.operand(1) == Atom::Real(0.0) {
+            return Slope::Zero;
         }
         // A factor that happens to be 0 makes nan of an infinite tangent.
         match self.term(term) {
-            Atom::Real(x) if x == 1.0 => Slope::One,
-            Atom::Real(x) if x == -1.0 => Slope::MinusOne,
+            Atom::Real(1.0) => Slope::One,
+            Atom::Real(-1.0) => Slope::MinusOne,
             factor => Slope::Factor(factor),
         }
     }

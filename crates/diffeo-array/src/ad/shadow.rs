@@ -174,7 +174,7 @@ pub fn to_tangent(
         }
         (_, Ty::Array(Elem::Box(id), rank)) => {
             let function = converter(module, cache, id, false);
-            each(b, module, &[value.clone()], rank, function)
+            each(b, module, std::slice::from_ref(value), rank, function)
         }
         (
             _,

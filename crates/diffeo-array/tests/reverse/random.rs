@@ -67,7 +67,7 @@ fn is_derivable(module: &Module) -> bool {
 
 /// Whether the program was derived and compared.
 fn check(seed: u64) -> bool {
-    let features = Features { derivatives: false, inexact: seed % 2 == 0, stops: false };
+    let features = Features { derivatives: false, inexact: seed.is_multiple_of(2), stops: false };
     let program = program(&choices(seed, 20 + (seed % 400) as usize), features);
     if !is_derivable(&program.module) {
         return false;
