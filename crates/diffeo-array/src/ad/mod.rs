@@ -34,7 +34,7 @@ pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangents, to_tangent, zero};
 
-use crate::ir::{BoxId, FunctionId};
+use crate::ir::{BoxId, Elem, FunctionId, Ty};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -88,3 +88,14 @@ pub struct Rule {
 /// What cannot be derived yet: what it is, in words.
 #[derive(Clone, Debug)]
 pub struct Unsupported(pub String);
+
+/// What values of a type are, in the words of a program.
+fn words(ty: &Ty) -> &'static str {
+    match ty {
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text => "numbers and texts",
+        Ty::Array(Elem::Box(_), _) => "arrays of data or functions",
+        Ty::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => "arrays",
+        Ty::Box(_) => "data or functions",
+        Ty::Acc(_) | Ty::Stack(_) => "another gradient",
+    }
+}

@@ -31,7 +31,7 @@ mod scope;
 mod statement;
 mod store;
 
-use super::{activity, Activity, Deriver, Unsupported};
+use super::{activity, words, Activity, Deriver, Unsupported};
 use crate::build::Builder;
 use crate::deep::on_large_stack;
 use crate::ir::{
@@ -172,7 +172,9 @@ impl Face {
                     adjoints.push(adjoint(module, cache, ty));
                 }
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
-                ty => return unsupported(format!("results that vary, of type {ty:?}")),
+                ty => {
+                    return unsupported(format!("reverse mode with results that are {}", words(ty)))
+                }
             }
         }
         for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
@@ -182,7 +184,12 @@ impl Face {
                 }
                 Ty::Array(Elem::Real, _) if shared[i] => {}
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
-                ty => return unsupported(format!("parameters that vary, of type {ty:?}")),
+                ty => {
+                    return unsupported(format!(
+                        "reverse mode with arguments that are {}",
+                        words(ty)
+                    ))
+                }
             }
         }
         Ok(Face { params, results, active, adjoints, given })

@@ -85,6 +85,9 @@ fn select(
     all
 }
 
+/// Powers below this have lost digits, or may be about to.
+const TINY: f64 = 1e-280;
+
 /// A series.
 struct Node {
     what: What,
@@ -100,8 +103,8 @@ enum What {
     /// A number.
     Number(u64),
     Operation(RealOp, [usize; 2]),
-    /// 0 where this holds, else a series.
-    ZeroWhere(Atom, usize),
+    /// A number, given by its bits, in the place of each coefficient where this holds, else a series.
+    Where(Atom, u64, usize),
 }
 
 struct Series<'a> {
@@ -225,10 +228,10 @@ impl Series<'_> {
     fn solve(&mut self, n: usize, i: usize) -> Coefficient {
         let (op, [a, b]) = match self.nodes[n].what.clone() {
             What::Given | What::Number(_) => return None,
-            What::ZeroWhere(holds, term) => {
+            What::Where(holds, number, term) => {
                 self.ensure(term, i);
                 let x = self.coefficient(term, i)?;
-                let op = Op::Select(holds, Atom::Real(0.0), x);
+                let op = Op::Select(holds, Atom::Real(f64::from_bits(number)), x);
                 return Some(self.b.one(self.module, op));
             }
             What::Operation(op, args) => (op, args),
@@ -295,7 +298,12 @@ impl Series<'_> {
             return known;
         }
         let made = if op == RealOp::Pow && which == 0 {
-            // b·y/a closes on y; at 0 it is nan.
+            // b·y/a closes on y; at 0, and where y is too small to tell from 0, it is nan.
+            let size = self.primal(y);
+            let size = self.real(RealOp::Abs, vec![size]);
+            let tiny = Op::Compare(Comparison::Lt, Scalar::Real, size, Atom::Real(TINY));
+            let tiny = self.b.one(self.module, tiny);
+            let y = self.find(What::Where(tiny, f64::NAN.to_bits(), y));
             let product = self.operation(RealOp::Mul, [args[1], y]);
             self.operation(RealOp::Div, [product, args[0]])
         } else {
@@ -342,7 +350,7 @@ impl Series<'_> {
                 let exponent = self.b.one(self.module, exponent);
                 let holds = self.b.one(self.module, Op::And(base, exponent));
                 let t = self.term(t, y, op, args);
-                self.find(What::ZeroWhere(holds, t))
+                self.find(What::Where(holds, 0.0_f64.to_bits(), t))
             }
         }
     }

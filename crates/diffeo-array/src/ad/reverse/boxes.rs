@@ -7,7 +7,7 @@
 
 use super::{unsupported, Reverser};
 use crate::ad::shadow::tangents;
-use crate::ad::{differentiable, Deriver, Unsupported};
+use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
 use diffeo_base::Name;
@@ -302,7 +302,7 @@ impl<'s> Reverser<'_, 's> {
     pub fn check_types(&self) -> Result<(), Unsupported> {
         for (info, varies) in self.vars.iter().zip(&self.activity.varied) {
             if *varies && !is_supported(self.module, &info.ty) {
-                return unsupported(format!("reverse mode of what is of type {:?}", info.ty));
+                return unsupported(format!("reverse mode through {}", words(&info.ty)));
             }
         }
         Ok(())
