@@ -30,6 +30,7 @@ use std::rc::Rc;
 pub(crate) use auto::Auto;
 pub use differentiable::Differentiable;
 pub use engine::{Engine, How};
+pub(crate) use once::Once;
 pub use prepared::Prepared;
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new

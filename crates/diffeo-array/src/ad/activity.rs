@@ -29,10 +29,14 @@ pub struct Activity {
 impl Activity {
     /// Whether an operand varies.
     pub fn varies(&self, atom: &Atom) -> bool {
-        match atom {
-            Atom::Var(v) => self.varied.get(v.0 as usize).copied().unwrap_or(false),
-            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
-        }
+        varies(&self.varied, atom)
+    }
+}
+
+fn varies(varied: &[bool], atom: &Atom) -> bool {
+    match atom {
+        Atom::Var(v) => varied.get(v.0 as usize).copied().unwrap_or(false),
+        Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
     }
 }
 
@@ -175,10 +179,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn of(&self, atom: &Atom) -> bool {
-        match atom {
-            Atom::Var(v) => self.varied.get(v.0 as usize).copied().unwrap_or(false),
-            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
-        }
+        varies(&self.varied, atom)
     }
 
     fn any(&self, op: &Op) -> bool {
@@ -217,65 +218,6 @@ impl Walk<'_> {
 
     fn stmt(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
         match &stmt.op {
-            // Their derivative is zero, or they give no Reals.
-            Op::Real(RealOp::Sign, _)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Text(_)
-            | Op::AppendText(..)
-            | Op::Show(..)
-            | Op::Check(_)
-            | Op::Stop(_)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::Dim(..)
-            | Op::Empty(..)
-            | Op::ArgSort(_)
-            | Op::Tag(_)
-            | Op::Constant(_)
-            | Op::AccNew(_)
-            | Op::StackNew(_)
-            | Op::StackLen(_) => {}
-            Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Select(..)
-            | Op::Get(..)
-            | Op::Slice { .. }
-            | Op::Update { .. }
-            | Op::Elements(..)
-            | Op::Rows(_)
-            | Op::Append(..)
-            | Op::Reshape(..)
-            | Op::New(..)
-            | Op::AccRead(..)
-            | Op::AccTake(..)
-            | Op::AccGet(_) => {
-                let varies = self.any(&stmt.op);
-                self.all(stmt, varies);
-            }
-            Op::Field { object: whole, .. } | Op::StackGet(whole, _) => {
-                if self.of(whole) {
-                    self.differentiable_results(solver, stmt);
-                }
-            }
-            Op::AccAdd(acc, _, value) | Op::AccAddArray(acc, value) => {
-                let varies = self.of(value);
-                self.set_atom(acc, varies);
-            }
-            Op::AccView(acc, _) | Op::AccReshape(acc, _) | Op::AccSlice { acc, .. } => {
-                self.view(stmt, acc);
-            }
-            Op::Push(stack, values) => {
-                let varies = values.iter().any(|value| self.of(value));
-                self.set_atom(stack, varies);
-            }
             Op::If { then, otherwise, .. } => {
                 self.block(solver, then);
                 self.block(solver, otherwise);
@@ -308,7 +250,24 @@ impl Walk<'_> {
                 self.block(solver, body);
                 self.join(stmt, [body]);
             }
-            Op::Call(callee, args) => self.call(solver, stmt, *callee, args),
+            leaf!() => self.leaf(solver, stmt),
+        }
+    }
+
+    fn leaf(&mut self, solver: &mut Solver<'_>, stmt: &Stmt) {
+        if let Op::Call(callee, args) = &stmt.op {
+            self.call(solver, stmt, *callee, args);
+        } else if let Op::AccAdd(acc, _, value) | Op::AccAddArray(acc, value) = &stmt.op {
+            self.set_atom(acc, self.of(value));
+        } else if let Op::Push(stack, values) = &stmt.op {
+            let varies = values.iter().any(|value| self.of(value));
+            self.set_atom(stack, varies);
+        } else if let Op::AccView(acc, _) | Op::AccReshape(acc, _) | Op::AccSlice { acc, .. } =
+            &stmt.op
+        {
+            self.view(stmt, acc);
+        } else if !matches!(stmt.op, Op::Real(RealOp::Sign, _)) && self.any(&stmt.op) {
+            self.differentiable_results(solver, stmt);
         }
     }
 

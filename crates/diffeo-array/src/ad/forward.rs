@@ -7,6 +7,8 @@
 //! coefficients of a Taylor series, `x⁽ⁱ⁾ / i!` for i from 1 to R; only arithmetic knows the difference.
 
 use super::operators::put_body;
+use super::partials::along;
+use super::reverse::sum;
 use super::shadow::{field, from_tangent, shadow, tangents, to_tangent, zero};
 use super::taylor::coefficients;
 use super::{activity, differentiable, slopes, Activity, Deriver, Key, Rule, Unsupported};
@@ -15,7 +17,7 @@ use crate::ir::{
     Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
     VarInfo,
 };
-use crate::opt::walk::deep;
+use crate::opt::walk::{deep, leaf};
 use diffeo_base::Name;
 use diffeo_calculus::prim::RealOp;
 use std::collections::HashMap;
@@ -236,14 +238,12 @@ impl Derive<'_> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
         self.b.set_site(stmt.site);
-        let result = stmt.results.first().copied();
-        let varies = result.is_some_and(|v| self.varies(&Atom::Var(v)));
         match &stmt.op {
             Op::If { cond, then, otherwise } => {
                 let varying = self.varying(&stmt.results);
                 let then = self.region(then, &varying)?;
                 let otherwise = self.region(otherwise, &varying)?;
-                return self.push(stmt, Op::If { cond: cond.clone(), then, otherwise });
+                self.push(stmt, Op::If { cond: cond.clone(), then, otherwise })
             }
             Op::Switch { on, arms, default } => {
                 let varying = self.varying(&stmt.results);
@@ -255,93 +255,48 @@ impl Derive<'_> {
                     Some(block) => Some(self.region(block, &varying)?),
                     None => None,
                 };
-                return self.push(stmt, Op::Switch { on: on.clone(), arms: blocks, default });
+                self.push(stmt, Op::Switch { on: on.clone(), arms: blocks, default })
             }
             Op::For { count, index, carried, body } => {
                 let (carried, varying) = self.carried(carried)?;
                 let body = self.region(body, &varying)?;
                 let (count, index) = (count.clone(), *index);
-                return self.push(stmt, Op::For { count, index, carried, body });
+                self.push(stmt, Op::For { count, index, carried, body })
             }
             Op::While { carried, cond, body } => {
                 let (carried, varying) = self.carried(carried)?;
                 let body = self.region(body, &varying)?;
-                return self.push(stmt, Op::While { carried, cond: cond.clone(), body });
+                self.push(stmt, Op::While { carried, cond: cond.clone(), body })
             }
             Op::Build { count, index, body } => {
                 let varying = self.varying(&stmt.results);
                 let body = self.region(body, &varying)?;
-                return self.push(stmt, Op::Build { count: count.clone(), index: *index, body });
+                self.push(stmt, Op::Build { count: count.clone(), index: *index, body })
             }
-            Op::Reduce { how, count, index, body } => {
-                return self.reduce(stmt, (how, count, *index, body));
-            }
-            Op::Call(callee, args) => return self.call(stmt, *callee, args),
+            Op::Reduce { how, count, index, body } => self.reduce(stmt, (how, count, *index, body)),
+            leaf!() => self.leaf(stmt),
+        }
+    }
 
-            // What does not vary, or has no results.
-            Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Text(_)
-            | Op::AppendText(..)
-            | Op::Show(..)
-            | Op::Check(_)
-            | Op::Stop(_)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::Dim(..)
-            | Op::Empty(..)
-            | Op::ArgSort(_)
-            | Op::Tag(_)
-            | Op::Constant(_)
-            | Op::StackLen(_) => {
-                self.b.push_stmt(stmt.clone());
-                return Ok(());
-            }
-            Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) | Op::Push(acc, _) => {
-                self.b.push_stmt(stmt.clone());
-                if self.varies(acc) {
-                    self.put(&stmt.op)?;
-                }
-                return Ok(());
-            }
-            Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Select(..)
-            | Op::Get(..)
-            | Op::Slice { .. }
-            | Op::Update { .. }
-            | Op::Elements(..)
-            | Op::Rows(_)
-            | Op::Append(..)
-            | Op::Reshape(..)
-            | Op::New(..)
-            | Op::Field { .. }
-            | Op::AccNew(_)
-            | Op::AccRead(..)
-            | Op::AccTake(..)
-            | Op::AccView(..)
-            | Op::AccSlice { .. }
-            | Op::AccReshape(..)
-            | Op::AccGet(_)
-            | Op::StackNew(_)
-            | Op::StackGet(..) => {}
+    fn leaf(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
+        if let Op::Call(callee, args) = &stmt.op {
+            return self.call(stmt, *callee, args);
         }
         self.b.push_stmt(stmt.clone());
+        if let Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) | Op::Push(acc, _) = &stmt.op {
+            return if self.varies(acc) { self.put(&stmt.op) } else { Ok(()) };
+        }
         if let Op::StackGet(stack, position) = &stmt.op {
             return self.pop(stmt, stack, position);
         }
-        if let (true, Some(var)) = (varies, result) {
-            let dots = self.value(&stmt.op, var)?;
-            self.set(var, dots);
+        match stmt.results[..] {
+            [var] if self.varies(&Atom::Var(var)) => {
+                let dots = self.value(&stmt.op, var)?;
+                self.set(var, dots);
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// What a loop carries, with the tangents of what varies.
@@ -441,16 +396,7 @@ impl Derive<'_> {
             dots.iter().map(|dots| dots.as_ref()?.first().cloned()).collect();
         let wanted: Vec<bool> = dots.iter().map(Option::is_some).collect();
         let slopes = slopes(&mut self.b, self.module, op, result, &wanted);
-        let mut sum: Option<Atom> = None;
-        for (slope, dot) in slopes.iter().zip(dots) {
-            let Some(dot) = dot else { continue };
-            let Some(term) = slope.times(&mut self.b, self.module, dot) else { continue };
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => self.one(Op::Real(RealOp::Add, vec![sum, term])),
-            });
-        }
-        vec![sum.unwrap_or(Atom::Real(0.0))]
+        vec![along(&mut self.b, self.module, &slopes, &dots).unwrap_or(Atom::Real(0.0))]
     }
 
     /// The tangents of what an operation with one result gives, which varies.
@@ -714,38 +660,11 @@ impl Derive<'_> {
             let linear = linear.unwrap_or(Atom::Real(0.0));
             let more = if *varies { captured.next() } else { None };
             let dot = match more {
-                Some(more) => self.sum(&ty, linear, Atom::Var(*more))?,
+                Some(more) => sum(&mut self.b, self.module, self.cache, [linear, Atom::Var(*more)]),
                 None => linear,
             };
             self.set(*var, vec![dot]);
         }
         Ok(())
-    }
-
-    /// The sum of two tangents of a value of this type.
-    fn sum(&mut self, ty: &Ty, x: Atom, y: Atom) -> Result<Atom, Unsupported> {
-        match ty {
-            Ty::Real => Ok(self.one(Op::Real(RealOp::Add, vec![x, y]))),
-            Ty::Array(Elem::Real, rank) => {
-                let count = self.one(Op::Dim(x.clone(), 0));
-                let index = self.b.var(Ty::Int, None);
-                self.b.open();
-                let x = self.one(Op::Get(x, vec![Atom::Var(index)]));
-                let y = self.one(Op::Get(y, vec![Atom::Var(index)]));
-                let element = self.sum(&Ty::array(Elem::Real, rank - 1), x, y)?;
-                let body = self.b.close(vec![element]);
-                Ok(self.one(Op::Build { count, index, body }))
-            }
-            Ty::Int
-            | Ty::Bool
-            | Ty::Text
-            | Ty::Array(..)
-            | Ty::Box(_)
-            | Ty::Acc(_)
-            | Ty::Stack(_) => {
-                let message = "a rule that captured what varies, for a result in a box";
-                Err(Unsupported(message.to_string()))
-            }
-        }
     }
 }

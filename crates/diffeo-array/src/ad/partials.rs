@@ -82,6 +82,25 @@ pub fn slopes(
     }
 }
 
+/// The sum of the slopes times what operands vary by; none if it is 0 whatever the program does.
+pub(super) fn along(
+    b: &mut Builder,
+    module: &Module,
+    slopes: &[Slope],
+    dots: &[Option<Atom>],
+) -> Option<Atom> {
+    let mut sum: Option<Atom> = None;
+    for (slope, dot) in slopes.iter().zip(dots) {
+        let Some(dot) = dot else { continue };
+        let Some(term) = slope.times(b, module, dot.clone()) else { continue };
+        sum = Some(match sum {
+            None => term,
+            Some(sum) => b.one(module, Op::Real(RealOp::Add, vec![sum, term])),
+        });
+    }
+    sum
+}
+
 fn compare(b: &mut Builder, module: &Module, c: Comparison, x: &Atom, y: Atom) -> Atom {
     b.one(module, Op::Compare(c, Scalar::Real, x.clone(), y))
 }

@@ -39,6 +39,7 @@ use crate::ir::{
     VarInfo, Variant,
 };
 use crate::typing::param_types;
+pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
 use plan::{Place, Plan};

@@ -6,7 +6,7 @@
 //! Derivatives*, 2008, chapter 13), where the partial derivatives of the table are series themselves: nodes of a small
 //! graph, the same operation of the same nodes being one, so that sine and cosine, say, close on each other.
 
-use super::partials::{slopes, Slope};
+use super::partials::{along, slopes};
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar};
 use diffeo_calculus::prim::real::{eval, next_polygamma, row, Condition, Derivative, Partial};
@@ -67,20 +67,9 @@ fn select(
     let slopes = slopes(b, module, &Op::Real(op, args.to_vec()), result, &wanted);
     let mut all = Vec::with_capacity(order);
     for i in 0..order {
-        let mut sum: Coefficient = None;
-        for (slope, known) in slopes.iter().zip(operands) {
-            let coefficient = known.as_ref().and_then(|known| known[i].clone());
-            let term = match (slope, coefficient) {
-                (Slope::Zero, _) | (_, None) => None,
-                (slope, Some(x)) => slope.times(b, module, x),
-            };
-            sum = match (sum, term) {
-                (None, term) => term,
-                (sum, None) => sum,
-                (Some(x), Some(y)) => Some(b.one(module, Op::Real(RealOp::Add, vec![x, y]))),
-            };
-        }
-        all.push(sum);
+        let dots: Vec<Coefficient> =
+            operands.iter().map(|known| known.as_ref()?[i].clone()).collect();
+        all.push(along(b, module, &slopes, &dots));
     }
     all
 }

@@ -27,10 +27,10 @@ pub use convert::{FromDiffeo, Misfit, ToDiffeo};
 pub use value::Value;
 
 use crate::message::Message;
-use crate::session::{Auto, Entry, Session};
+use crate::session::{Auto, Entry, Once, Session};
 use crate::{ModuleId, Options};
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Machine, Progress, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::{Machine, RuntimeError, RuntimeWarning};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
@@ -184,24 +184,7 @@ pub struct Function {
     machine: RefCell<Machine>,
     /// The program in machine code, if it has been asked for and there is some.
     code: OnceCell<Option<RefCell<Auto>>>,
-    /// Until then, the options for that.
-    options: RefCell<Option<Options>>,
-}
-
-/// The same options twice: what goes out goes to the same place.
-fn twice(options: Options) -> [Options; 2] {
-    let Options { kinks, max_stack, trace, progress, limits } = options;
-    let (trace, progress) = (Rc::new(RefCell::new(trace)), Rc::new(RefCell::new(progress)));
-    [(); 2].map(|()| {
-        let (trace, progress) = (trace.clone(), progress.clone());
-        Options {
-            kinks,
-            max_stack,
-            trace: Box::new(move |line| (trace.borrow_mut())(line)),
-            progress: Box::new(move |report: &Progress<'_>| (progress.borrow_mut())(report)),
-            limits: limits.clone(),
-        }
-    })
+    once: Once,
 }
 
 impl Function {
@@ -211,10 +194,9 @@ impl Function {
         signature: String,
         options: Options,
     ) -> Function {
-        let [options, others] = twice(options);
-        let machine = RefCell::new(Machine::new(entry.program.clone(), options));
-        let options = RefCell::new(Some(others));
-        Function { session, entry, signature, machine, code: OnceCell::new(), options }
+        let once = Once::new(options);
+        let machine = RefCell::new(Machine::new(entry.program.clone(), once.options()));
+        Function { session, entry, signature, machine, code: OnceCell::new(), once }
     }
 
     /// Its name.
@@ -324,23 +306,25 @@ impl Function {
 
     /// The value, at an argument if it is a function.
     fn evaluated(&self, argument: Option<Core>) -> Result<Core, Error> {
-        let code = self.code.get_or_init(|| {
-            let options = self.options.borrow_mut().take()?;
-            Auto::repeated(&self.entry, options).map(RefCell::new)
-        });
+        let code = self
+            .code
+            .get_or_init(|| Auto::repeated(&self.entry, self.once.clone()).map(RefCell::new));
+        self.once.begin();
         if let Some(code) = code {
             let given = argument.clone().unwrap_or(Core::Unit);
             match code.borrow_mut().call(&given, &mut Vec::new()) {
                 // The evaluator finds out why, and whether it is.
-                Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => {}
+                Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => self.once.again(),
                 result => return result.map_err(|error| self.stopped(&error)),
             }
         }
-        let value = self.itself()?;
-        match argument {
-            Some(argument) => self.run(|machine| machine.apply(&value, argument)),
-            None => Ok(value),
-        }
+        self.run(|machine| {
+            let value = machine.eval_global(self.entry.global)?;
+            match argument {
+                Some(argument) => machine.apply(&value, argument),
+                None => Ok(value),
+            }
+        })
     }
 
     fn stopped(&self, error: &RuntimeError) -> Error {
@@ -348,7 +332,9 @@ impl Function {
         Error::one(Message::new(session.sources(), &error.to_diagnostic()))
     }
 
+    /// The function, for a call on the evaluator.
     fn itself(&self) -> Result<Core, Error> {
+        self.once.begin();
         self.run(|machine| machine.eval_global(self.entry.global))
     }
 

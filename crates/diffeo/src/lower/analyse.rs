@@ -81,32 +81,13 @@ pub(super) fn each_child<'p>(term: &'p Term, see: &mut dyn FnMut(&'p Term)) {
     }
 }
 
-/// Whether the program takes a derivative.
-pub(super) fn differentiates(program: &Program, entry: GlobalId) -> bool {
-    let mut seen = HashSet::from([entry]);
-    let mut globals = vec![entry];
-    while let Some(global) = globals.pop() {
-        let mut pending = vec![&program.globals[global.0 as usize].body];
-        while let Some(term) = pending.pop() {
-            if let Kind::Global(id) = &term.kind {
-                if seen.insert(*id) {
-                    globals.push(*id);
-                }
-            } else if let Kind::Diff(diff, _) = &term.kind {
-                match diff.op {
-                    DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => {}
-                    DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => return true,
-                }
-            }
-            each_child(term, &mut |child| pending.push(child));
-        }
-    }
-    false
-}
-
-/// Where the program takes a derivative that is not compiled, if it does. The place is in the program of the user: where it is the
+/// Where the program takes such a derivative, if it does. The place is in the program of the user: where it is the
 /// library that takes the derivative, that is where the program refers to the library.
-pub(super) fn derivative(program: &Program, entry: GlobalId) -> Option<Span> {
+pub(super) fn derivative(
+    program: &Program,
+    entry: GlobalId,
+    such: impl Fn(DiffOp) -> bool,
+) -> Option<Span> {
     let mut seen = HashSet::from([entry]);
     // Definitions with the place that led to the library, of those that belong to it.
     let mut globals: Vec<(GlobalId, Option<Span>)> = vec![(entry, None)];
@@ -119,16 +100,7 @@ pub(super) fn derivative(program: &Program, entry: GlobalId) -> Option<Span> {
         while let Some(term) = pending.pop() {
             match &term.kind {
                 Kind::Global(id) if seen.insert(*id) => globals.push((*id, Some(place(term.span)))),
-                Kind::Diff(diff, _) => match diff.op {
-                    DiffOp::Jet { k, r } if k != 1 || r == 0 => return Some(place(term.span)),
-                    DiffOp::Rd
-                    | DiffOp::Vjp
-                    | DiffOp::Jvp
-                    | DiffOp::Jet { .. }
-                    | DiffOp::StopGradient
-                    | DiffOp::Checkpoint
-                    | DiffOp::WithDerivative => {}
-                },
+                Kind::Diff(diff, _) if such(diff.op) => return Some(place(term.span)),
                 Kind::Prim(Prim::Lift(lift), _) => match lift.what {
                     Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::SameShape(_) => {
                         return Some(place(term.span));
@@ -149,7 +121,8 @@ pub(super) fn derivative(program: &Program, entry: GlobalId) -> Option<Span> {
                 | Kind::Array(..)
                 | Kind::Build(_)
                 | Kind::Loop(_)
-                | Kind::Prim(..) => {}
+                | Kind::Prim(..)
+                | Kind::Diff(..) => {}
             }
             each_child(term, &mut |child| pending.push(child));
         }

@@ -526,8 +526,8 @@ impl<'p> Lower<'p> {
 
     /// The body of `apply`, as far as it is.
     fn resume(&mut self, k: usize, apply: FunctionId) -> Current {
-        let apply = &self.module.functions[apply.0 as usize];
-        let fresh = || Current::new(Builder::resume(apply, SiteId(0)));
+        let function = &self.module.functions[apply.0 as usize];
+        let fresh = || Current::new(apply, Builder::resume(function, SiteId(0)));
         let current = self.functions[k].current.take().unwrap_or_else(fresh);
         std::mem::replace(&mut self.f, current)
     }

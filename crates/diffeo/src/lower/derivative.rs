@@ -15,10 +15,10 @@ use super::{Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
 use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
 use diffeo_array::opt::walk::statements;
-use diffeo_base::{Name, Span};
+use diffeo_base::Name;
 use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::Ty;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 
 /// What the evaluator calls what a rule gives.
@@ -63,8 +63,8 @@ pub(super) struct Derivative {
     of: FunctionId,
     /// How many of its parameters it captured.
     captured: usize,
-    /// The first place where it is taken.
-    span: Span,
+    /// The function where it is first taken, and the place there.
+    taken: (FunctionId, SiteId),
     state: State,
 }
 
@@ -141,9 +141,7 @@ impl<'p> Lower<'p> {
     }
 
     fn cannot(&mut self, why: &str, at: SiteId) {
-        let span = self.module.sites[at.0 as usize].span;
-        let unsupported = Unsupported::Derivative(span, why.to_string());
-        self.unsupported.get_or_insert(unsupported);
+        self.unsupported.get_or_insert((self.f.id, at, why.to_string()));
     }
 
     /// Notes that values of a type cannot be converted to tangents and back, if that is so: fields of alternatives
@@ -216,19 +214,15 @@ impl<'p> Lower<'p> {
     }
 
     fn rd(&mut self, diff: &Diff, [f, x, cotangent]: [&Sym; 3], at: SiteId) -> Sym {
+        if diff.to != Ty::Real {
+            // The shape of the cotangent is looked at when the function has given its value.
+            let Sym::Tuple(parts) = self.vjp(diff, f, x, at) else { return Sym::Never };
+            return self.apply(&parts[1], cotangent, false, at);
+        }
         self.convertible(&diff.from, true, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
-        if diff.to != Ty::Real {
-            // Its shape is looked at when the function has given its value.
-            let (value, pullback) = match self.vjp(diff, f, x, at) {
-                Sym::Tuple(parts) => (parts[0].clone(), parts[1].clone()),
-                _ => return Sym::Never,
-            };
-            let _ = value;
-            return self.apply(&pullback, cotangent, false, at);
-        }
         let count = captured.len();
         let mut args = captured;
         args.extend(self.store(x, &from, at));
@@ -265,6 +259,7 @@ impl<'p> Lower<'p> {
                 let params = [vec![Flat::Box(id)], value.clone(), point.clone(), value].concat();
                 let pull = self.glue(&name, &params, point);
                 self.derivatives[i].pullback = Some((pull, id));
+                self.declared.insert(pull, i);
                 pull
             }
         };
@@ -382,11 +377,11 @@ impl<'p> Lower<'p> {
         let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
         let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
         let wrapper = self.glue(&name, &params, results);
-        let span = self.module.sites[at.0 as usize].span;
         let i = self.derivatives.len();
         self.by_function.insert((what, of), i);
-        let (pullback, state) = (None, State::Declared);
-        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, span, state });
+        self.declared.insert(wrapper, i);
+        let (pullback, taken, state) = (None, (self.f.id, at), State::Declared);
+        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, taken, state });
         i
     }
 
@@ -562,23 +557,47 @@ impl<'p> Lower<'p> {
 
     /// Makes the derivatives.
     pub(super) fn derive(&mut self) -> Result<(), Unsupported> {
-        if let Some(unsupported) = self.unsupported.take() {
-            return Err(unsupported);
+        if let Some((function, at, why)) = self.unsupported.take() {
+            return Err(self.not_made(function, at, why));
         }
         (0..self.derivatives.len()).try_for_each(|i| self.make(i))
     }
 
-    /// The derivatives that are taken where a function leads.
-    fn within(&self, function: FunctionId) -> Vec<usize> {
-        let is =
-            |d: &Derivative, f| d.wrapper == f || d.pullback.is_some_and(|(pull, _)| pull == f);
+    /// Why a derivative is not made that a function takes at a place. Within the library, the place is that of the call
+    /// that led there.
+    fn not_made(&self, function: FunctionId, at: SiteId, why: String) -> Unsupported {
+        let mut seen = HashSet::from([function]);
+        let mut pending = VecDeque::from([(function, at)]);
+        while let Some((function, mut at)) = pending.pop_front() {
+            loop {
+                let site = &self.module.sites[at.0 as usize];
+                if !site.span.is_none() && !self.program.library.contains(&site.span.file) {
+                    return Unsupported::Derivative(site.span, why);
+                }
+                let Some(inlined) = &site.inlined else { break };
+                at = inlined.at;
+            }
+            for (id, caller) in (0..).map(FunctionId).zip(&self.module.functions) {
+                statements(&caller.body, &mut |stmt| {
+                    let calls = matches!(&stmt.op, Op::Call(callee, _) if *callee == function);
+                    if calls && seen.insert(id) {
+                        pending.push_back((id, stmt.site));
+                    }
+                });
+            }
+        }
+        Unsupported::Derivative(self.module.sites[at.0 as usize].span, why)
+    }
+
+    /// The derivatives that are taken where a function leads, if they may be still to be made, and all functions there.
+    fn within(&self, function: FunctionId) -> (Vec<usize>, HashSet<FunctionId>) {
         let mut found = Vec::new();
         let mut seen = HashSet::from([function]);
         let mut pending = vec![function];
         while let Some(next) = pending.pop() {
-            found.extend(self.derivatives.iter().position(|d| is(d, next)));
+            found.extend(self.declared.get(&next));
             let mut visit = |f: FunctionId| {
-                if seen.insert(f) {
+                if !self.settled.contains(&f) && seen.insert(f) {
                     pending.push(f);
                 }
             };
@@ -591,21 +610,24 @@ impl<'p> Lower<'p> {
                 }
             });
         }
-        found
+        (found, seen)
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
-        let Derivative { what, wrapper, pullback, of, captured, span, state } = self.derivatives[i];
-        let cannot = |why: &str| Unsupported::Derivative(span, why.to_string());
+        let Derivative { what, wrapper, pullback, of, captured, taken, state } =
+            self.derivatives[i];
+        let cannot = |cx: &Self, why: &str| cx.not_made(taken.0, taken.1, why.to_string());
         match state {
             State::Made => return Ok(()),
-            State::Open => return Err(cannot("it is taken within itself")),
+            State::Open => return Err(cannot(self, "it is taken within itself")),
             State::Declared => {}
         }
         self.derivatives[i].state = State::Open;
-        for inner in self.within(of) {
+        let (inner, seen) = self.within(of);
+        for inner in inner {
             super::deep(|| self.make(inner))?;
         }
+        self.settled.extend(seen);
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
@@ -620,7 +642,7 @@ impl<'p> Lower<'p> {
                 None => Ok(()),
             },
         };
-        body.map_err(|ad::Unsupported(why)| cannot(&why))?;
+        body.map_err(|ad::Unsupported(why)| cannot(self, &why))?;
         self.derivatives[i].state = State::Made;
         Ok(())
     }

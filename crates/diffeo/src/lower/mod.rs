@@ -52,6 +52,7 @@ use diffeo_array::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
 };
 use diffeo_base::{Diagnostic, Name, SourceMap, Span};
+use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
@@ -150,7 +151,12 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
         return Err(unsupported);
     }
     let mut cx = Lower::new(program);
-    cx.differentiates = analyse::differentiates(program, entry);
+    // Where nothing is differentiated, the others are calls and the identity.
+    let differentiates = |op| match op {
+        DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
+        DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => false,
+    };
+    cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
     cx.finish(ty)
@@ -158,7 +164,8 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
 
 /// Why there is no Flat for a definition, if there is none.
 pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
-    if let Some(derivative) = analyse::derivative(program, entry) {
+    let left = |op| matches!(op, DiffOp::Jet { k, r } if k != 1 || r == 0);
+    if let Some(derivative) = analyse::derivative(program, entry, left) {
         return Some(Unsupported::Derivative(derivative, String::new()));
     }
     let first_order = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
@@ -180,6 +187,7 @@ pub struct Lowered {
 
 /// The function being lowered.
 struct Current {
+    id: FunctionId,
     builder: Builder,
     /// The variables of Core: those of the function, and innermost those of a function lowered in place.
     frames: Vec<HashMap<u32, Sym>>,
@@ -224,13 +232,18 @@ struct Lower<'p> {
     deriver: Deriver,
     derivatives: Vec<Derivative>,
     by_function: HashMap<(derivative::What, FunctionId), usize>,
+    /// The derivatives that functions were declared for.
+    declared: HashMap<FunctionId, usize>,
+    /// Functions that lead to no derivative that is still to be made.
+    settled: HashSet<FunctionId>,
     /// Pullbacks, by numbers that no function of Core has.
     pullbacks: HashMap<u32, Pullback>,
     /// Functions with the functions that are their rules.
     ruled: HashMap<(FunctionId, FunctionId), FunctionId>,
     /// The functions that stop gradients, by the types of what they take.
     identities: HashMap<Vec<Flat>, FunctionId>,
-    unsupported: Option<Unsupported>,
+    /// A derivative that cannot be lowered: the function that takes it, where, and why.
+    unsupported: Option<(FunctionId, SiteId, String)>,
 
     // Names and places
     names: HashMap<Name, u32>,
@@ -247,7 +260,7 @@ impl<'p> Lower<'p> {
         let mut cx = Lower {
             program,
             module,
-            f: Current::new(Builder::new(SiteId(0))),
+            f: Current::new(FunctionId(0), Builder::new(SiteId(0))),
             analysed: HashSet::new(),
             lambdas: HashMap::new(),
             types: HashMap::new(),
@@ -269,6 +282,8 @@ impl<'p> Lower<'p> {
             deriver: Deriver::default(),
             derivatives: Vec::new(),
             by_function: HashMap::new(),
+            declared: HashMap::new(),
+            settled: HashSet::new(),
             pullbacks: HashMap::new(),
             ruled: HashMap::new(),
             identities: HashMap::new(),
@@ -391,7 +406,7 @@ impl<'p> Lower<'p> {
     /// Begins the body of a declared function; gives what was being lowered.
     fn begin(&mut self, id: FunctionId, at: SiteId) -> Current {
         let builder = Builder::resume(&self.module.functions[id.0 as usize], at);
-        std::mem::replace(&mut self.f, Current::new(builder))
+        std::mem::replace(&mut self.f, Current::new(id, builder))
     }
 
     fn params(&self, id: FunctionId) -> Vec<Atom> {
@@ -444,7 +459,7 @@ impl<'p> Lower<'p> {
 }
 
 impl Current {
-    fn new(builder: Builder) -> Current {
-        Current { builder, frames: vec![HashMap::new()], inlined: None, instance: None }
+    fn new(id: FunctionId, builder: Builder) -> Current {
+        Current { id, builder, frames: vec![HashMap::new()], inlined: None, instance: None }
     }
 }

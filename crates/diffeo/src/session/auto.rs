@@ -7,17 +7,14 @@
 //!   early. So results are the same in every run, to the last digit;
 //! - the program is seen to run once. What it printed and reported before it began again is not shown twice.
 //!
-//! | file | what is in it |
-//! |---|---|
-//! | `later.rs` | the thread that compiles by LLVM |
-//! | `shown.rs` | what programs print and report, each line once |
+//! `later.rs` has the thread that compiles by LLVM.
 
 mod later;
-mod shown;
 #[cfg(test)]
 mod tests;
 
 use super::engine::{How, Ran};
+use super::once::Once;
 use super::prepared::{self, Prepared};
 use super::{Engine, Entry};
 use crate::lower::value::Interface;
@@ -25,15 +22,12 @@ use crate::lower::Lowered;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Kinks, Limits, Options, RuntimeError};
+use diffeo_calculus::eval::{Exceeded, Kinks, RuntimeError};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::low::HUGE;
 use diffeo_codegen::{llvm, memory};
 use later::{Known, Later};
-pub(super) use shown::Shown;
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,62 +63,32 @@ impl Policy {
 /// A program that can be called, once or many times.
 pub(crate) struct Auto {
     prepared: Prepared,
-    /// What is needed to run it on other code.
-    options: Again,
+    /// The options of runs, on whatever code.
+    once: Once,
     /// LLVM's code, as long as that is open.
     later: Option<Later>,
     /// What became of it.
     note: Option<String>,
 }
 
-/// The options of runs, from which those of one are made.
-struct Again {
-    shown: Rc<RefCell<Shown>>,
-    kinks: Kinks,
-    max_stack: usize,
-    limits: Limits,
-}
-
-impl Again {
-    fn options(&self) -> Options {
-        let (lines, reports) = (self.shown.clone(), self.shown.clone());
-        Options {
-            kinks: self.kinks,
-            max_stack: self.max_stack,
-            trace: Box::new(move |line| lines.borrow_mut().trace(line)),
-            progress: Box::new(move |report| reports.borrow_mut().progress(report)),
-            limits: self.limits.clone(),
-        }
-    }
-}
-
 impl Auto {
     /// A program in Cranelift's code.
-    pub fn new(interface: Interface, compiled: Compiled, options: Options, cpu: Cpu) -> Auto {
+    pub fn new(interface: Interface, compiled: Compiled, once: Once, cpu: Cpu) -> Auto {
         let policy = Policy::of(&compiled);
-        Auto::by(policy, interface, compiled, options, cpu)
+        Auto::by(policy, interface, compiled, once, cpu)
     }
 
-    fn by(
-        policy: Policy,
-        interface: Interface,
-        compiled: Compiled,
-        options: Options,
-        cpu: Cpu,
-    ) -> Auto {
-        let Options { max_stack, trace, progress, limits, kinks } = options;
-        let shown = Rc::new(RefCell::new(Shown::new(trace, progress)));
-        let options = Again { shown, kinks, max_stack, limits };
+    fn by(policy: Policy, interface: Interface, compiled: Compiled, once: Once, cpu: Cpu) -> Auto {
         let module = compiled.module().flat.clone();
-        let mut prepared = Prepared::new(interface, compiled, options.options(), Engine::Jit);
+        let mut prepared = Prepared::new(interface, compiled, once.options(), Engine::Jit);
         let later = Later::new(module, cpu, policy);
         prepared.oversee(later.budget(), later.overseer());
-        Auto { prepared, options, later: Some(later), note: None }
+        Auto { prepared, once, later: Some(later), note: None }
     }
 
     /// An entry in Cranelift's code, to be called many times; none if there is no code for it, or kinks are looked for.
-    pub fn repeated(entry: &Entry, options: Options) -> Option<Auto> {
-        if options.kinks != Kinks::Ignore {
+    pub fn repeated(entry: &Entry, once: Once) -> Option<Auto> {
+        if once.kinks != Kinks::Ignore {
             return None;
         }
         let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).ok()?;
@@ -132,7 +96,7 @@ impl Auto {
         let prints = memory::constants_print(&module);
         let how = How::default();
         let compiled = prepared::counted(module, how, &mut Vec::new()).ok()?;
-        let mut auto = Auto::new(interface, compiled, options, how.cpu);
+        let mut auto = Auto::new(interface, compiled, once, how.cpu);
         if prints {
             // Other code would compute the constants again, in a call that did not print that before.
             auto.stays();
@@ -157,11 +121,11 @@ impl Auto {
     /// What stopped it.
     pub fn call(&mut self, arg: &Value, times: &mut Vec<Timing>) -> Result<Value, RuntimeError> {
         let start = Instant::now();
-        self.options.shown.borrow_mut().begin();
+        self.once.begin();
         let args = self.prepared.arguments(arg);
         let mut result = timed("run", times, || self.prepared.call(&args));
         if self.is_to_go_over(result.as_ref().err(), start, times) {
-            self.options.shown.borrow_mut().again();
+            self.once.again();
             result = timed("run again", times, || self.prepared.call(&args));
         }
         result.map(|results| self.prepared.result(results))
@@ -175,7 +139,7 @@ impl Auto {
         times: &mut Vec<Timing>,
     ) -> bool {
         let Some(later) = &self.later else { return false };
-        let limits = &self.options.limits;
+        let limits = &self.once.limits;
         let mut unfinished = self.prepared.silent();
         if let Some(ErrorKind::Exceeded(exceeded)) = error.map(|error| &error.kind) {
             // The user's interruption looks the same as that for the other code, and comes first.
@@ -192,7 +156,7 @@ impl Auto {
                 let time = start.elapsed().as_secs_f64();
                 self.note = Some(format!("LLVM's code took over after {time:.3} s"));
                 times.push(Timing { step: "llvm", time: took, operations: None });
-                self.prepared.replace(*compiled, self.options.options(), Engine::Llvm);
+                self.prepared.replace(*compiled, self.once.options(), Engine::Llvm);
                 self.later = None;
                 true
             }
@@ -216,11 +180,11 @@ pub(super) fn run(
     interface: Interface,
     compiled: Compiled,
     arg: Option<Value>,
-    options: Options,
+    once: Once,
     how: How,
     mut times: Vec<Timing>,
 ) -> Ran {
-    let mut auto = Auto::new(interface, compiled, options, how.cpu);
+    let mut auto = Auto::new(interface, compiled, once, how.cpu);
     let result = auto.call(&arg.unwrap_or(Value::Unit), &mut times);
     let engine = auto.engine();
     Ran { note: auto.note, times, ..Ran::on(engine, result) }

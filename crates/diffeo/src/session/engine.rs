@@ -147,9 +147,8 @@ impl How {
         let mut unsupported = None;
         let once = Once::new(options);
         if self.engine.is_compiled() {
-            let options = once.options();
             let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
-            let lowered = match options.kinks {
+            let lowered = match once.kinks {
                 Kinks::Ignore => pipeline::flat(program, global, &mut see),
                 Kinks::Warn | Kinks::Error => {
                     Err(lower::unsupported(program, global).unwrap_or(Unsupported::Kinks))
@@ -157,19 +156,24 @@ impl How {
             };
             let ran = match lowered {
                 Ok(lowered) if self.engine == Engine::Flat => {
-                    Ok(flat(lowered, arg.clone(), options, times))
+                    Ok(flat(lowered, arg.clone(), once.options(), times))
                 }
                 Ok(Lowered { module, interface }) if self.engine == Engine::Auto => {
                     match prepared::counted(module, self, &mut times) {
-                        Ok(compiled) => {
-                            Ok(auto::run(interface, compiled, arg.clone(), options, self, times))
-                        }
+                        Ok(compiled) => Ok(auto::run(
+                            interface,
+                            compiled,
+                            arg.clone(),
+                            once.clone(),
+                            self,
+                            times,
+                        )),
                         Err(why) => Err((why, times)),
                     }
                 }
                 Ok(Lowered { module, interface }) => {
                     let (compiled, engine) = prepared::compile(module, self, &mut times)?;
-                    let mut prepared = Prepared::new(interface, compiled, options, engine);
+                    let mut prepared = Prepared::new(interface, compiled, once.options(), engine);
                     Ok(prepared.run(arg.clone(), times))
                 }
                 Err(why) => Err((why, times)),
@@ -181,6 +185,7 @@ impl How {
                     ..
                 }) => {
                     (unsupported, times) = (Some(Unsupported::Nan), Vec::new());
+                    once.again();
                 }
                 Ok(ran) => return Ok(ran),
                 Err((why, steps)) => (unsupported, times) = (Some(why), steps),

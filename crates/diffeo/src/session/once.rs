@@ -1,36 +1,82 @@
-//! What a program prints and reports, shown once even if the evaluator begins anew what compiled code left.
+//! What a program prints and reports, each message once, although it may begin again on other code or on the evaluator.
 
-use super::auto::Shown;
-use diffeo_calculus::eval::{Kinks, Limits, Options};
+use diffeo_calculus::eval::{Kinks, Limits, Options, Progress};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The options of a run that may begin again.
-pub(super) struct Once {
-    kinks: Kinks,
+/// The options of calls that may begin again. Clones count the same messages.
+#[derive(Clone)]
+pub(crate) struct Once {
+    pub kinks: Kinks,
+    pub limits: Limits,
     max_stack: usize,
-    limits: Limits,
     shown: Rc<RefCell<Shown>>,
+}
+
+/// Where the messages of a program go.
+struct Shown {
+    trace: Box<dyn FnMut(&str)>,
+    progress: Box<dyn FnMut(&Progress<'_>)>,
+    lines: Counter,
+    reports: Counter,
+}
+
+/// How many messages there were in a run, and in the one that had the most.
+#[derive(Default)]
+struct Counter {
+    now: u64,
+    most: u64,
+}
+
+impl Counter {
+    /// Whether the next message is new.
+    fn next(&mut self) -> bool {
+        self.now += 1;
+        let new = self.now > self.most;
+        self.most = self.most.max(self.now);
+        new
+    }
 }
 
 impl Once {
     pub fn new(options: Options) -> Once {
         let Options { max_stack, trace, progress, limits, kinks } = options;
-        let shown = Rc::new(RefCell::new(Shown::new(trace, progress)));
-        Once { kinks, max_stack, limits, shown }
+        let (lines, reports) = (Counter::default(), Counter::default());
+        let shown = Rc::new(RefCell::new(Shown { trace, progress, lines, reports }));
+        Once { kinks, limits, max_stack, shown }
     }
 
-    /// The options of the next run, from the beginning.
+    /// A call begins.
+    pub fn begin(&self) {
+        let mut shown = self.shown.borrow_mut();
+        (shown.lines, shown.reports) = (Counter::default(), Counter::default());
+    }
+
+    /// The same call begins again.
+    pub fn again(&self) {
+        let mut shown = self.shown.borrow_mut();
+        (shown.lines.now, shown.reports.now) = (0, 0);
+    }
+
+    /// The options of what runs the calls.
     pub fn options(&self) -> Options {
-        let Once { kinks, max_stack, limits, shown } = self;
-        shown.borrow_mut().again();
-        let (lines, reports) = (shown.clone(), shown.clone());
+        let (lines, reports) = (self.shown.clone(), self.shown.clone());
         Options {
-            kinks: *kinks,
-            max_stack: *max_stack,
-            trace: Box::new(move |line| lines.borrow_mut().trace(line)),
-            progress: Box::new(move |report| reports.borrow_mut().progress(report)),
-            limits: limits.clone(),
+            kinks: self.kinks,
+            max_stack: self.max_stack,
+            trace: Box::new(move |line| {
+                let mut shown = lines.borrow_mut();
+                if shown.lines.next() {
+                    (shown.trace)(line);
+                }
+            }),
+            progress: Box::new(move |report| {
+                let mut shown = reports.borrow_mut();
+                if shown.reports.next() {
+                    (shown.progress)(report);
+                }
+            }),
+            limits: self.limits.clone(),
         }
     }
 }

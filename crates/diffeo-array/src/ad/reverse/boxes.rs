@@ -68,7 +68,7 @@ fn is(b: &mut Builder, module: &Module, n: Atom, value: i64) -> Atom {
 }
 
 /// The sum of two adjoints of the same type, each used for the last time.
-pub(super) fn sum(
+pub(in crate::ad) fn sum(
     b: &mut Builder,
     module: &mut Module,
     cache: &mut Deriver,

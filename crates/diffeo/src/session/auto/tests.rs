@@ -2,6 +2,7 @@
 
 use super::{Auto, Compile, Policy};
 use crate::pipeline::{self, Backend};
+use crate::session::once::Once;
 use crate::session::{Engine, Session};
 use diffeo_calculus::eval::{Limits, Options};
 use diffeo_calculus::value::Value;
@@ -81,7 +82,7 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
     let printed = lines.clone();
     let trace = Box::new(move |line: &str| printed.borrow_mut().push(line.to_string()));
     let options = Options { trace, limits, ..Options::default() };
-    (Auto::by(policy, lowered.interface, compiled, options, Cpu::Host), lines)
+    (Auto::by(policy, lowered.interface, compiled, Once::new(options), Cpu::Host), lines)
 }
 
 fn run(text: &str, policy: Policy, limits: Limits) -> (Seen, u64) {
