@@ -21,6 +21,8 @@
 //! ```
 
 mod convert;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use convert::{FromDiffeo, Misfit, ToDiffeo};
@@ -174,8 +176,8 @@ impl Program {
     }
 }
 
-/// A function of a program, ready to be called with Rust values. Calls run as machine code, if the program takes no
-/// derivative; the first one makes it, and after many there is better one ([`Engine::Auto`](crate::Engine::Auto)).
+/// A function of a program, ready to be called with Rust values. Calls run as machine code, if the program can be
+/// compiled; the first one makes it, and after many there is better one ([`Engine::Auto`](crate::Engine::Auto)).
 /// Derivatives that are asked for here are taken by the evaluator.
 pub struct Function {
     session: Rc<RefCell<Session>>,
