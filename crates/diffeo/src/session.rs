@@ -12,7 +12,7 @@ mod show;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope};
 use crate::display::Printer;
-use crate::lower::Unsupported;
+use crate::lower::{self, Unsupported};
 use crate::pipeline::Timing;
 
 use crate::types::Ty as Inferred;
@@ -665,6 +665,11 @@ impl Session {
                 times: Vec::new(),
             },
         }
+    }
+
+    /// Why compiled engines leave an entry to the evaluator, as far as that is seen without compiling it.
+    pub fn not_compiled(&self, entry: &Entry) -> Option<Unsupported> {
+        lower::unsupported(&entry.program, entry.global)
     }
 
     /// An entry in machine code, to be called many times.
