@@ -2,7 +2,7 @@
 
 use super::function::Lower;
 use crate::low::{Binary, Compare, Expr, Operand, Raise, Runtime, Ty, Unary};
-use diffeo_array::ir::{self, Atom, Check, Reduction, Scalar, Stop};
+use diffeo_array::ir::{self, Atom, Check, Scalar, Stop};
 use diffeo_calculus::eval::MOST_ELEMENTS;
 use diffeo_calculus::prim::{Comparison, RealOp, Rounding};
 
