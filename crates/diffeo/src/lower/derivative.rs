@@ -13,9 +13,11 @@ use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
-use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
-use diffeo_array::opt::walk::statements;
-use diffeo_base::Name;
+use diffeo_array::ir::{
+    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
+};
+use diffeo_array::opt::{early, walk::statements};
+use diffeo_base::{Name, Span};
 use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::Ty;
 use std::collections::{HashSet, VecDeque};
@@ -65,6 +67,8 @@ pub(super) struct Derivative {
     captured: usize,
     /// The function where it is first taken, and the place there.
     taken: (FunctionId, SiteId),
+    /// The place that messages name.
+    place: Span,
     state: State,
 }
 
@@ -380,8 +384,17 @@ impl<'p> Lower<'p> {
         let i = self.derivatives.len();
         self.by_function.insert((what, of), i);
         self.declared.insert(wrapper, i);
-        let (pullback, taken, state) = (None, (self.f.id, at), State::Declared);
-        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, taken, state });
+        let (pullback, taken, place) = (None, (self.f.id, at), Span::NONE);
+        self.derivatives.push(Derivative {
+            what,
+            wrapper,
+            pullback,
+            of,
+            captured,
+            taken,
+            place,
+            state: State::Declared,
+        });
         i
     }
 
@@ -558,21 +571,56 @@ impl<'p> Lower<'p> {
     /// Makes the derivatives.
     pub(super) fn derive(&mut self) -> Result<(), Unsupported> {
         if let Some((function, at, why)) = self.unsupported.take() {
-            return Err(self.not_made(function, at, why));
+            return Err(Unsupported::Derivative(self.place(function, at), why));
         }
+        if self.derivatives.is_empty() {
+            return Ok(());
+        }
+        for i in 0..self.derivatives.len() {
+            let (function, at) = self.derivatives[i].taken;
+            self.derivatives[i].place = self.place(function, at);
+        }
+        self.optimise_early();
         (0..self.derivatives.len()).try_for_each(|i| self.make(i))
     }
 
-    /// Why a derivative is not made that a function takes at a place. Within the library, the place is that of the call
-    /// that led there.
-    fn not_made(&self, function: FunctionId, at: SiteId, why: String) -> Unsupported {
+    /// Optimises what derivatives are taken of. The functions declared for derivatives may do anything.
+    fn optimise_early(&mut self) {
+        let declared: Vec<FunctionId> = self.declared.keys().copied().collect();
+        let mut bodies = Vec::new();
+        for id in &declared {
+            let function = &mut self.module.functions[id.0 as usize];
+            let (vars, params) = (function.vars.clone(), function.params.clone());
+            bodies.push((vars, params, std::mem::take(&mut function.body)));
+            let mut stop = |ty: &Flat| {
+                function.vars.push(VarInfo { ty: ty.clone(), name: None });
+                Var(function.vars.len() as u32 - 1)
+            };
+            let results: Vec<Var> = function.results.iter().map(&mut stop).collect();
+            function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
+            function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
+        }
+        let rules = self.deriver.rules.values().map(|rule| rule.function);
+        let roots: Vec<FunctionId> =
+            self.derivatives.iter().map(|derivative| derivative.of).chain(rules).collect();
+        let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
+        let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
+        self.module = early(std::mem::take(&mut self.module), &roots, &stay);
+        for (id, body) in declared.into_iter().zip(bodies) {
+            let function = &mut self.module.functions[id.0 as usize];
+            (function.vars, function.params, function.body) = body;
+        }
+    }
+
+    /// The place for a function and a place in it. Within the library, it is that of the call that led there.
+    fn place(&self, function: FunctionId, at: SiteId) -> Span {
         let mut seen = HashSet::from([function]);
         let mut pending = VecDeque::from([(function, at)]);
         while let Some((function, mut at)) = pending.pop_front() {
             loop {
                 let site = &self.module.sites[at.0 as usize];
                 if !site.span.is_none() && !self.program.library.contains(&site.span.file) {
-                    return Unsupported::Derivative(site.span, why);
+                    return site.span;
                 }
                 let Some(inlined) = &site.inlined else { break };
                 at = inlined.at;
@@ -586,7 +634,7 @@ impl<'p> Lower<'p> {
                 });
             }
         }
-        Unsupported::Derivative(self.module.sites[at.0 as usize].span, why)
+        self.module.sites[at.0 as usize].span
     }
 
     /// The derivatives that are taken where a function leads, if they may be still to be made, and all functions there.
@@ -614,12 +662,12 @@ impl<'p> Lower<'p> {
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
-        let Derivative { what, wrapper, pullback, of, captured, taken, state } =
+        let Derivative { what, wrapper, pullback, of, captured, place, state, .. } =
             self.derivatives[i];
-        let cannot = |cx: &Self, why: &str| cx.not_made(taken.0, taken.1, why.to_string());
+        let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
         match state {
             State::Made => return Ok(()),
-            State::Open => return Err(cannot(self, "it is taken within itself")),
+            State::Open => return Err(cannot("it is taken within itself")),
             State::Declared => {}
         }
         self.derivatives[i].state = State::Open;
@@ -642,7 +690,7 @@ impl<'p> Lower<'p> {
                 None => Ok(()),
             },
         };
-        body.map_err(|ad::Unsupported(why)| cannot(self, &why))?;
+        body.map_err(|ad::Unsupported(why)| cannot(&why))?;
         self.derivatives[i].state = State::Made;
         Ok(())
     }

@@ -30,7 +30,7 @@ impl<'s> Reverser<'_, 's> {
             self.call_back(&made, kept, bars, args, &active);
             return Ok(vec![stmt.clone()]);
         }
-        let (kept, atoms) = self.residuals(&made);
+        let (kept, atoms) = self.residuals(&made, args);
         let bars = self.result_bars(&stmt.results, &made.active);
         self.call_back(&made, atoms, bars, args, &passed(&active, &given));
         for arg in args.iter().zip(&given).filter(|(_, given)| **given).map(|(arg, _)| arg) {
@@ -65,12 +65,17 @@ impl<'s> Reverser<'_, 's> {
         (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
     }
 
-    /// The residuals of a call, as variables of the forward part, and in the backward part.
-    fn residuals(&mut self, made: &Reverse) -> (Vec<Var>, Vec<Atom>) {
+    /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments may
+    /// be computed again.
+    fn residuals(&mut self, made: &Reverse, args: &[Atom]) -> (Vec<Var>, Vec<Atom>) {
         let home = self.scopes.len() - 1;
         let kept: Vec<Var> =
             made.residuals.iter().map(|ty| self.forward_var(ty.clone(), None, home)).collect();
-        let atoms = kept.iter().map(|v| self.primal(&Atom::Var(*v))).collect();
+        let atoms = kept.iter().zip(&made.same).map(|(v, same)| match same {
+            Some(param) => self.primal(&args[*param]),
+            None => self.primal(&Atom::Var(*v)),
+        });
+        let atoms = atoms.collect();
         (kept, atoms)
     }
 
@@ -129,7 +134,7 @@ impl<'s> Reverser<'_, 's> {
         let given = vec![false; operands.len()];
         let derived =
             self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
-        let (kept, atoms) = self.residuals(&derived);
+        let (kept, atoms) = self.residuals(&derived, &operands);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
             .collect();
