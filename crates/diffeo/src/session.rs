@@ -29,6 +29,7 @@ use std::rc::Rc;
 
 pub(crate) use auto::Auto;
 pub use differentiable::Differentiable;
+pub(crate) use engine::Compiled;
 pub use engine::{Engine, How};
 pub(crate) use once::Once;
 pub use prepared::Prepared;

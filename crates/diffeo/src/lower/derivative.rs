@@ -12,12 +12,13 @@ use super::polytypic::Zip;
 use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Unsupported};
-use diffeo_array::ad::{self, differentiable, Rule};
+use diffeo_array::ad::{self, differentiable, Orders, Rule};
 use diffeo_array::ir::{
     Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
 };
 use diffeo_array::opt::{early, walk::statements};
 use diffeo_base::{Name, Span};
+use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::Ty;
 use std::collections::{HashSet, VecDeque};
@@ -25,6 +26,9 @@ use std::rc::Rc;
 
 /// What the evaluator calls what a rule gives.
 const RULE: &str = "the rule of `with_derivative`";
+
+/// A product of two series of Taylor coefficients may take this many multiplications, one by one in the program.
+const MOST_PRODUCTS: u64 = 4096;
 
 /// More types than this in a type are not looked at.
 const MOST_TYPES: usize = 1000;
@@ -38,8 +42,8 @@ pub(super) enum What {
     Rd,
     /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
     Vjp,
-    /// `captured ++ J(S) → J(T)`: the derivatives in one variable up to an order.
-    Jet(u32),
+    /// `captured ++ J(S) → J(T)`: the derivatives in some variables up to an order.
+    Jet(Orders),
 }
 
 /// The pullback of a function: a function of Flat that no function of Core is. It has captured the residuals, the
@@ -98,7 +102,7 @@ impl<'p> Lower<'p> {
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
             (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
             (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
-            (DiffOp::Jet { k: 1, r }, [f, x]) if r > 0 => self.jet(diff, (f, x), r, at),
+            (DiffOp::Jet { k, r }, [f, x]) => self.jet(diff, (f, x), Orders { k, r }, at),
             (
                 DiffOp::Rd
                 | DiffOp::Vjp
@@ -280,7 +284,12 @@ impl<'p> Lower<'p> {
         Sym::Tuple(Rc::new([y, Sym::Known(number, Rc::new(captured))]))
     }
 
-    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), order: u32, at: SiteId) -> Sym {
+    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), orders: Orders, at: SiteId) -> Sym {
+        let Orders { k, r } = orders;
+        if jet_coefficients(2 * u64::from(k), r.into()) > MOST_PRODUCTS {
+            self.cannot("too many Taylor coefficients", at);
+            return Sym::Never;
+        }
         let (Some(from), Some(to)) = (jets(&diff.from), jets(&diff.to)) else {
             self.cannot("Taylor coefficients in data", at);
             return Sym::Never;
@@ -294,8 +303,8 @@ impl<'p> Lower<'p> {
         args.extend(self.store(x, &from, at));
         // As the evaluator says it.
         let what =
-            Name::from(format!("`jet(1, {order}, …)` takes this many derivatives of a Real"));
-        let expected = Atom::Int(i64::from(order) + 1);
+            Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
+        let expected = Atom::Int(jet_coefficients(k.into(), r.into()) as i64);
         for arg in &args[count..] {
             if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
                 let found = self.dim(arg, rank - 1, at);
@@ -305,7 +314,7 @@ impl<'p> Lower<'p> {
             }
         }
         let results = self.types(&shape);
-        let i = self.declare_derivative(What::Jet(order), function, count, &args, results, at);
+        let i = self.declare_derivative(What::Jet(orders), function, count, &args, results, at);
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
         let derivatives = self.load(&shape, &mut atoms.into_iter());
         self.watch(&to, &derivatives, at);
@@ -679,8 +688,8 @@ impl<'p> Lower<'p> {
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
-            What::Jet(r) => {
-                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, r as usize)
+            What::Jet(orders) => {
+                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
             }
             What::Vjp => match pullback {
                 Some((pull, id)) => {
