@@ -121,7 +121,13 @@ fn derive(
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
     cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
+    let accumulates = source
+        .vars
+        .iter()
+        .zip(&activity.varied)
+        .any(|(info, varies)| *varies && matches!(info.ty, Ty::Acc(_)));
     let reverser = Reverser {
+        accumulates,
         homes: vec![0; source.vars.len()],
         vars: source.vars.clone(),
         plan,
@@ -184,7 +190,7 @@ impl Face {
                     given.push(adjoint(module, cache, ty));
                 }
                 Ty::Array(Elem::Real, _) if shared[i] => {}
-                Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
+                Ty::Array(Elem::Real, rank) | Ty::Acc(rank) => adjoints.push(Ty::Acc(*rank)),
                 ty => {
                     return unsupported(format!(
                         "reverse mode with arguments that are {}",
@@ -273,6 +279,8 @@ struct Reverser<'m, 's> {
     module: &'m mut Module,
     cache: &'m mut Deriver,
     activity: Rc<Activity>,
+    /// Whether there are accumulators that vary.
+    accumulates: bool,
     plan: Plan,
     /// The variables of the forward part: those of the function, and more.
     vars: Vec<VarInfo>,
@@ -315,7 +323,7 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         for (i, param) in source.params.iter().enumerate() {
-            if let (Ty::Array(_, rank), true) =
+            if let (Ty::Array(_, rank) | Ty::Acc(rank), true) =
                 (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
             {
                 let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));

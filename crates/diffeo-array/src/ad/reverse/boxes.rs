@@ -34,10 +34,10 @@ pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
     let mut seen = HashSet::new();
     while let Some(ty) = todo.pop() {
         match ty {
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text => {}
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) => {}
             Ty::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => {}
             Ty::Array(Elem::Box(_), _) if !differentiable(module, ty) => {}
-            Ty::Array(Elem::Box(_), _) | Ty::Acc(_) | Ty::Stack(_) => return false,
+            Ty::Array(Elem::Box(_), _) | Ty::Stack(_) => return false,
             Ty::Box(id) => {
                 if seen.insert(*id) {
                     let variants = &module.boxes[id.0 as usize].variants;

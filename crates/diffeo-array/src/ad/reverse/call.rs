@@ -99,7 +99,12 @@ impl<'s> Reverser<'_, 's> {
         let mut reals = Vec::new();
         for (arg, _) in args.iter().zip(active).filter(|(_, active)| **active) {
             match arg {
-                Atom::Var(v) if matches!(self.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _)) => {
+                Atom::Var(v)
+                    if matches!(
+                        self.vars[v.0 as usize].ty,
+                        Ty::Array(Elem::Real, _) | Ty::Acc(_)
+                    ) =>
+                {
                     operands.push(self.acc(*v));
                     self.touch(*v);
                 }
