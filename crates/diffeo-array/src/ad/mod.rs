@@ -13,6 +13,7 @@
 //! | `taylor.rs` | Taylor coefficients of arithmetic |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
+//! | `bag.rs` | adjoints of arrays of boxes |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -20,6 +21,7 @@
 //! nan in it.
 
 mod activity;
+mod bag;
 mod forward;
 mod operators;
 mod partials;
@@ -69,8 +71,13 @@ pub struct Deriver {
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What converts boxes to shadows and, if so, back.
-    converters: HashMap<(BoxId, bool), FunctionId>,
+    /// What converts boxes to shadows of an order and, if so, back.
+    converters: HashMap<(BoxId, bool, usize), FunctionId>,
+    /// The bags of adjoints of a type, by rank; and back.
+    bags: HashMap<(BoxId, u8), BoxId>,
+    bag_types: HashMap<BoxId, (BoxId, u8)>,
+    /// What adds bags to arrays, by how many indices come before.
+    putters: HashMap<(BoxId, u8), FunctionId>,
 }
 
 /// The derivative that a function was given: a function of the parameters of the function, then the tangents of

@@ -53,6 +53,18 @@ impl<'s> Reverser<'_, 's> {
                     }
                 }
             }
+            Op::Get(Atom::Var(array), _)
+            | Op::Slice { array: Atom::Var(array), .. }
+            | Op::Reshape(Atom::Var(array), _)
+            | Op::Update { array: Atom::Var(array), .. }
+            | Op::Append(Atom::Var(array), _)
+                if self.has_bar(*array) =>
+            {
+                self.of_boxes(&stmt.op, result, *array);
+            }
+            Op::Elements(_, parts) | Op::Rows(parts) if self.has_bar(result) => {
+                self.made_of_boxes(result, parts);
+            }
             Op::Get(Atom::Var(array), indices) => {
                 if let Some(bar) = self.take_bar(result) {
                     let indices = self.primals(indices);
