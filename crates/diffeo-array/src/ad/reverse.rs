@@ -2,10 +2,12 @@
 //! backward part that adds to the adjoints of its parameters.
 //!
 //! - The *forward part* takes the parameters of the function and gives its results, then the *residuals*.
-//! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array as an
-//!   accumulator, which it uses up; and for each array among the parameters that vary, in order, an accumulator, to
-//!   which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals and boxes. The
-//!   adjoint of a box is of the type of its tangents, but arrays in it that are zero may have no elements.
+//! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array of Reals
+//!   as an accumulator, which it uses up; and for each array of Reals among the parameters that vary, in order, an
+//!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
+//!   and arrays of boxes. The adjoint of a box is a shadow of it, in which arrays that are zero may have no elements.
+//!   Of an accumulator among the parameters, the adjoint is an accumulator: of what is in it in the end, then of what
+//!   is in it in the beginning.
 //!
 //! Residuals are ordinary values, which are read only, so a pullback is residuals, and may be called any number of
 //! times. What is cheap is computed again from them ([`scope`]). A Real has a local variable as its adjoint, and an
@@ -17,11 +19,13 @@
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
+//! | `bags.rs` | operations on arrays of boxes |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
 //! | `prepare.rs` | what is written in another way before |
 
+mod bags;
 mod boxes;
 mod call;
 mod control;
@@ -123,7 +127,13 @@ fn derive(
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
     cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
+    let accumulates = source
+        .vars
+        .iter()
+        .zip(&activity.varied)
+        .any(|(info, varies)| *varies && matches!(info.ty, Ty::Acc(_)));
     let reverser = Reverser {
+        accumulates,
         homes: vec![0; source.vars.len()],
         vars: source.vars.clone(),
         plan,
@@ -174,7 +184,7 @@ impl Face {
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
         for (ty, _) in results.iter().zip(&active).filter(|(_, active)| **active) {
             match ty {
-                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     adjoints.push(adjoint(module, cache, ty));
                 }
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
@@ -185,11 +195,11 @@ impl Face {
         }
         for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
-                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     given.push(adjoint(module, cache, ty));
                 }
                 Ty::Array(Elem::Real, _) if shared[i] => {}
-                Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
+                Ty::Array(Elem::Real, rank) | Ty::Acc(rank) => adjoints.push(Ty::Acc(*rank)),
                 ty => {
                     return unsupported(format!(
                         "reverse mode with arguments that are {}",
@@ -278,6 +288,8 @@ struct Reverser<'m, 's> {
     module: &'m mut Module,
     cache: &'m mut Deriver,
     activity: Rc<Activity>,
+    /// Whether there are accumulators that vary.
+    accumulates: bool,
     plan: Plan,
     /// The variables of the forward part: those of the function, and more.
     vars: Vec<VarInfo>,
@@ -320,7 +332,7 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         for (i, param) in source.params.iter().enumerate() {
-            if let (Ty::Array(_, rank), true) =
+            if let (Ty::Array(Elem::Real, rank) | Ty::Acc(rank), true) =
                 (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
             {
                 let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));

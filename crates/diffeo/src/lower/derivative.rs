@@ -302,8 +302,7 @@ impl<'p> Lower<'p> {
         let mut args = captured;
         args.extend(self.store(x, &from, at));
         // As the evaluator says it.
-        let what =
-            Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
+        let what = Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
         let expected = Atom::Int(jet_coefficients(k.into(), r.into()) as i64);
         for arg in &args[count..] {
             if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {

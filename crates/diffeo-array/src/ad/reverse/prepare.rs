@@ -85,14 +85,13 @@ fn block(vars: &mut Vec<VarInfo>, at: &mut Block) {
     }
 }
 
-/// Statements that look for the first of so many elements of an array that is this number; -1 if there is none.
-pub(super) fn chosen(
-    function: (&mut Vec<VarInfo>, &Module),
-    [count, array, number]: [Atom; 3],
+/// Statements added to a function of which only the variables are known.
+pub(super) fn added<T>(
+    vars: &mut Vec<VarInfo>,
     site: SiteId,
-) -> (Vec<Stmt>, Var) {
-    let (vars, module) = function;
-    let infos = Function {
+    add: impl FnOnce(&mut Builder) -> T,
+) -> (Vec<Stmt>, T) {
+    let function = Function {
         name: "".into(),
         shown: "".into(),
         library: false,
@@ -102,29 +101,38 @@ pub(super) fn chosen(
         results: Vec::new(),
         body: Block::default(),
     };
-    let mut b = Builder::resume(&infos, site);
+    let mut b = Builder::resume(&function, site);
     b.open();
-    let (index, param) = (b.var(Ty::Int, Some("i".into())), b.var(Ty::Int, Some("at".into())));
-    b.open();
-    let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
-    let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());
-    let same = b.one(module, same);
-    let nan = b.one(module, Op::IsNan(x));
-    let nans = b.one(module, Op::IsNan(number));
-    let nans = b.one(module, Op::And(nan, nans));
-    let same = b.one(module, Op::Or(same, nans));
-    let none = Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(param), Atom::Int(0));
-    let none = b.one(module, none);
-    let first = b.one(module, Op::And(same, none));
-    let next = b.one(module, Op::Select(first, Atom::Var(index), Atom::Var(param)));
-    let body = b.close(vec![next]);
-    let carried = vec![Carried { param, init: Atom::Int(-1) }];
-    let at = b.one(module, Op::For { count, index, carried, body });
-    let made = b.close(Vec::new()).stmts;
+    let made = add(&mut b);
+    let stmts = b.close(Vec::new()).stmts;
     // Nothing is wrong with the operands.
-    if let Ok(made) = b.finish("", Vec::new()) {
-        *vars = made.vars;
-    }
-    let at = if let Atom::Var(v) = at { v } else { param };
-    (made, at)
+    *vars = b.finish("", Vec::new()).map_or(function.vars, |made| made.vars);
+    (stmts, made)
+}
+
+/// Statements that look for the first of so many elements of an array that is this number; -1 if there is none.
+pub(super) fn chosen(
+    vars: &mut Vec<VarInfo>,
+    module: &Module,
+    [count, array, number]: [Atom; 3],
+    site: SiteId,
+) -> (Vec<Stmt>, Atom) {
+    added(vars, site, |b| {
+        let (index, param) = (b.var(Ty::Int, Some("i".into())), b.var(Ty::Int, Some("at".into())));
+        b.open();
+        let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
+        let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());
+        let same = b.one(module, same);
+        let nan = b.one(module, Op::IsNan(x));
+        let nans = b.one(module, Op::IsNan(number));
+        let nans = b.one(module, Op::And(nan, nans));
+        let same = b.one(module, Op::Or(same, nans));
+        let none = Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(param), Atom::Int(0));
+        let none = b.one(module, none);
+        let first = b.one(module, Op::And(same, none));
+        let next = b.one(module, Op::Select(first, Atom::Var(index), Atom::Var(param)));
+        let body = b.close(vec![next]);
+        let carried = vec![Carried { param, init: Atom::Int(-1) }];
+        b.one(module, Op::For { count, index, carried, body })
+    })
 }

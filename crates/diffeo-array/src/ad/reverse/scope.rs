@@ -323,11 +323,20 @@ impl<'s> Reverser<'_, 's> {
         self.primal(&Atom::Var(size))
     }
 
-    fn rank(&self, v: Var) -> u8 {
-        match self.vars[v.0 as usize].ty {
+    /// The sizes of the accumulator of the class of this root.
+    fn sizes_of(&mut self, root: Var) -> Vec<Atom> {
+        let home = self.homes[root.0 as usize];
+        if let Some(Op::AccNew(sizes)) =
+            self.scopes[home].definitions.get(&root).map(|stmt| &stmt.op)
+        {
+            return self.primals(sizes);
+        }
+        let largest = self.plan.largest(root);
+        let rank = match self.vars[root.0 as usize].ty {
             Ty::Array(_, rank) => rank,
             _ => 0,
-        }
+        };
+        (0..rank).map(|k| self.size(largest, k)).collect()
     }
 
     // Adjoints of Reals and boxes
@@ -413,12 +422,16 @@ impl<'s> Reverser<'_, 's> {
     fn view(&mut self, v: Var, of: Var, home: usize) -> Atom {
         let acc = self.acc(of);
         let op = match self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op) {
-            Some(Op::Get(_, indices)) => Op::AccView(acc, self.primals(indices)),
-            Some(Op::Slice { lo, hi, .. }) => {
+            Some(Op::Get(_, indices) | Op::AccView(_, indices)) => {
+                Op::AccView(acc, self.primals(indices))
+            }
+            Some(Op::Slice { lo, hi, .. } | Op::AccSlice { lo, hi, .. }) => {
                 let (lo, hi) = (self.primal(lo), self.primal(hi));
                 Op::AccSlice { acc, lo, hi }
             }
-            Some(Op::Reshape(_, sizes)) => Op::AccReshape(acc, self.primals(sizes)),
+            Some(Op::Reshape(_, sizes) | Op::AccReshape(_, sizes)) => {
+                Op::AccReshape(acc, self.primals(sizes))
+            }
             _ => Op::AccView(acc, Vec::new()),
         };
         self.in_prologue(home, op)
@@ -435,8 +448,7 @@ impl<'s> Reverser<'_, 's> {
             let index = self.primal(&Atom::Var(index));
             self.in_prologue(home, Op::AccView(acc, vec![index]))
         } else {
-            let largest = self.plan.largest(root);
-            let sizes = (0..self.rank(root)).map(|k| self.size(largest, k)).collect();
+            let sizes = self.sizes_of(root);
             self.in_prologue(home, Op::AccNew(sizes))
         };
         self.scopes[home].storages.insert(root, storage.clone());
