@@ -21,6 +21,8 @@
 //! ```
 
 mod convert;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use convert::{FromDiffeo, Misfit, ToDiffeo};

@@ -146,7 +146,7 @@ fn deep<R>(level: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// What there is no code for.
-pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported> {
+pub fn lower(program: &Program, entry: GlobalId, nan: Nan) -> Result<Lowered, Unsupported> {
     if let Some(unsupported) = unsupported(program, entry) {
         return Err(unsupported);
     }
@@ -156,6 +156,7 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
         DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => false,
     };
+    cx.nan = nan;
     cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
@@ -174,6 +175,15 @@ pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
         ty => first_order(ty),
     };
     (!fits).then_some(Unsupported::Entry)
+}
+
+/// What becomes of a derivative that is nan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nan {
+    /// The program stops: whoever runs it asks the evaluator.
+    Stops,
+    /// It is the result where the derivative is asked for from outside the program, and stops it elsewhere.
+    Given,
 }
 
 /// A lowered program.
@@ -229,6 +239,7 @@ struct Lower<'p> {
     // Derivatives
     /// Whether the program takes any.
     differentiates: bool,
+    nan: Nan,
     deriver: Deriver,
     derivatives: Vec<Derivative>,
     by_function: HashMap<(derivative::What, FunctionId), usize>,
@@ -279,6 +290,7 @@ impl<'p> Lower<'p> {
             families: HashMap::new(),
             jobs: VecDeque::new(),
             differentiates: false,
+            nan: Nan::Stops,
             deriver: Deriver::default(),
             derivatives: Vec::new(),
             by_function: HashMap::new(),
