@@ -2,9 +2,9 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::export::Asked;
 use diffeo::pipeline::Code;
 use diffeo::show::Translation;
-use diffeo::export::Asked;
 use diffeo::Cpu;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -470,6 +470,16 @@ pub enum Kinks {
     Warn,
     /// Stop.
     Error,
+}
+
+impl From<Kinks> for diffeo::Kinks {
+    fn from(kinks: Kinks) -> diffeo::Kinks {
+        match kinks {
+            Kinks::Ignore => diffeo::Kinks::Ignore,
+            Kinks::Warn => diffeo::Kinks::Warn,
+            Kinks::Error => diffeo::Kinks::Error,
+        }
+    }
 }
 
 /// What evaluates.

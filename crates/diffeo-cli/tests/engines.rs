@@ -121,14 +121,14 @@ fn the_account_says_which_engine_ran() {
     for engine in ["auto", "flat", "jit", "interp"] {
         let ran = if engine == "auto" { "jit" } else { engine };
         for more in [&[][..], &["--jet", "1,3"], &["--jet", "1,0"], &["--at", "1.5"]] {
-            let done = folder
-                .run(&[&["grad", "a.deo", "f", "-v", "--engine", engine], more].concat());
+            let done =
+                folder.run(&[&["grad", "a.deo", "f", "-v", "--engine", engine], more].concat());
             assert!(done.err.starts_with(&format!("engine: {ran}\ntime: ")), "{}", done.err);
         }
     }
     for (more, reason) in [
         (&["--check"][..], "the check compares what the evaluator's modes give"),
-        (&["--kinks", "error"], "compiled code does not look for kinks and domains"),
+        (&["--kinks", "error"], ""),
         (&["--jet", "1,64", "--at", "1e-5"], ""),
     ] {
         let done = folder.run(&[&["grad", "a.deo", "f", "-v"], more].concat());
@@ -149,10 +149,19 @@ fn the_account_says_which_engine_ran() {
     assert!(done.err.contains("the derivative is nan because of sqrt(0.0)"), "{}", done.err);
     assert!(done.err.contains("engine: interp\nreason: a derivative is nan"), "{}", done.err);
     let done = folder.run(&["run", "sum.deo", "-v", "--kinks", "warn"]);
-    assert!(done.err.contains("engine: interp\nreason: compiled code does not look"), "{done:?}");
+    assert!(done.err.contains("engine: jit\n") && done.err.contains("kinks: none met"), "{done:?}");
+    let done = folder.run(&["eval", "log(-1.0)", "-v", "--kinks", "warn"]);
+    assert!(done.err.contains("log(-1.0) is outside the domain of the operation"), "{done:?}");
+    assert!(done.err.contains("engine: interp\nreason: a kink, an operand outside"), "{done:?}");
     // The papers' systems are for programs that take the derivative themselves.
     let done = folder.run(&["grad", "a.deo", "f", "--engine", "delta"]);
-    done.fails(2, &["differentiates on the evaluator and in machine code", "diffeo eval 'grad(f)(…)' --in a.deo"]);
+    done.fails(
+        2,
+        &[
+            "differentiates on the evaluator and in machine code",
+            "diffeo eval 'grad(f)(…)' --in a.deo",
+        ],
+    );
 }
 
 #[test]

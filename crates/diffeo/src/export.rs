@@ -4,7 +4,7 @@
 //! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered.
 //! Derivatives are functions of their own, named after the function and the parameters: `f_gradient` gives `p_bar_x`.
 
-use crate::lower::Nan;
+use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, Step, Timing};
 use crate::session::Entry;
 use crate::SourceMap;
@@ -104,7 +104,8 @@ fn one(
     let (params, results) = (values(&params)?, values(&results)?);
     let mut see = |step: &Step<'_>| times.push(step.timing(true));
     // A derivative that is nan is given to the caller.
-    let lowered = pipeline::flat_with(&program, global, Nan::Given, &mut see)
+    let options = lower::Options { nan: Nan::Given, ..lower::Options::default() };
+    let lowered = pipeline::flat_with(&program, global, options, &mut see)
         .map_err(|unsupported| unsupported.to_diagnostic(entry.span))?;
     let ty = print_type(&program.globals[global.0 as usize].ty, &program);
     Ok(Export {

@@ -190,7 +190,8 @@ fn calls_in_machine_code_give_what_the_evaluator_gives() {
 
 #[test]
 fn derivatives_from_rust_stop_and_warn_as_the_evaluators() {
-    let text = "def f(x: Real, xs: [n]Real) = trace(\"y\", sqrt(trace(\"x\", x) * x) + xs[floor(x)])
+    let text =
+        "def f(x: Real, xs: [n]Real) = trace(\"y\", sqrt(trace(\"x\", x) * x) + xs[floor(x)])
 def id(xs: [n]Real) = xs
 def swap(xs: List[Maybe[Real]]) = map_list(fn x -> 2.0 * from_maybe(0.5, x), xs)
 def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
@@ -209,12 +210,11 @@ def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
         told.join("\n")
     };
     let none: [f64; 0] = [];
-    let gradient =
-        |point: (f64, Vec<f64>)| move |f: &diffeo::Function| {
-            format!("{:?}", f.gradient::<(f64, Vec<f64>)>(&point))
-        };
-    let along = |dots: (f64, Vec<f64>)| move |f: &diffeo::Function| {
-        format!("{:?}", f.pushforward::<f64>((1.0, [2.0, 3.0]), &dots))
+    let gradient = |point: (f64, Vec<f64>)| {
+        move |f: &diffeo::Function| format!("{:?}", f.gradient::<(f64, Vec<f64>)>(&point))
+    };
+    let along = |dots: (f64, Vec<f64>)| {
+        move |f: &diffeo::Function| format!("{:?}", f.pushforward::<f64>((1.0, [2.0, 3.0]), &dots))
     };
     let cases: [Box<dyn Fn(&diffeo::Function) -> String>; 5] = [
         Box::new(gradient((1.5, vec![2.0, 3.0]))),
@@ -244,12 +244,9 @@ def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
     let record = Value::record([("n", Value::Int(3)), ("x", 0.5.into())]);
     let bar = Value::record([("y", 2.0.into()), ("z", xs.clone())]);
     let short: Value = vec![1.0].into();
-    for (name, point, bar) in [
-        ("swap", &list, &xs),
-        ("both", &record, &bar),
-        ("id", &xs, &xs),
-        ("id", &xs, &short),
-    ] {
+    for (name, point, bar) in
+        [("swap", &list, &xs), ("both", &record, &bar), ("id", &xs, &xs), ("id", &xs, &short)]
+    {
         let found = data(name, Kinks::Ignore, point, bar);
         assert_eq!(found, data(name, Kinks::Warn, point, bar), "{name}");
         assert_eq!(found.0.is_ok(), *bar != short, "{found:?}");

@@ -7,10 +7,10 @@
 //! coefficients of a Taylor series, `x⁽ⁱ⁾ / i!` for i from 1 to R; only arithmetic knows the difference.
 
 use super::operators::put_body;
+use super::orders::{Indices, Orders};
 use super::partials::along;
 use super::shadow::{field, shadow, tangents, zero};
 use super::taylor::coefficients;
-use super::orders::{Indices, Orders};
 use super::{activity, differentiable, slopes, Activity, Deriver, Key, Unsupported};
 use crate::build::Builder;
 use crate::ir::{
@@ -124,7 +124,11 @@ fn dotted(name: &Name, order: usize) -> Name {
 }
 
 /// Makes the body of a derived function.
-fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, Orders)) -> Result<(), Unsupported> {
+fn derive(
+    module: &mut Module,
+    cache: &mut Deriver,
+    all: &(Key, Orders),
+) -> Result<(), Unsupported> {
     let (key, orders) = all;
     let indices = cache.indices(*orders);
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };

@@ -39,8 +39,8 @@ pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangents, to_tangent, zero};
 
 use crate::ir::{BoxId, Elem, FunctionId, Ty};
-use std::collections::{HashMap, HashSet};
 use orders::Indices;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A function, and which of its parameters vary.

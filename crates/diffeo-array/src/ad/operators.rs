@@ -3,7 +3,8 @@
 
 use super::orders::Indices;
 use super::{
-    differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Forward, Orders, Reverse, Unsupported,
+    differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Forward, Orders,
+    Reverse, Unsupported,
 };
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
@@ -244,7 +245,11 @@ pub fn jet(
         // There is nothing but the value.
         0 => {
             let results = &module.functions[function.0 as usize].results;
-            Forward { function, params: active.clone().into(), results: vec![false; results.len()].into() }
+            Forward {
+                function,
+                params: active.clone().into(),
+                results: vec![false; results.len()].into(),
+            }
         }
         _ => forward(module, cache, function, &active, orders)?,
     };

@@ -85,7 +85,12 @@ impl Derive<'_> {
         Ok(())
     }
 
-    fn rule_of_orders(&mut self, stmt: &Stmt, rule: Rule, args: &[Atom]) -> Result<(), Unsupported> {
+    fn rule_of_orders(
+        &mut self,
+        stmt: &Stmt,
+        rule: Rule,
+        args: &[Atom],
+    ) -> Result<(), Unsupported> {
         let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
         for (i, arg) in args.iter().enumerate() {
             let ty = self.b.ty(arg);

@@ -400,7 +400,7 @@ pub fn next_polygamma(op: RealOp) -> RealOp {
 }
 
 #[cfg(test)]
-pub(crate) const ALL: &[RealOp] = &[
+pub const ALL: &[RealOp] = &[
     RealOp::Add,
     RealOp::Sub,
     RealOp::Mul,

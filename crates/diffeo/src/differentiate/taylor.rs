@@ -90,35 +90,30 @@ impl Evaluator<'_> {
 }
 
 /// A point with the coefficients of these directions in the place of each Real.
-fn lifted(
-    x: &Value,
-    r: u32,
-    directions: &[&dyn Fn(usize) -> f64],
-) -> Result<Value, RuntimeError> {
-        let k = directions.len() as u32;
-        let indices = multi_indices(k, r);
-        let place = |v: usize| {
-            indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1)
-        };
-        let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
-        let coefficients = numbers(x);
-        // Reals of a structure are not lifted in their order: each says which it is.
-        let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
-        let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
-            let i = i as usize;
-            let mut c = vec![0.0; indices.len()];
-            c[0] = coefficients[i];
-            for (place, direction) in places.iter().zip(directions) {
-                if let Some(place) = place {
-                    c[*place] = direction(i);
-                }
+fn lifted(x: &Value, r: u32, directions: &[&dyn Fn(usize) -> f64]) -> Result<Value, RuntimeError> {
+    let k = directions.len() as u32;
+    let indices = multi_indices(k, r);
+    let place =
+        |v: usize| indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1);
+    let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
+    let coefficients = numbers(x);
+    // Reals of a structure are not lifted in their order: each says which it is.
+    let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
+    let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
+        let i = i as usize;
+        let mut c = vec![0.0; indices.len()];
+        c[0] = coefficients[i];
+        for (place, direction) in places.iter().zip(directions) {
+            if let Some(place) = place {
+                c[*place] = direction(i);
             }
-            c
-        });
-        lifted.map_err(|kind| RuntimeError {
-            kind,
-            span: Span::NONE,
-            function: None,
-            trace: Vec::new(),
-        })
+        }
+        c
+    });
+    lifted.map_err(|kind| RuntimeError {
+        kind,
+        span: Span::NONE,
+        function: None,
+        trace: Vec::new(),
+    })
 }

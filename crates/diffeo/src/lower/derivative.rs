@@ -13,7 +13,7 @@ use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Nan, Unsupported};
 use diffeo_array::ad::{self, differentiable, Orders, Rule};
-use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
+use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Ty as Flat};
 use diffeo_array::opt::walk::statements;
 use diffeo_base::Name;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -298,8 +298,7 @@ impl<'p> Lower<'p> {
         let mut args = captured;
         args.extend(self.store(x, &from, at));
         // As the evaluator says it.
-        let what =
-            Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
+        let what = Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
         let expected = Atom::Int(jet_coefficients(k.into(), r.into()) as i64);
         for arg in &args[count..] {
             if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
@@ -398,7 +397,7 @@ impl<'p> Lower<'p> {
     fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
         // What has no place is not in the program.
         let outside = self.module.sites[at.0 as usize].span.is_none();
-        if outside && self.nan == Nan::Given {
+        if outside && self.options.nan == Nan::Given {
             return;
         }
         let numbers = self.stop_gradient(derivative, at);
@@ -411,10 +410,7 @@ impl<'p> Lower<'p> {
             return;
         }
         let nan = self.one(at, Op::IsNan(sum));
-        self.f.builder.open();
-        self.stop(Stop::Nan, at);
-        let then = self.f.builder.close(Vec::new());
-        self.ops(at, Op::If { cond: nan, then, otherwise: Default::default() });
+        self.stop_where(nan, at);
     }
 
     // What is no operator
