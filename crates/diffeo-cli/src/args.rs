@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::export::Asked;
 use diffeo::pipeline::Code;
 use diffeo::show::Translation;
 use diffeo::Cpu;
@@ -353,12 +354,24 @@ pub struct ShowArgs {
 const BUILD_EXAMPLES: &str = "\
 Examples:
   diffeo build model.deo --entry loss -o lib         lib/model.h, model.c, libmodel.a, libmodel.so
+  diffeo build model.deo --entry loss --derivative gradient --derivative jet:1,3 -o lib
   diffeo build model.deo --entry loss --entry step -o lib --name training --no-compile
   cc main.c -Ilib lib/libmodel.a -lm
 
 The library needs no Diffeo; the header says how it is called. Its functions take and give numbers,
 truth values, texts, arrays, and records and tuples of these. Compiling takes a C compiler (the
 command in CC, or cc) and ar.";
+
+/// Reads a kind of derivative.
+fn derivative(text: &str) -> Result<Asked, String> {
+    match (text, text.strip_prefix("jet:")) {
+        ("gradient", _) => Ok(Asked::Gradient),
+        ("vjp", _) => Ok(Asked::Pullback),
+        ("jvp", _) => Ok(Asked::Pushforward),
+        (_, Some(orders)) => jet(orders).map(|(k, r)| Asked::Jet { k, r }),
+        (_, None) => Err("it is gradient, vjp, jvp, or jet:K,R".to_string()),
+    }
+}
 
 /// `diffeo build`
 #[derive(Args, Debug)]
@@ -370,6 +383,11 @@ pub struct BuildArgs {
     /// A function or constant of the program that C can call
     #[arg(long = "entry", value_name = "NAME", required = true)]
     pub entries: Vec<String>,
+
+    /// A derivative of each entry that C can call, too: gradient (with the value), vjp (for a
+    /// cotangent), jvp (along a tangent), or jet:K,R
+    #[arg(long = "derivative", value_name = "KIND", value_parser = derivative)]
+    pub derivatives: Vec<Asked>,
 
     /// The folder for the files
     #[arg(long, short, value_name = "DIR")]
@@ -452,6 +470,16 @@ pub enum Kinks {
     Warn,
     /// Stop.
     Error,
+}
+
+impl From<Kinks> for diffeo::Kinks {
+    fn from(kinks: Kinks) -> diffeo::Kinks {
+        match kinks {
+            Kinks::Ignore => diffeo::Kinks::Ignore,
+            Kinks::Warn => diffeo::Kinks::Warn,
+            Kinks::Error => diffeo::Kinks::Error,
+        }
+    }
 }
 
 /// What evaluates.

@@ -22,7 +22,7 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     };
     shell.phase("compile", format!("building `{name}`"));
     let steps = &mut shell.account.steps;
-    let library = match export(&name, &entries, shell.session.sources(), steps) {
+    let library = match export(&name, &entries, &args.derivatives, shell.session.sources(), steps) {
         Ok(library) => library,
         Err(refused) => {
             shell.report(&refused);

@@ -123,9 +123,7 @@ impl Shell {
         // The account names the kinks in any case.
         let kinks = match kinks {
             Kinks::Ignore if self.setting.verbose => diffeo::Kinks::Warn,
-            Kinks::Ignore => diffeo::Kinks::Ignore,
-            Kinks::Warn => diffeo::Kinks::Warn,
-            Kinks::Error => diffeo::Kinks::Error,
+            kinks @ (Kinks::Ignore | Kinks::Warn | Kinks::Error) => kinks.into(),
         };
         let stack = Options::default().max_stack;
         let options = Options {
@@ -150,7 +148,7 @@ impl Shell {
         let (mut options, line) = self.options(how.kinks);
         let engine = diffeo::Engine::from(how.engine);
         if engine.is_compiled() && self.session.not_compiled(entry).is_none() {
-            // Compiled code looks for no kinks: that the account would name them is no reason to leave it.
+            // That the account would name kinks is no reason to look for them in compiled code.
             if how.kinks == Kinks::Ignore {
                 options.kinks = diffeo::Kinks::Ignore;
             }
@@ -162,6 +160,7 @@ impl Shell {
         line.clear();
         self.account.steps.extend(run.times);
         self.account.engine = Some(run.engine);
+        self.account.looked = how.kinks != Kinks::Ignore;
         self.account.reason = run.unsupported.map(|why| why.reason(self.session.sources()));
         self.account.note = run.note;
         self.took(run.operations, run.warnings, how.kinks);

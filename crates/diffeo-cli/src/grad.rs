@@ -75,9 +75,9 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("evaluate", format!("differentiating `{}`", function.entry.name));
     let kinks = args.evaluation.kinks;
     let (options, line) = shell.options(kinks);
-    let compiled = engine.is_compiled() && kinks == Kinks::Ignore && !args.check;
+    let compiled = engine.is_compiled() && !args.check;
     let counted = shell.setting.steps.is_some();
-    let how = compiled.then_some(How { engine, cpu, counted });
+    let how = compiled.then_some((How { engine, cpu, counted }, kinks.into()));
     if compiled {
         // Some loops of compiled code do not ask whether they are to end.
         watch::ensure(&shell.setting.limits, shell.setting.messages);
@@ -89,11 +89,10 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     shell.account.engine = Some(account.engine);
     shell.account.reason = account.unsupported.map(|why| why.reason(shell.session.sources()));
     if engine.is_compiled() && !compiled {
-        shell.account.reason = Some(match args.check {
-            true => "the check compares what the evaluator's modes give".to_string(),
-            false => "compiled code does not look for kinks and domains".to_string(),
-        });
+        shell.account.reason =
+            Some("the check compares what the evaluator's modes give".to_string());
     }
+    shell.account.looked = kinks != Kinks::Ignore;
     shell.account.note = account.note;
     shell.account.steps.extend(account.times);
     shell.took(account.operations, warnings, kinks);

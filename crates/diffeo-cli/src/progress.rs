@@ -86,6 +86,8 @@ pub struct Account {
     pub steps: Vec<Timing>,
     /// The operations, where they are counted.
     pub operations: Option<u64>,
+    /// Whether compiled code was to look for kinks.
+    pub looked: bool,
     /// The kinks met: places and messages.
     pub kinks: Vec<Diagnostic>,
 }
@@ -110,9 +112,9 @@ impl Account {
             times.iter().map(|(name, s)| (name.to_string(), json!(s))).collect();
         let kinks: Vec<String> =
             self.kinks.iter().map(|k| format!("{}: {}", place(k), k.message)).collect();
-        let compiled = self.engine.is_some_and(Engine::is_compiled);
+        let unknown = !self.looked && self.engine.is_some_and(Engine::is_compiled);
         let met = match kinks.as_slice() {
-            [] if compiled => "not looked for".to_string(),
+            [] if unknown => "not looked for".to_string(),
             [] => "none met".to_string(),
             kinks => format!("{} met\n  {}", kinks.len(), kinks.join("\n  ")),
         };
@@ -129,7 +131,7 @@ impl Account {
         if self.engine.is_some() {
             let counted = self.operations.map_or("not counted".to_string(), |n| n.to_string());
             entries.push(("operations", counted, json!(self.operations)));
-            entries.push(("kinks", met, if compiled { Json::Null } else { json!(kinks) }));
+            entries.push(("kinks", met, if unknown { Json::Null } else { json!(kinks) }));
         }
         messages.summary(&entries);
     }

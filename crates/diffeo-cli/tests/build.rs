@@ -66,6 +66,41 @@ said=3
     }
 }
 
+#[test]
+fn a_program_in_c_takes_derivatives() {
+    if !has("cc") || !has("ar") {
+        return;
+    }
+    let (slopes, main) = (include_str!("build/slopes.deo"), include_str!("build/slopes.c"));
+    let folder = Folder::new().with("slopes.deo", slopes).with("main.c", main);
+    let build = |entries: &[&str], derivatives: &[&str], name: &str| {
+        let mut build = vec!["build", "slopes.deo", "-o", "lib", "--name", name];
+        entries.iter().for_each(|entry| build.extend(["--entry", entry]));
+        derivatives.iter().for_each(|kind| build.extend(["--derivative", kind]));
+        folder.run(&build)
+    };
+    build(&["loss", "root", "at"], &["gradient", "vjp", "jvp", "jet:1,2"], "slopes").prints("");
+    build(&["pair"], &["vjp"], "pairs").prints("");
+    let compile = "cc main.c -Ilib -o main -std=c11 -Wall -Wextra -Werror -pedantic lib/libslopes.a lib/libpairs.a -lm";
+    run(&folder, &compile.split(' ').collect::<Vec<_>>());
+    let expected = "\
+slopes.deo:7:28: index 2 is out of bounds: the array has length 2, its indices are 0 to 1
+the tangent has another shape: EXPECTED
+0 failures
+";
+    assert_eq!(run(&folder, &["./main"]), expected);
+    if has("valgrind") {
+        let check = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", "./main"];
+        assert_eq!(run(&folder, &check), expected);
+    }
+    let done = build(&["pair"], &["gradient"], "none");
+    done.fails(1, &["`pair` has no gradient", "gradients are of functions to Real"]);
+    for kind in ["grad", "jet", "jet:0,1", "jet:1"] {
+        assert_eq!(build(&["loss"], &[kind], "none").status, 2, "{kind}");
+    }
+    assert!(!folder.0.join("lib/none.h").exists());
+}
+
 /// The blocks of the book's page with this mark.
 fn blocks<'p>(page: &'p str, mark: &str) -> Vec<&'p str> {
     let start = format!("```{mark}\n");

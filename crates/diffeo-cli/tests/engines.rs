@@ -101,7 +101,7 @@ fn a_c_compiler_that_fails_is_quoted() {
 fn the_account_says_which_engine_ran() {
     let folder = Folder::new()
         .with("a.deo", "def f(x: Real) = x * x\ndef f_at = 2.0\ndef main = grad(f)(2.0)\n")
-        .with("jet.deo", "def main = jet(2, 0, fn (x: Real, y: Real) -> x * y)([2.0], [3.0])\n")
+        .with("jet.deo", "def main = derivatives(100, fn x -> x * x)(3.0)[2]\n")
         .with("nan.deo", "def main = grad(fn x -> sqrt(x * x))(0.0)\n")
         .with("sum.deo", SUM);
     for engine in ["auto", "flat", "jit"] {
@@ -112,13 +112,31 @@ fn the_account_says_which_engine_ran() {
     }
     for engine in ["auto", "flat", "jit", "llvm", "c"] {
         let done = folder.run(&["run", "jet.deo", "-v", "--engine", engine]);
-        assert_eq!((done.status, &*done.out), (0, "[6.0]\n"), "{done:?}");
-        assert!(done.err.contains("engine: interp\nreason: `jet(2, 0, "), "{}", done.err);
+        assert_eq!((done.status, &*done.out), (0, "2.0\n"), "{done:?}");
+        assert!(done.err.contains("engine: interp\nreason: `derivatives(100, "), "{}", done.err);
         assert!(done.err.contains("takes a derivative, which is not compiled yet"), "{}", done.err);
         let done = folder.run(&["eval", "grad(f)(2.0)", "--in", "a.deo", "--engine", engine]);
         done.prints("4.0");
-        let done = folder.run(&["grad", "a.deo", "f", "-v", "--engine", engine]);
-        assert!(done.err.contains("engine: interp\nreason: `diffeo grad f`"), "{}", done.err);
+    }
+    for engine in ["auto", "flat", "jit", "interp"] {
+        let ran = if engine == "auto" { "jit" } else { engine };
+        for more in [&[][..], &["--jet", "1,3"], &["--jet", "1,0"], &["--at", "1.5"]] {
+            let done =
+                folder.run(&[&["grad", "a.deo", "f", "-v", "--engine", engine], more].concat());
+            assert!(done.err.starts_with(&format!("engine: {ran}\ntime: ")), "{}", done.err);
+        }
+    }
+    for (more, reason) in [
+        (&["--check"][..], "the check compares what the evaluator's modes give"),
+        (&["--kinks", "error"], ""),
+        (&["--jet", "1,64", "--at", "1e-5"], ""),
+    ] {
+        let done = folder.run(&[&["grad", "a.deo", "f", "-v"], more].concat());
+        let expected = match reason {
+            "" => "engine: jit\n".to_string(),
+            reason => format!("engine: interp\nreason: {reason}\n"),
+        };
+        assert!(done.err.starts_with(&expected), "{}", done.err);
     }
     for (engine, ran) in [("auto", "jit"), ("jit", "jit"), ("flat", "flat"), ("interp", "interp")] {
         for args in [&["run", "sum.deo"][..], &["eval", "1.0 + 1"]] {
@@ -131,10 +149,19 @@ fn the_account_says_which_engine_ran() {
     assert!(done.err.contains("the derivative is nan because of sqrt(0.0)"), "{}", done.err);
     assert!(done.err.contains("engine: interp\nreason: a derivative is nan"), "{}", done.err);
     let done = folder.run(&["run", "sum.deo", "-v", "--kinks", "warn"]);
-    assert!(done.err.contains("engine: interp\nreason: compiled code does not look"), "{done:?}");
+    assert!(done.err.contains("engine: jit\n") && done.err.contains("kinks: none met"), "{done:?}");
+    let done = folder.run(&["eval", "log(-1.0)", "-v", "--kinks", "warn"]);
+    assert!(done.err.contains("log(-1.0) is outside the domain of the operation"), "{done:?}");
+    assert!(done.err.contains("engine: interp\nreason: a kink, an operand outside"), "{done:?}");
     // The papers' systems are for programs that take the derivative themselves.
     let done = folder.run(&["grad", "a.deo", "f", "--engine", "delta"]);
-    done.fails(2, &["differentiates on the evaluator", "diffeo eval 'grad(f)(…)' --in a.deo"]);
+    done.fails(
+        2,
+        &[
+            "differentiates on the evaluator and in machine code",
+            "diffeo eval 'grad(f)(…)' --in a.deo",
+        ],
+    );
 }
 
 #[test]

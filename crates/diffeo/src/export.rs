@@ -2,36 +2,48 @@
 //!
 //! What comes in: entry points. What goes out: the library, with the parameters and results named by the source:
 //! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered.
+//! Derivatives are functions of their own, named after the function and the parameters: `f_gradient` gives `p_bar_x`.
 
+use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, Step, Timing};
 use crate::session::Entry;
 use crate::SourceMap;
 use diffeo_base::Diagnostic;
+use diffeo_calculus::ad::outside::asked;
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::Kind;
+use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::library::{library, Export, Value};
 
+pub use diffeo_calculus::ad::outside::Asked;
 pub use diffeo_codegen::c::compiler::{Compiler, Options};
 pub use diffeo_codegen::c::library::Library;
 pub use diffeo_codegen::engine::Cpu;
 
-/// The library with this name, of these functions.
+/// The library with this name, of these functions, each followed by such derivatives of it.
 ///
 /// # Errors
 /// What cannot be a function of C, and why.
 pub fn export(
     name: &str,
     entries: &[Entry],
+    derivatives: &[Asked],
     files: &SourceMap,
     times: &mut Vec<Timing>,
 ) -> Result<Library, Vec<Diagnostic>> {
     let mut exports = Vec::new();
     let mut refused = Vec::new();
     for entry in entries {
-        match one(entry, times) {
-            Ok(export) => exports.push(export),
-            Err(diagnostic) => refused.push(*diagnostic),
+        let asked = derivatives.iter().copied().map(Some);
+        for what in std::iter::once(None).chain(asked) {
+            match one(entry, what, times) {
+                Ok(export) => exports.push(export),
+                Err(diagnostic) => {
+                    refused.push(*diagnostic);
+                    break;
+                }
+            }
         }
     }
     if !refused.is_empty() {
@@ -42,35 +54,120 @@ pub fn export(
         .map_err(|why| vec![Diagnostic::error("not-for-c", span, why.to_string())])
 }
 
-fn one(entry: &Entry, times: &mut Vec<Timing>) -> Result<Export, Box<Diagnostic>> {
+/// Parameters or results by name.
+type Named = Vec<(String, Ty)>;
+
+fn one(
+    entry: &Entry,
+    what: Option<Asked>,
+    times: &mut Vec<Timing>,
+) -> Result<Export, Box<Diagnostic>> {
     let refused = |what: String| {
         let message = format!("`{}` cannot be called from C: {what}", entry.name);
         Diagnostic::error("not-for-c", entry.span, message).help(
             "numbers, truth values, texts, arrays, and records and tuples of these can be given and taken",
         )
     };
-    let (mut params, mut results) = (Leaves::default(), Leaves::default());
-    let result = match &entry.ty {
-        Ty::Fun(fun) => {
-            for (name, ty) in parameters(entry, &fun.0) {
-                params.add(&name, &ty, 0).map_err(refused)?;
-            }
-            fun.1.clone()
-        }
-        ty => ty.clone(),
+    let (from, to) = match &entry.ty {
+        Ty::Fun(fun) => (parameters(entry, &fun.0), fun.1.clone()),
+        ty => (Vec::new(), ty.clone()),
     };
-    results.add("result", &result, 0).map_err(refused)?;
+    let (name, program, global, params, results) = match what {
+        None => {
+            let results = vec![("result".to_string(), to)];
+            (entry.name.to_string(), entry.program.clone(), entry.global, from, results)
+        }
+        Some(what) => {
+            let without = || {
+                let ty = print_type(&entry.ty, &entry.program);
+                let message = format!("`{}` has no {}: it is {ty}", entry.name, told(what));
+                Diagnostic::error("not-for-c", entry.span, message).help(match what {
+                    Asked::Gradient => "gradients are of functions to Real: ask for `vjp`",
+                    Asked::Gradients | Asked::Pullback | Asked::Pushforward | Asked::Jet { .. } => {
+                        "derivatives are of functions"
+                    }
+                })
+            };
+            let (program, global) =
+                asked(&entry.program, entry.global, what, None).ok_or_else(without)?;
+            let (params, results) = sides(what, from, to);
+            (format!("{}_{}", entry.name, suffix(what)), program.into(), global, params, results)
+        }
+    };
+    let values = |named: &Named| {
+        let mut leaves = Leaves::default();
+        for (name, ty) in named {
+            leaves.add(name, ty, 0).map_err(refused)?;
+        }
+        Ok::<Vec<Value>, Box<Diagnostic>>(leaves.values)
+    };
+    let (params, results) = (values(&params)?, values(&results)?);
     let mut see = |step: &Step<'_>| times.push(step.timing(true));
-    let lowered = pipeline::flat(&entry.program, entry.global, &mut see)
+    // A derivative that is nan is given to the caller.
+    let options = lower::Options { nan: Nan::Given, ..lower::Options::default() };
+    let lowered = pipeline::flat_with(&program, global, options, &mut see)
         .map_err(|unsupported| unsupported.to_diagnostic(entry.span))?;
-    let ty = print_type(&entry.ty, &entry.program);
+    let ty = print_type(&program.globals[global.0 as usize].ty, &program);
     Ok(Export {
-        name: entry.name.to_string(),
-        about: format!("{} : {ty}", entry.name),
+        about: format!("{name} : {ty}"),
+        name,
         module: pipeline::timed_low(lowered.module, Backend::C.lowering(), times),
-        params: params.values,
-        results: results.values,
+        params,
+        results,
     })
+}
+
+/// What the name of a derivative ends in.
+fn suffix(what: Asked) -> String {
+    match what {
+        Asked::Gradient => "gradient".to_string(),
+        Asked::Gradients => "gradients".to_string(),
+        Asked::Pullback => "vjp".to_string(),
+        Asked::Pushforward => "jvp".to_string(),
+        Asked::Jet { k, r } => format!("jet_{k}_{r}"),
+    }
+}
+
+/// A derivative in words.
+fn told(what: Asked) -> &'static str {
+    match what {
+        Asked::Gradient => "gradient",
+        Asked::Gradients | Asked::Pullback | Asked::Pushforward => "derivative",
+        Asked::Jet { .. } => "jets",
+    }
+}
+
+/// What a derivative of a function with these parameters and this result takes and gives.
+fn sides(what: Asked, from: Named, to: Ty) -> (Named, Named) {
+    let ending = |with: &str| -> Named {
+        from.iter().map(|(name, ty)| (format!("{name}_{with}"), ty.clone())).collect()
+    };
+    let result = |name: &str| (name.to_string(), to.clone());
+    match what {
+        Asked::Gradient | Asked::Gradients => {
+            let each = |ty: Ty| if what == Asked::Gradient { ty } else { Ty::array(ty) };
+            let mut results = vec![result("result")];
+            results.extend(ending("bar").into_iter().map(|(name, ty)| (name, each(ty))));
+            (from, results)
+        }
+        Asked::Pullback => {
+            let mut results = vec![result("result")];
+            results.extend(ending("bar"));
+            let mut params = from;
+            params.push(result("result_bar"));
+            (params, results)
+        }
+        Asked::Pushforward => {
+            let dots = ending("dot");
+            let mut params = from;
+            params.extend(dots);
+            (params, vec![result("result"), result("result_dot")])
+        }
+        Asked::Jet { .. } => {
+            let jets = |(name, ty): (String, Ty)| (name, jet_type(&ty));
+            (from.into_iter().map(jets).collect(), vec![jets(result("result"))])
+        }
+    }
 }
 
 /// The parameters by name. Several are one tuple, which the function takes apart first.

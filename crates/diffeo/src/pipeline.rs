@@ -7,7 +7,7 @@
 //!
 //! A pass is a function from modules to modules that cannot fail. In debug builds every module is checked.
 
-use crate::lower::{lower, Lowered, Unsupported};
+use crate::lower::{self, Lowered, Unsupported};
 use diffeo_array::ir::Module;
 use diffeo_array::lint::lint;
 use diffeo_array::opt::walk::size;
@@ -73,8 +73,21 @@ pub fn flat(
     entry: GlobalId,
     see: &mut dyn FnMut(&Step<'_>),
 ) -> Result<Lowered, Unsupported> {
+    flat_with(program, entry, lower::Options::default(), see)
+}
+
+/// As [`flat`], with these options.
+///
+/// # Errors
+/// As for [`flat`].
+pub fn flat_with(
+    program: &Program,
+    entry: GlobalId,
+    options: lower::Options,
+    see: &mut dyn FnMut(&Step<'_>),
+) -> Result<Lowered, Unsupported> {
     let start = Instant::now();
-    let mut lowered = lower(program, entry)?;
+    let mut lowered = lower::lower(program, entry, options)?;
     done("lower", &lowered.module, start, see);
     for pass in PASSES {
         let start = Instant::now();

@@ -174,12 +174,12 @@ fn programs_to_be_called_often_get_the_best_code() {
 fn the_reason_names_what_the_user_wrote() {
     let cases = [
         (
-            "def main = jet(2, 1, fn (x: Real, y: Real) -> x * y)([2.0, 1.0, 0.0], [3.0, 0.0, 1.0])\n",
-            "`jet(2, 1, fn (x: Real, y: Real)",
+            "def main = jet(20, 3, fn (x: Real, y: Real) -> x * y)([2.0, 1.0, 0.0], [3.0, 0.0, 1.0])\n",
+            "`jet(20, 3, fn (x: Real, y: Real)",
         ),
         (
-            "def f(x: Real) = jet(3, 0, fn (x: Real) -> x)([x])\ndef main = f(1.0)\n",
-            "`jet(3, 0, fn (x: Real) -> x)",
+            "def f(x: Real) = derivatives(100, fn (x: Real) -> x)(x)\ndef main = f(1.0)\n",
+            "`derivatives(100, fn (x: Real) -> x)",
         ),
         // In the library, but not because of the library.
         (
@@ -210,8 +210,54 @@ def main = grad(f)(2.0)\n",
     session.check();
     let entry = session.entry(module, "main").expect("a program");
     assert!(session.run_with(&entry, None, Options::default()).unsupported.is_none());
-    let warn = Options { kinks: Kinks::Warn, ..Options::default() };
-    let run = session.run_with(&entry, None, warn);
-    assert_eq!(run.engine, Engine::Evaluator);
-    assert!(matches!(run.unsupported, Some(Unsupported::Kinks)));
+}
+
+/// Where there is a kink, or where compiled code cannot tell that there is none, the evaluator runs the program.
+#[test]
+fn programs_without_kinks_are_compiled() {
+    let smooth = "def f(x: Real) = if x > 1.0 then abs(x) * max(x, 2.0) else sqrt(x) % 2.0
+def main = grad(f)(3.0) + log(2.0) + real(floor(2.5)) + sum(sort([2.0, 1.0])) + 2.0 ^ -1 + (-2.0) ^ 2.0
+";
+    let kinks = [
+        ("def main = grad(fn x -> abs(x))(0.0)", 1),
+        ("def main = grad(fn x -> max(x, 1.0))(1.0)", 1),
+        ("def main = grad(fn x -> if x < 1.0 then x else 2.0 * x)(1.0)", 1),
+        ("def main = grad(fn x -> if x == 1.0 then x else 2.0 * x)(1.0)", 1),
+        ("def main = grad(fn x -> case x of { 1.0 -> x | _ -> 2.0 * x })(1.0)", 1),
+        ("def main = grad(fn x -> x * real(round(x)))(2.5)", 1),
+        ("def main = grad(fn x -> x * real(trunc(x)))(2.0)", 1),
+        ("def main = grad(fn x -> sort([1.0, x, 3.0])[0])(1.0)", 1),
+        ("def main = grad(fn x -> maximum([1.0, x]))(1.0)", 1),
+        ("def main = grad(fn x -> x % 1.0)(2.0)", 1),
+        ("def main = grad(fn (x: [2]Real) -> if x == [1.0, 2.0] then x[0] else x[1])([1.0, 2.0])", 2),
+        ("def main = [1.0, 2.0] / [1.0, 0.0]", 1),
+        ("def main = [1.0, 2.0] / (1.0 - 1.0)", 1),
+        ("def main = (1.0 - 1.0) ^ (1 - 2)", 1),
+        ("def main = (0.0 - 1.0) ^ 0.5", 1),
+        // These do not depend on what varies.
+        ("def main = grad(fn x -> x * abs(0.0))(1.0)", 0),
+        ("def main = grad(fn x -> if length([x]) == 1 and sum([1.0]) == 1.0 then x else 0.0)(1.0)", 0),
+    ];
+    let run = |text: &str, engine| {
+        let mut session = Session::new();
+        let module = session.load_text("a.deo", text);
+        session.check();
+        let entry = session.entry(module, "main");
+        let entry = entry.unwrap_or_else(|| panic!("{text}: {:?}", session.diagnostics()));
+        let warn = Options { kinks: Kinks::Warn, ..Options::default() };
+        session.run_on(&entry, None, warn, engine)
+    };
+    for engine in [Engine::Auto, Engine::Flat, Engine::Jit] {
+        let run = run(smooth, engine);
+        assert!(run.unsupported.is_none() && run.warnings.is_empty(), "{:?}", run.unsupported);
+        assert!(run.engine != Engine::Evaluator && run.result.is_ok());
+    }
+    for (text, kinks) in kinks {
+        for engine in [Engine::Flat, Engine::Jit] {
+            let run = run(text, engine);
+            assert_eq!(run.engine, Engine::Evaluator, "{text}");
+            assert!(matches!(run.unsupported, Some(Unsupported::Kinks)), "{text}");
+            assert_eq!(run.warnings.len(), kinks, "{text}: {:?}", run.warnings);
+        }
+    }
 }

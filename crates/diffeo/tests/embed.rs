@@ -189,6 +189,71 @@ fn calls_in_machine_code_give_what_the_evaluator_gives() {
 }
 
 #[test]
+fn derivatives_from_rust_stop_and_warn_as_the_evaluators() {
+    let text =
+        "def f(x: Real, xs: [n]Real) = trace(\"y\", sqrt(trace(\"x\", x) * x) + xs[floor(x)])
+def id(xs: [n]Real) = xs
+def swap(xs: List[Maybe[Real]]) = map_list(fn x -> 2.0 * from_maybe(0.5, x), xs)
+def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
+";
+    let p = Program::from_text("p.deo", text).expect("a program");
+    let told = |kinks, work: &dyn Fn(&diffeo::Function) -> String| {
+        let lines = Rc::new(RefCell::new(Vec::new()));
+        let traced = lines.clone();
+        let trace = Box::new(move |line: &str| traced.borrow_mut().push(line.to_string()));
+        let options = Options { kinks, trace, ..Options::default() };
+        let f = p.function_with("f", options).expect("a function");
+        let mut told = vec![work(&f)];
+        told.extend(f.take_warnings().iter().map(ToString::to_string));
+        told.retain(|text| !text.contains("[kink]"));
+        told.extend(lines.take());
+        told.join("\n")
+    };
+    let none: [f64; 0] = [];
+    let gradient = |point: (f64, Vec<f64>)| {
+        move |f: &diffeo::Function| format!("{:?}", f.gradient::<(f64, Vec<f64>)>(&point))
+    };
+    let along = |dots: (f64, Vec<f64>)| {
+        move |f: &diffeo::Function| format!("{:?}", f.pushforward::<f64>((1.0, [2.0, 3.0]), &dots))
+    };
+    let cases: [Box<dyn Fn(&diffeo::Function) -> String>; 5] = [
+        Box::new(gradient((1.5, vec![2.0, 3.0]))),
+        // A nan, an index that is out of bounds, a tangent of another shape.
+        Box::new(gradient((0.0, vec![2.0]))),
+        Box::new(gradient((4.0, vec![2.0]))),
+        Box::new(along((1.0, vec![1.0, 1.0]))),
+        Box::new(along((1.0, none.to_vec()))),
+    ];
+    for (i, work) in cases.iter().enumerate() {
+        let (compiled, evaluated) = (told(Kinks::Ignore, work), told(Kinks::Warn, work));
+        assert_eq!(compiled, evaluated, "case {i}");
+    }
+    assert!(told(Kinks::Ignore, &cases[1]).contains("nan"));
+    assert!(told(Kinks::Ignore, &cases[2]).contains("index 4 is out of bounds"));
+    assert!(told(Kinks::Ignore, &cases[4]).contains("the tangent"));
+    // Points and results of other types.
+    let data = |name: &str, kinks, point: &Value, bar: &Value| {
+        let f = p.function_with(name, Options { kinks, ..Options::default() }).expect("a function");
+        (f.pullback::<Value, Value>(point, bar), f.pushforward::<Value>(point, point))
+    };
+    let list = Value::Array(vec![
+        Value::Variant("Just".into(), vec![1.5.into()]),
+        Value::Variant("Nothing".into(), vec![]),
+    ]);
+    let xs: Value = vec![1.0, 2.0].into();
+    let record = Value::record([("n", Value::Int(3)), ("x", 0.5.into())]);
+    let bar = Value::record([("y", 2.0.into()), ("z", xs.clone())]);
+    let short: Value = vec![1.0].into();
+    for (name, point, bar) in
+        [("swap", &list, &xs), ("both", &record, &bar), ("id", &xs, &xs), ("id", &xs, &short)]
+    {
+        let found = data(name, Kinks::Ignore, point, bar);
+        assert_eq!(found, data(name, Kinks::Warn, point, bar), "{name}");
+        assert_eq!(found.0.is_ok(), *bar != short, "{found:?}");
+    }
+}
+
+#[test]
 fn a_nan_derivative_leads_to_the_evaluator_and_lines_are_printed_once() {
     let text = "def f(x: Real) = trace(\"f\", grad(fn z -> sqrt(z * z))(trace(\"x\", x)))";
     let lines = Rc::new(RefCell::new(Vec::new()));

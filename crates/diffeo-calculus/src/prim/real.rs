@@ -403,8 +403,9 @@ pub fn next_polygamma(op: RealOp) -> RealOp {
     }
 }
 
+/// All of them, with some of the polygamma functions.
 #[cfg(test)]
-pub(crate) const ALL: &[RealOp] = &[
+pub const ALL: &[RealOp] = &[
     RealOp::Add,
     RealOp::Sub,
     RealOp::Mul,

@@ -21,7 +21,7 @@ use diffeo_base::Span;
 use diffeo_calculus::ad::outside::{asked, Asked};
 use diffeo_calculus::eval::derivative::derivative;
 use diffeo_calculus::eval::reals::primal;
-use diffeo_calculus::eval::{Machine, RuntimeError};
+use diffeo_calculus::eval::{Kinks, Machine, RuntimeError};
 use diffeo_calculus::leaves;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
@@ -36,7 +36,7 @@ pub struct Evaluator<'a> {
     pub function: &'a Differentiable,
     pub(crate) machine: Machine,
     /// What is tried first, if it is not the machine.
-    how: Option<How>,
+    how: Option<(How, Kinks)>,
     once: Once,
     account: Account,
 }
@@ -80,12 +80,13 @@ impl<'a> Evaluator<'a> {
         Ok(evaluator)
     }
 
-    /// As [`Evaluator::new`]; gradients and Taylor coefficients are computed so, where that is possible.
+    /// As [`Evaluator::new`]; gradients and Taylor coefficients are computed so, and kinks looked for, where that is
+    /// possible.
     pub fn on(
         session: &'a Session,
         function: &'a Differentiable,
         options: Options,
-        how: Option<How>,
+        how: Option<(How, Kinks)>,
     ) -> Evaluator<'a> {
         let once = Once::new(options);
         let machine = Machine::new(function.entry.program.clone(), once.options());
@@ -200,12 +201,12 @@ impl<'a> Evaluator<'a> {
         point: Option<GlobalId>,
     ) -> Result<Option<Value>, Box<Diagnostic>> {
         let entry = &self.function.entry;
-        let Some(how) = self.how else { return Ok(None) };
+        let Some((how, kinks)) = self.how else { return Ok(None) };
         let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
             return Ok(None);
         };
         self.once.again();
-        let done = how.compiled(&program, global, arg, &self.once);
+        let done = how.compiled(&program, global, arg, &self.once, kinks != Kinks::Ignore);
         match done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))? {
             Compiled::Ran(ran) => {
                 self.account = Account {

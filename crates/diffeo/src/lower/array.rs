@@ -344,7 +344,11 @@ impl<'p> Lower<'p> {
 
     pub(super) fn argsort(&mut self, array: &Sym, at: SiteId) -> Sym {
         let arrays = self.arrays(array);
-        let sorted = arrays.into_iter().map(|array| self.one(at, Op::ArgSort(array)));
+        let sorted = arrays.into_iter().map(|array| {
+            let order = self.one(at, Op::ArgSort(array.clone()));
+            self.look_at_order(&array, &order, at);
+            order
+        });
         Sym::Array(sorted.collect())
     }
 }

@@ -11,10 +11,10 @@
 use super::polytypic::Zip;
 use super::shape::Shape;
 use super::sym::Sym;
-use super::{Lower, Unsupported};
+use super::{Lower, Nan, Unsupported};
 use diffeo_array::ad::{self, differentiable, Orders, Rule};
 use diffeo_array::ir::{
-    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
+    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Ty as Flat, Var, VarInfo,
 };
 use diffeo_array::opt::{early, walk::statements};
 use diffeo_base::{Name, Span};
@@ -408,6 +408,11 @@ impl<'p> Lower<'p> {
 
     /// Stops the program if there is a nan in a derivative.
     fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
+        // What has no place is not in the program.
+        let outside = self.module.sites[at.0 as usize].span.is_none();
+        if outside && self.options.nan == Nan::Given {
+            return;
+        }
         let numbers = self.stop_gradient(derivative, at);
         let sum = match &numbers {
             Sym::Leaf(atom) if *ty == Ty::Real => atom.clone(),
@@ -418,10 +423,7 @@ impl<'p> Lower<'p> {
             return;
         }
         let nan = self.one(at, Op::IsNan(sum));
-        self.f.builder.open();
-        self.stop(Stop::Nan, at);
-        let then = self.f.builder.close(Vec::new());
-        self.ops(at, Op::If { cond: nan, then, otherwise: Default::default() });
+        self.stop_where(nan, at);
     }
 
     // What is no operator

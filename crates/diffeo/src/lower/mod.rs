@@ -17,6 +17,7 @@
 //! | `term.rs`, `branch.rs` | the forms of Core |
 //! | `call.rs` | instances of functions, constants, functions in boxes |
 //! | `derivative.rs` | derivative operators |
+//! | `kinks.rs` | where kinks are looked for |
 //! | `prim.rs`, `array.rs`, `sizes.rs` | primitive operations |
 //! | `polytypic/` | operations by induction on types |
 //! | `value.rs` | values of programs as values of Flat and back |
@@ -35,6 +36,7 @@ mod array;
 mod branch;
 mod call;
 mod derivative;
+mod kinks;
 mod polytypic;
 mod prim;
 mod shape;
@@ -70,7 +72,7 @@ pub enum Unsupported {
     Nan,
     /// The entry takes or gives functions.
     Entry,
-    /// Kinks or operands outside domains are to be reported.
+    /// There is, or may be, a kink or an operand outside a domain, and these are to be reported.
     Kinks,
     /// The engine is not there, or cannot compile it: why.
     Engine(String),
@@ -100,7 +102,10 @@ impl Unsupported {
             }
             Unsupported::Nan => "a derivative is nan".to_string(),
             Unsupported::Entry => "the entry takes or gives functions".to_string(),
-            Unsupported::Kinks => "compiled code does not look for kinks and domains".to_string(),
+            Unsupported::Kinks => {
+                "a kink, an operand outside a domain or a nan was met, or might have been"
+                    .to_string()
+            }
             Unsupported::Engine(why) | Unsupported::Bug(why) => why.clone(),
         }
     }
@@ -121,8 +126,8 @@ impl Unsupported {
                 Diagnostic::error("not-compiled", entry, message)
             }
             Unsupported::Kinks => {
-                let message = "compiled code does not look for kinks and domains".to_string();
-                Diagnostic::error("not-compiled", Span::NONE, message)
+                let message = "a kink or an operand outside a domain may be there".to_string();
+                Diagnostic::error("not-compiled", entry, message)
             }
             // It is not the program that is to blame.
             Unsupported::Engine(why) => Diagnostic::error("engine", Span::NONE, why.clone()).help(
@@ -146,7 +151,7 @@ fn deep<R>(level: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// What there is no code for.
-pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported> {
+pub fn lower(program: &Program, entry: GlobalId, options: Options) -> Result<Lowered, Unsupported> {
     if let Some(unsupported) = unsupported(program, entry) {
         return Err(unsupported);
     }
@@ -156,6 +161,7 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
         DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => false,
     };
+    cx.options = options;
     cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
@@ -174,6 +180,25 @@ pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
         ty => first_order(ty),
     };
     (!fits).then_some(Unsupported::Entry)
+}
+
+/// How a program is lowered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// What becomes of a derivative that is nan.
+    pub nan: Nan,
+    /// Whether the program stops, for the evaluator to look closer, where it may have met a kink or left a domain.
+    pub kinks: bool,
+}
+
+/// What becomes of a derivative that is nan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Nan {
+    /// The program stops: whoever runs it asks the evaluator.
+    #[default]
+    Stops,
+    /// It is the result where the derivative is asked for from outside the program, and stops it elsewhere.
+    Given,
 }
 
 /// A lowered program.
@@ -229,6 +254,7 @@ struct Lower<'p> {
     // Derivatives
     /// Whether the program takes any.
     differentiates: bool,
+    options: Options,
     deriver: Deriver,
     derivatives: Vec<Derivative>,
     by_function: HashMap<(derivative::What, FunctionId), usize>,
@@ -279,6 +305,7 @@ impl<'p> Lower<'p> {
             families: HashMap::new(),
             jobs: VecDeque::new(),
             differentiates: false,
+            options: Options::default(),
             deriver: Deriver::default(),
             derivatives: Vec::new(),
             by_function: HashMap::new(),
@@ -435,6 +462,9 @@ impl<'p> Lower<'p> {
     }
 
     fn one(&mut self, at: SiteId, op: Op) -> Atom {
+        if self.options.kinks {
+            self.look(&op, at);
+        }
         self.f.builder.set_site(at);
         self.f.builder.one(&self.module, op)
     }

@@ -19,8 +19,8 @@ use std::rc::Rc;
 /// What evaluates a program and computes its derivatives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
-    /// [`Engine::Jit`] at first, [`Engine::Llvm`] where there is one and the run lasts. What is not compiled, and
-    /// what looks for kinks, runs on the evaluator.
+    /// [`Engine::Jit`] at first, [`Engine::Llvm`] where there is one and the run lasts. What is not compiled
+    /// runs on the evaluator.
     #[default]
     Auto,
     /// The evaluator, with derivatives by tapes and Taylor coefficients.
@@ -148,14 +148,8 @@ impl How {
         let (mut times, mut unsupported) = (Vec::new(), None);
         let once = Once::new(options);
         if self.engine.is_compiled() {
-            let compiled = match once.kinks {
-                Kinks::Ignore => self.compiled(program, global, arg.clone(), &once)?,
-                Kinks::Warn | Kinks::Error => {
-                    let why = lower::unsupported(program, global);
-                    Compiled::Not(why.unwrap_or(Unsupported::Kinks), Vec::new())
-                }
-            };
-            match compiled {
+            let kinks = once.kinks != Kinks::Ignore;
+            match self.compiled(program, global, arg.clone(), &once, kinks)? {
                 Compiled::Ran(ran) => return Ok(*ran),
                 Compiled::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
@@ -195,8 +189,8 @@ impl How {
         Ok(Ran { warnings, operations, unsupported, times, ..Ran::on(engine, result) })
     }
 
-    /// As [`How::run`] on a compiled engine, if that can do it, without looking for kinks; the evaluator begins at the
-    /// beginning otherwise.
+    /// As [`How::run`] on a compiled engine, if that can do it and, where kinks are looked for, has met none; the
+    /// evaluator begins at the beginning otherwise.
     ///
     /// # Errors
     /// The engine is not there.
@@ -206,13 +200,16 @@ impl How {
         global: GlobalId,
         arg: Option<Value>,
         once: &Once,
+        kinks: bool,
     ) -> Result<Compiled, Unsupported> {
+        let options = lower::Options { kinks, ..lower::Options::default() };
         let mut times = Vec::new();
         let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
-        let Lowered { module, interface } = match pipeline::flat(program, global, &mut see) {
-            Ok(lowered) => lowered,
-            Err(why) => return Ok(Compiled::Not(why, times)),
-        };
+        let Lowered { module, interface } =
+            match pipeline::flat_with(program, global, options, &mut see) {
+                Ok(lowered) => lowered,
+                Err(why) => return Ok(Compiled::Not(why, times)),
+            };
         let ran = match self.engine {
             Engine::Flat => flat(module, &interface, arg, once.options(), times),
             Engine::Auto => match prepared::counted(module, self, &mut times) {
@@ -234,7 +231,8 @@ impl How {
         if let Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) = ran.result {
             // The evaluator finds out why, and whether it is.
             once.again();
-            return Ok(Compiled::Not(Unsupported::Nan, Vec::new()));
+            let why = if kinks { Unsupported::Kinks } else { Unsupported::Nan };
+            return Ok(Compiled::Not(why, Vec::new()));
         }
         Ok(Compiled::Ran(Box::new(ran)))
     }

@@ -1,0 +1,246 @@
+//! Kinks and operands outside domains, if they are looked for.
+//!
+//! The evaluator knows of each number whether it varies in this run; compiled code does not. So it stops before an operation
+//! that is outside its domain, or, in programs that take derivatives, would be at a kink if its operands varied, and the
+//! evaluator runs the program and says what there is to say. A program that does not stop has met neither.
+
+use super::Lower;
+use diffeo_array::ir::{Atom, Elem, Op, Scalar, SiteId, Stop};
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
+
+/// What is asked of the operands of an operation.
+#[derive(Clone, Copy, Debug)]
+enum Test {
+    /// How the first compares with a number.
+    First(Comparison, f64),
+    /// How the second compares with a number.
+    Second(Comparison, f64),
+    /// How the absolute value of the first compares with a number.
+    Size(Comparison, f64),
+    /// Whether both are 0.
+    Zeros,
+    /// Whether they are equal.
+    Equal,
+    /// Whether the second divides the first.
+    Divides,
+}
+
+/// Where operands may be outside the domain of an operation, and where they may be at a kink. What the
+/// [table](diffeo_calculus::prim::real::row) has on it is a part of that.
+fn tests(op: RealOp) -> (Option<Test>, Option<Test>) {
+    use Comparison::{Eq, Ge, Gt, Le, Lt};
+    match op {
+        RealOp::Div => (Some(Test::Second(Eq, 0.0)), None),
+        RealOp::Rem => (Some(Test::Second(Eq, 0.0)), Some(Test::Divides)),
+        RealOp::Pow => (Some(Test::First(Le, 0.0)), Some(Test::First(Le, 0.0))),
+        RealOp::Log => (Some(Test::First(Le, 0.0)), None),
+        RealOp::Sqrt => (Some(Test::First(Lt, 0.0)), Some(Test::First(Eq, 0.0))),
+        RealOp::Asin | RealOp::Acos => (Some(Test::Size(Gt, 1.0)), Some(Test::Size(Eq, 1.0))),
+        RealOp::Acosh => (Some(Test::First(Lt, 1.0)), Some(Test::First(Eq, 1.0))),
+        RealOp::Atanh => (Some(Test::Size(Ge, 1.0)), None),
+        RealOp::Log1p => (Some(Test::First(Le, -1.0)), None),
+        RealOp::Lgamma | RealOp::Polygamma(_) => (Some(Test::First(Le, 0.0)), None),
+        RealOp::Atan2 | RealOp::Hypot => (None, Some(Test::Zeros)),
+        RealOp::Abs | RealOp::Sign => (None, Some(Test::First(Eq, 0.0))),
+        RealOp::Min | RealOp::Max => (None, Some(Test::Equal)),
+        RealOp::Add
+        | RealOp::Sub
+        | RealOp::Mul
+        | RealOp::Neg
+        | RealOp::Exp
+        | RealOp::Sin
+        | RealOp::Cos
+        | RealOp::Tan
+        | RealOp::Atan
+        | RealOp::Sinh
+        | RealOp::Cosh
+        | RealOp::Tanh
+        | RealOp::Asinh
+        | RealOp::Expm1
+        | RealOp::Sigmoid
+        | RealOp::Softplus
+        | RealOp::Erf
+        | RealOp::Erfc => (None, None),
+    }
+}
+
+impl Lower<'_> {
+    /// Stops the program before an operation that the evaluator may have something to say of.
+    pub(super) fn look(&mut self, op: &Op, at: SiteId) {
+        if let Op::Real(op, args) = op {
+            // With a whole number for an exponent there is no kink, and 0 is the only pole.
+            let (outside, kink) = match (op, args.get(1).and_then(whole)) {
+                (RealOp::Pow, Some(n)) => {
+                    ((n < 0.0).then_some(Test::First(Comparison::Eq, 0.0)), None)
+                }
+                (op, _) => tests(*op),
+            };
+            let kink = kink.filter(|_| self.differentiates);
+            for test in outside.into_iter().chain(kink) {
+                self.doubt(test, args, at);
+            }
+        } else if let Op::PowInt(x, n) = op {
+            if matches!(n, Atom::Int(n) if *n >= 0) {
+                return;
+            }
+            let zero = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), Atom::Real(0.0));
+            let zero = self.emit(at, zero);
+            let less = Op::Compare(Comparison::Lt, Scalar::Int, n.clone(), Atom::Int(0));
+            let less = self.emit(at, less);
+            let both = self.emit(at, Op::And(zero, less));
+            self.stop_where(both, at);
+        }
+        if !self.differentiates {
+            return;
+        }
+        if let Op::Compare(_, Scalar::Real, a, b) = op {
+            self.doubt(Test::Equal, &[a.clone(), b.clone()], at);
+        } else if let Op::Round(rounding, x) = op {
+            let rest = Op::Real(RealOp::Rem, vec![x.clone(), Atom::Real(1.0)]);
+            let rest = self.emit(at, rest);
+            let jump = match rounding {
+                Rounding::Floor | Rounding::Ceil | Rounding::Trunc => 0.0,
+                Rounding::Round => 0.5,
+            };
+            self.doubt(Test::Size(Comparison::Eq, jump), &[rest], at);
+        }
+    }
+
+    /// Stops the program where numbers that were sorted are equal: the array, and the permutation.
+    pub(super) fn look_at_order(&mut self, array: &Atom, order: &Atom, at: SiteId) {
+        let real = matches!(self.f.builder.ty(array).elements(), Some((Elem::Real, _)));
+        if !real || !self.options.kinks || !self.differentiates {
+            return;
+        }
+        let count = self.emit(at, Op::Dim(array.clone(), 0));
+        let pairs = self.emit(at, Op::IntFits(IntOp::Sub, vec![count, Atom::Int(1)]));
+        let pairs = self.emit(at, Op::IntFits(IntOp::Max, vec![pairs, Atom::Int(0)]));
+        self.for_each(pairs, Vec::new(), at, &mut |cx, i, _| {
+            let next = cx.emit(at, Op::IntFits(IntOp::Add, vec![i.clone(), Atom::Int(1)]));
+            let mut sorted = Vec::new();
+            for i in [i, next] {
+                let place = cx.emit(at, Op::Get(order.clone(), vec![i]));
+                sorted.push(cx.emit(at, Op::Get(array.clone(), vec![place])));
+            }
+            cx.doubt(Test::Equal, &sorted, at);
+            Vec::new()
+        });
+    }
+
+    fn emit(&mut self, at: SiteId, op: Op) -> Atom {
+        self.f.builder.set_site(at);
+        self.f.builder.one(&self.module, op)
+    }
+
+    fn doubt(&mut self, test: Test, args: &[Atom], at: SiteId) {
+        let compare = |cx: &mut Self, c, x: &Atom, y: Atom| {
+            cx.emit(at, Op::Compare(c, Scalar::Real, x.clone(), y))
+        };
+        let (first, second) = (&args[0], args.last().unwrap_or(&args[0]));
+        let found = match test {
+            Test::First(c, x) => compare(self, c, first, Atom::Real(x)),
+            Test::Second(c, x) => compare(self, c, second, Atom::Real(x)),
+            Test::Size(c, x) => {
+                let size = self.emit(at, Op::Real(RealOp::Abs, vec![first.clone()]));
+                compare(self, c, &size, Atom::Real(x))
+            }
+            Test::Zeros => {
+                let first = compare(self, Comparison::Eq, first, Atom::Real(0.0));
+                let second = compare(self, Comparison::Eq, second, Atom::Real(0.0));
+                self.emit(at, Op::And(first, second))
+            }
+            Test::Equal => compare(self, Comparison::Eq, first, second.clone()),
+            Test::Divides => {
+                let rest = self.emit(at, Op::Real(RealOp::Rem, args.to_vec()));
+                compare(self, Comparison::Eq, &rest, Atom::Real(0.0))
+            }
+        };
+        self.stop_where(found, at);
+    }
+
+    /// Leaves the program to the evaluator where this holds.
+    pub(super) fn stop_where(&mut self, cond: Atom, at: SiteId) {
+        self.f.builder.set_site(at);
+        self.f.builder.open();
+        self.stop(Stop::Nan, at);
+        let then = self.f.builder.close(Vec::new());
+        self.ops(at, Op::If { cond, then, otherwise: Default::default() });
+    }
+}
+
+/// The number, if the operand is one that is whole.
+fn whole(atom: &Atom) -> Option<f64> {
+    match atom {
+        Atom::Real(x) if x.fract() == 0.0 => Some(*x),
+        Atom::Real(_) | Atom::Var(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{tests, Test};
+    use diffeo_calculus::prim::real::{row, ALL};
+    use diffeo_calculus::prim::Comparison;
+
+    fn compares(c: Comparison, x: f64, y: f64) -> bool {
+        match c {
+            Comparison::Eq => x == y,
+            Comparison::Ne => x != y,
+            Comparison::Lt => x < y,
+            Comparison::Le => x <= y,
+            Comparison::Gt => x > y,
+            Comparison::Ge => x >= y,
+        }
+    }
+
+    fn holds(test: Test, a: f64, b: f64) -> bool {
+        match test {
+            Test::First(c, x) => compares(c, a, x),
+            Test::Second(c, x) => compares(c, b, x),
+            Test::Size(c, x) => compares(c, a.abs(), x),
+            Test::Zeros => a == 0.0 && b == 0.0,
+            Test::Equal => a == b,
+            Test::Divides => a % b == 0.0,
+        }
+    }
+
+    #[test]
+    fn nothing_that_the_table_reports_is_missed() {
+        let numbers = [
+            0.0,
+            -0.0,
+            0.5,
+            -0.5,
+            1.0,
+            -1.0,
+            1.5,
+            -1.5,
+            2.0,
+            -2.0,
+            3.0,
+            -3.0,
+            1e300,
+            -1e300,
+            5e-324,
+            -5e-324,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ];
+        let (mut met, mut free) = (0, 0);
+        for op in ALL.iter().copied() {
+            for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+                let (outside, kink) = tests(op);
+                let found = |test: Option<Test>| test.is_some_and(|test| holds(test, a, b));
+                assert!(!(row(op).outside)(a, b) || found(outside), "{op:?} {a} {b}");
+                for active in [[true, false], [false, true], [true, true]] {
+                    let reported = !(row(op).outside)(a, b) && (row(op).kink)(a, b, active);
+                    assert!(!reported || found(outside) || found(kink), "{op:?} {a} {b}");
+                    met += u32::from(reported);
+                }
+                free += u32::from(!found(outside) && !found(kink));
+            }
+        }
+        assert!(met > 500 && free > 5000, "{met} {free}");
+    }
+}
