@@ -144,6 +144,7 @@ fn derive(
         scopes: Vec::new(),
         inserts: HashMap::new(),
         sizes: HashMap::new(),
+        lengths: HashMap::new(),
         touched: HashSet::new(),
     };
     let made = reverser.function(&source, key, &face);
@@ -303,6 +304,8 @@ struct Reverser<'m, 's> {
     inserts: HashMap<Var, Vec<Stmt>>,
     /// The variables of the forward part that hold sizes.
     sizes: HashMap<(Var, u8), Var>,
+    /// How many steps the loops have that keep arrays.
+    lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
 }

@@ -15,9 +15,11 @@
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
+//! | `adjoints.rs` | comprehensions for loops that fill accumulators |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
+mod adjoints;
 mod count;
 mod cse;
 mod dce;
@@ -37,6 +39,7 @@ mod tail;
 mod unroll;
 pub mod walk;
 
+pub use adjoints::adjoints;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
@@ -97,6 +100,7 @@ pub const PASSES: &[Pass] = &[
     pass("hoist", hoist),
     pass("split", split),
     pass("join", join),
+    pass("adjoints", adjoints),
     pass("hoist.2", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),

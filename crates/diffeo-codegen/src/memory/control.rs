@@ -119,10 +119,12 @@ impl<'a> Lower<'_, 'a> {
         let owned = params.filter(|v| self.owners.owns(*v)).collect();
         let keeps: Vec<bool> = carried.iter().map(|c| self.owners.owns(c.param)).collect();
         let how = |_: &Self, i: usize| if keeps[i] { Use::Keep } else { Use::Read };
+        let around = std::mem::replace(&mut self.in_loop, true);
         if let Some(left) = self.block(body, owned, how) {
             self.release_all(left.pending);
             self.assign_all(regs, &left.results);
         }
+        self.in_loop = around;
     }
 
     /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
@@ -295,6 +297,7 @@ impl<'a> Lower<'_, 'a> {
         let candidate = self.candidate(body);
         let mark = self.mark();
         let outer = self.begin();
+        let around = std::mem::replace(&mut self.in_loop, true);
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
             for ((reg, how), value) in reductions.iter().zip(left.results) {
                 let sum = self.combine(*how, Operand::Reg(*reg), value);
@@ -302,6 +305,7 @@ impl<'a> Lower<'_, 'a> {
             }
             self.release_all(left.pending);
         }
+        self.in_loop = around;
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
         let steps = self.repeat(index, count, body, mark, &[], reductions, true, false);

@@ -62,8 +62,16 @@ impl Lower<'_, '_> {
         factors.push(Operand::Int(8));
         self.effects += 1;
         let bytes = self.total(&factors);
-        let block = self.fresh(Runtime::Zeros, vec![Operand::Int(PLAIN), bytes]);
+        // An array that each step makes for itself may be made once.
+        let how = if self.in_loop { Runtime::Array } else { Runtime::Zeros };
+        let block = self.fresh(how, vec![Operand::Int(PLAIN), bytes]);
         let data = self.offset(at(block, DATA));
+        if self.in_loop {
+            let count = self.product(&sizes);
+            self.each(count, true, |code, i| {
+                code.store(Ty::Real, element(data, i, 8), Operand::Real(0.0));
+            });
+        }
         Array { block, data, sizes }.words()
     }
 

@@ -292,7 +292,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let outer = self.carry_outer(&mut at);
         let (scope, code) = self.close();
-        let store = self.store(&scope, false);
+        let store = self.store(&scope, counted.map(|(count, _)| count));
         let first = self.unpack(&store, &at.step.clone(), site);
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
@@ -496,7 +496,7 @@ impl<'s> Reverser<'_, 's> {
         let pure = reals && !self.top().effects;
         let outer = if pure { self.sum_outer(&mut at) } else { self.carry_outer(&mut at) };
         let (scope, code) = self.close();
-        let store = self.store(&scope, true);
+        let store = self.store(&scope, number_of_steps(&stmt.op));
         let first = self.unpack(&store, &at.step.clone(), stmt.site);
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
@@ -553,4 +553,12 @@ impl<'s> Reverser<'_, 's> {
 
 fn binders(index: Option<Var>, params: &[Var]) -> Vec<Var> {
     index.into_iter().chain(params.iter().copied()).collect()
+}
+
+/// How many steps a comprehension or a sum has.
+fn number_of_steps(op: &Op) -> Option<&Atom> {
+    match op {
+        Op::Build { count, .. } | Op::Reduce { count, .. } => Some(count),
+        _ => None,
+    }
 }
