@@ -30,7 +30,7 @@ struct Loop {
 impl<'s> Reverser<'_, 's> {
     /// Adds the backward part of a statement with regions; gives what it is in the forward part.
     pub fn control(&mut self, stmt: &'s Stmt) -> Made {
-        if !self.is_wanted(&stmt.results) && !self.acts(stmt) {
+        if !self.is_wanted(&stmt.results) && !self.acts(stmt) && !self.is_ruled(stmt) {
             return Ok(vec![stmt.clone()]);
         }
         match &stmt.op {
