@@ -193,10 +193,12 @@ impl<'s> Reverser<'_, 's> {
             let depth = self.scopes.len() - 2;
             let before = self.scopes[depth].bars.remove(&v);
             let before = self.outer_value(at, v, before);
-            let bar = self.value_of(v, bar);
             let ty = self.bar_ty(v);
             let param = self.carry(at, ty, v, before);
-            let sum = self.sum_bars(param, bar);
+            let sum = match bar {
+                Bar::Value(bar) => self.sum_bars(param, bar),
+                Bar::Fields(tag, fields) => self.with_fields(v, param, tag, fields),
+            };
             at.results.push(sum);
         }
         outer
