@@ -209,6 +209,10 @@ pub struct GradArgs {
     /// How to evaluate it.
     #[command(flatten)]
     pub evaluation: Evaluation,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
 }
 
 /// The most variables, and the highest order, of `--jet`.

@@ -7,11 +7,11 @@ pub use report::number;
 use crate::args::{GradArgs, Kinks};
 use crate::arguments::{read, record, Refusal};
 use crate::commands::{Setting, Shell};
-use crate::{print, Stop};
+use crate::{print, watch, Stop};
 use diffeo::data::{to_json, Field};
 use diffeo::derivative_check::{check, Extent, Report};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
-use diffeo::{Differentiable, Limits, ModuleId, Options, RuntimeError};
+use diffeo::{Differentiable, How, Limits, ModuleId, RuntimeError};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_calculus::show::{real, show};
@@ -30,6 +30,7 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
             return Err(shell.usage(&[diagnostic.help("ask for fewer variables or a lower order")]));
         }
     }
+    let cpu = shell.cpu(&args.processor)?;
     let engine = diffeo::Engine::from(args.evaluation.engine);
     match engine {
         diffeo::Engine::Trace
@@ -37,7 +38,9 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
         | diffeo::Engine::Delta
         | diffeo::Engine::Taylor => {
             let name = engine.name();
-            let message = format!("`diffeo grad` differentiates on the evaluator, not on `{name}`");
+            let message = format!(
+                "`diffeo grad` differentiates on the evaluator and in machine code, not on `{name}`"
+            );
             let help = format!(
                 "write the derivative as an expression: `diffeo eval 'grad({})(…)' --in {} --engine {name}`",
                 args.entry,
@@ -72,16 +75,30 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("evaluate", format!("differentiating `{}`", function.entry.name));
     let kinks = args.evaluation.kinks;
     let (options, line) = shell.options(kinks);
-    let mut seen = (0, Vec::new());
-    let found = found(args, &shell, &function, given, options, &mut seen);
+    let compiled = engine.is_compiled() && kinks == Kinks::Ignore && !args.check;
+    let counted = shell.setting.steps.is_some();
+    let how = compiled.then_some(How { engine, cpu, counted });
+    if compiled {
+        // Some loops of compiled code do not ask whether they are to end.
+        watch::ensure(&shell.setting.limits, shell.setting.messages);
+    }
+    let mut evaluator = Evaluator::on(&shell.session, &function, options, how);
+    let found = found(args, &shell, &mut evaluator, given);
     line.clear();
-    shell.account.engine = Some(diffeo::Engine::Evaluator);
-    shell.account.reason = engine.is_compiled().then(|| {
-        format!("`diffeo grad {}` takes derivatives, which are not compiled yet", args.entry)
-    });
-    shell.took(Some(seen.0), seen.1, kinks);
+    let (warnings, account) = (evaluator.take_warnings(), evaluator.account());
+    shell.account.engine = Some(account.engine);
+    shell.account.reason = account.unsupported.map(|why| why.reason(shell.session.sources()));
+    if engine.is_compiled() && !compiled {
+        shell.account.reason = Some(match args.check {
+            true => "the check compares what the evaluator's modes give".to_string(),
+            false => "compiled code does not look for kinks and domains".to_string(),
+        });
+    }
+    shell.account.note = account.note;
+    shell.account.steps.extend(account.times);
+    shell.took(account.operations, warnings, kinks);
     let found = found.map_err(|error| {
-        shell.report(&[shell.session.explain(&function.entry, &error)]);
+        shell.report(&[*error]);
         shell.tell();
         Stop::Refused
     })?;
@@ -126,49 +143,46 @@ enum Found {
     TooMany(usize),
 }
 
-/// Does the work; the operations and the warnings are `seen` whatever comes of it.
+/// Does the work.
 fn found(
     args: &GradArgs,
     shell: &Shell,
-    function: &Differentiable,
+    evaluator: &mut Evaluator<'_>,
     given: Option<Value>,
-    options: Options,
-    seen: &mut (u64, Vec<Diagnostic>),
-) -> Result<Found, RuntimeError> {
-    let mut evaluator = Evaluator::new(&shell.session, function, options)?;
-    let found = (|| {
-        let point = match given {
-            Some(point) => point,
-            None => evaluator.point()?.unwrap_or(Value::Unit),
-        };
-        match args.jet {
-            Some((k, _)) if k as usize > numbers(&point).len() => {
-                return Ok(Found::TooFew(numbers(&point).len()));
+) -> Result<Found, Box<Diagnostic>> {
+    let function = evaluator.function;
+    let explain = |error: RuntimeError| Box::new(shell.session.explain(&function.entry, &error));
+    let point = |evaluator: &mut Evaluator<'_>| match given.clone() {
+        Some(point) => Ok(point),
+        None => evaluator.point().map(|point| point.unwrap_or(Value::Unit)).map_err(explain),
+    };
+    match args.jet {
+        None if !args.check => return evaluator.gradient_at(given).map(Found::Gradient),
+        None => {}
+        Some((k, r)) => {
+            let point = point(evaluator)?;
+            let reals = numbers(&point).len();
+            if k as usize > reals {
+                return Ok(Found::TooFew(reals));
             }
-            Some((k, r)) => {
-                let value = evaluator.value(&point)?;
-                let reals = numbers(&point).len().max(numbers(&value).len());
-                let coefficients = jet_coefficients(k.into(), r.into());
-                if coefficients.saturating_mul(reals as u64) > MOST_NUMBERS {
-                    return Ok(Found::TooMany(reals));
-                }
-                return evaluator.taylor(&point, k, r).map(Found::Taylor);
+            let value = evaluator.value(&point).map_err(explain)?;
+            let reals = reals.max(numbers(&value).len());
+            let coefficients = jet_coefficients(k.into(), r.into());
+            if coefficients.saturating_mul(reals as u64) > MOST_NUMBERS {
+                return Ok(Found::TooMany(reals));
             }
-            None => {}
+            return evaluator.taylor(&point, value, k, r).map(Found::Taylor);
         }
-        // The check itself goes on where the papers' programs stop.
-        if !args.check || args.evaluation.kinks == Kinks::Error {
-            let gradient = evaluator.gradient(&point)?;
-            if !args.check {
-                return Ok(Found::Gradient(gradient));
-            }
-        }
-        let extent = Extent { limits: shell.setting.limits.clone(), ..Extent::default() };
-        check(&shell.session, function, &point, &extent)
-            .map(|report| Found::Report(Box::new(report)))
-    })();
-    *seen = (evaluator.operations(), evaluator.take_warnings());
-    found
+    }
+    let point = point(evaluator)?;
+    // The check itself goes on where the papers' programs stop.
+    if args.evaluation.kinks == Kinks::Error {
+        evaluator.gradient(&point)?;
+    }
+    let extent = Extent { limits: shell.setting.limits.clone(), ..Extent::default() };
+    check(&shell.session, function, &point, &extent)
+        .map(|report| Found::Report(Box::new(report)))
+        .map_err(explain)
 }
 
 /// The function, with the definition of its point where the command line has none.

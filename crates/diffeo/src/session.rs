@@ -29,6 +29,7 @@ use std::rc::Rc;
 
 pub(crate) use auto::Auto;
 pub use differentiable::Differentiable;
+pub(crate) use engine::Compiled;
 pub use engine::{Engine, How};
 pub(crate) use once::Once;
 pub use prepared::Prepared;
@@ -667,7 +668,7 @@ impl Session {
         }
     }
 
-    /// Why compiled engines leave an entry to the evaluator, if they do.
+    /// Why compiled engines leave an entry to the evaluator, as far as that is seen without compiling it.
     pub fn not_compiled(&self, entry: &Entry) -> Option<Unsupported> {
         lower::unsupported(&entry.program, entry.global)
     }

@@ -173,11 +173,7 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
         return *known;
     }
     let (element, rank) = cache.bag_types.get(&bag).copied().unwrap_or((bag, 1));
-    let name = Name::from(format!(
-        "{}.put.{}.{before}",
-        module.boxes[bag.0 as usize].name,
-        bag.0
-    ));
+    let name = Name::from(format!("{}.put.{}.{before}", module.boxes[bag.0 as usize].name, bag.0));
     let mut b = Builder::new(SiteId(0));
     let ty = Ty::Array(Elem::Box(element), rank + before);
     let array = b.param(ty.clone(), Some("array".into()));

@@ -7,11 +7,11 @@
 //! coefficients of a Taylor series, `x⁽ⁱ⁾ / i!` for i from 1 to R; only arithmetic knows the difference.
 
 use super::operators::put_body;
+use super::orders::{Indices, Orders};
 use super::partials::along;
-use super::reverse::sum;
-use super::shadow::{field, from_tangent, shadow, tangents, to_tangent, zero};
+use super::shadow::{field, shadow, tangents, zero};
 use super::taylor::coefficients;
-use super::{activity, differentiable, slopes, Activity, Deriver, Key, Rule, Unsupported};
+use super::{activity, differentiable, slopes, Activity, Deriver, Key, Unsupported};
 use crate::build::Builder;
 use crate::ir::{
     Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
@@ -35,8 +35,8 @@ pub struct Forward {
     pub results: Box<[bool]>,
 }
 
-/// The function with its tangents, of whose parameters these vary (only such as have Reals in them); with so many
-/// Taylor coefficients where `order` is more than 1.
+/// The function with its tangents, of whose parameters these vary (only such as have Reals in them); with
+/// Taylor coefficients where the order is more than 1.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -45,9 +45,9 @@ pub fn forward(
     cache: &mut Deriver,
     function: FunctionId,
     active: &[bool],
-    order: usize,
+    orders: impl Into<Orders>,
 ) -> Result<Forward, Unsupported> {
-    let key = ((function, active.into()), order);
+    let key = ((function, active.into()), orders.into());
     let made = declare(module, cache, &key);
     while let Some(next) = cache.pending.pop() {
         derive(module, cache, &next)?;
@@ -56,11 +56,12 @@ pub fn forward(
 }
 
 /// The derived function, whose body is made later.
-fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Forward {
-    let (key, order) = all;
+pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, Orders)) -> Forward {
+    let (key, orders) = all;
     if let Some(known) = cache.forwards.get(all) {
         return known.clone();
     }
+    let width = cache.indices(*orders).width();
     let activity = activity(module, cache, key.0, &key.1);
     let source = &module.functions[key.0 .0 as usize];
     let Function { name, shown, library, span, vars, params, results, .. } = source;
@@ -68,7 +69,11 @@ fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Forw
     let (vars, params, mut results) = (vars.clone(), params.clone(), results.clone());
     let used = cache.names.entry(key.0).or_insert(0);
     *used += 1;
-    let suffix = if *order == 1 { "dot".to_string() } else { format!("jet{order}") };
+    let suffix = match *orders {
+        Orders::FIRST => "dot".to_string(),
+        Orders { k: 1, r } => format!("jet{r}"),
+        Orders { k, r } => format!("jet{k}_{r}"),
+    };
     let name = match *used {
         1 => format!("{name}.{suffix}"),
         n => format!("{name}.{suffix}.{}", n - 1),
@@ -91,7 +96,7 @@ fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Forw
     let varying = params.iter().zip(&made.params).filter(|(_, varies)| **varies);
     for (param, _) in varying {
         let info = module.functions[function.0 as usize].vars[param.0 as usize].clone();
-        let types = tangents(module, cache, &info.ty, *order);
+        let types = tangents(module, cache, &info.ty, width);
         let declared = &mut module.functions[function.0 as usize];
         for (i, ty) in (1..).zip(types) {
             declared.params.push(Var(declared.vars.len() as u32));
@@ -102,7 +107,7 @@ fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Forw
     for (i, varies) in made.results.iter().enumerate() {
         if *varies {
             let ty = results[i].clone();
-            results.extend(tangents(module, cache, &ty, *order));
+            results.extend(tangents(module, cache, &ty, width));
         }
     }
     module.functions[function.0 as usize].results = results;
@@ -119,8 +124,13 @@ fn dotted(name: &Name, order: usize) -> Name {
 }
 
 /// Makes the body of a derived function.
-fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Result<(), Unsupported> {
-    let (key, order) = all;
+fn derive(
+    module: &mut Module,
+    cache: &mut Deriver,
+    all: &(Key, Orders),
+) -> Result<(), Unsupported> {
+    let (key, orders) = all;
+    let indices = cache.indices(*orders);
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
     let source = module.functions[key.0 .0 as usize].clone();
@@ -132,11 +142,11 @@ fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Resul
     for (param, varies) in source.params.iter().zip(&made.params) {
         if *varies {
             let ty = source.vars[param.0 as usize].ty.clone();
-            let width = tangents(module, cache, &ty, *order).len();
+            let width = tangents(module, cache, &ty, indices.width()).len();
             dots.insert(*param, given.by_ref().take(width).map(Atom::Var).collect());
         }
     }
-    let mut forward = Derive { module, cache, b, activity, order: *order, dots };
+    let mut forward = Derive { module, cache, b, activity, width: indices.width(), indices, dots };
     forward.stmts(&source.body)?;
     let mut results = source.body.results.clone();
     for (result, varies) in source.body.results.iter().zip(&made.results) {
@@ -148,23 +158,24 @@ fn derive(module: &mut Module, cache: &mut Deriver, all: &(Key, usize)) -> Resul
     put_body(module, made.function, b, results)
 }
 
-struct Derive<'a> {
-    module: &'a mut Module,
-    cache: &'a mut Deriver,
-    b: Builder,
+pub(super) struct Derive<'a> {
+    pub module: &'a mut Module,
+    pub cache: &'a mut Deriver,
+    pub b: Builder,
     activity: Rc<Activity>,
+    pub indices: Rc<Indices>,
     /// How many coefficients there are.
-    order: usize,
+    pub width: usize,
     /// The tangents of what varies.
     dots: HashMap<Var, Vec<Atom>>,
 }
 
 impl Derive<'_> {
-    fn varies(&self, atom: &Atom) -> bool {
+    pub(super) fn varies(&self, atom: &Atom) -> bool {
         self.activity.varies(atom)
     }
 
-    fn one(&mut self, op: Op) -> Atom {
+    pub(super) fn one(&mut self, op: Op) -> Atom {
         self.b.one(self.module, op)
     }
 
@@ -176,10 +187,10 @@ impl Derive<'_> {
     }
 
     /// The tangents of an operand, made if it does not vary.
-    fn dots(&mut self, atom: &Atom) -> Vec<Atom> {
+    pub(super) fn dots(&mut self, atom: &Atom) -> Vec<Atom> {
         match self.known(atom) {
             Some(dots) => dots,
-            None => zero(&mut self.b, self.module, self.cache, atom, self.order),
+            None => zero(&mut self.b, self.module, self.cache, atom, self.width),
         }
     }
 
@@ -187,7 +198,7 @@ impl Derive<'_> {
     fn fresh(&mut self, var: Var) -> Vec<Var> {
         let ty = self.b.ty(&Atom::Var(var));
         let name = self.b.name_of(var).cloned();
-        let types = tangents(self.module, self.cache, &ty, self.order);
+        let types = tangents(self.module, self.cache, &ty, self.width);
         let mut vars = Vec::new();
         for (i, ty) in (1..).zip(types) {
             vars.push(self.b.var(ty, name.as_ref().map(|name| dotted(name, i))));
@@ -196,7 +207,7 @@ impl Derive<'_> {
         vars
     }
 
-    fn set(&mut self, var: Var, dots: Vec<Atom>) {
+    pub(super) fn set(&mut self, var: Var, dots: Vec<Atom>) {
         if let Some(name) = self.b.name_of(var).cloned() {
             for (i, dot) in (1..).zip(&dots) {
                 self.b.name(dot, &dotted(&name, i));
@@ -325,7 +336,7 @@ impl Derive<'_> {
             return self.choose(stmt, (how, count, index, body));
         }
         let body = self.region(body, &varying)?;
-        let tangents = varying.iter().filter(|varies| **varies).count() * self.order;
+        let tangents = varying.iter().filter(|varies| **varies).count() * self.width;
         let tangents = std::iter::repeat_n(Reduction::Add, tangents);
         let how = how.iter().copied().chain(tangents).collect();
         self.push(stmt, Op::Reduce { how, count: count.clone(), index, body })
@@ -346,7 +357,7 @@ impl Derive<'_> {
             };
             carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(init) });
         }
-        for _ in 0..varying.iter().filter(|varies| **varies).count() * self.order {
+        for _ in 0..varying.iter().filter(|varies| **varies).count() * self.width {
             carried.push(Carried { param: self.b.var(Ty::Real, None), init: Atom::Real(0.0) });
         }
         self.b.open();
@@ -368,7 +379,7 @@ impl Derive<'_> {
             let after = self.one(op.clone());
             results.push(after.clone());
             if *varies {
-                let before: Vec<Atom> = tangents.by_ref().take(self.order).collect();
+                let before: Vec<Atom> = tangents.by_ref().take(self.width).collect();
                 let terms = [Some(before), self.known(next)];
                 dots.extend(self.combine(&op, &after, &terms));
             }
@@ -384,19 +395,25 @@ impl Derive<'_> {
             Atom::Real(x) if *x == 0.0 => None,
             dot => Some(dot.clone()),
         };
-        if self.order > 1 {
+        if self.indices.orders.r > 1 {
             let operands: Vec<_> = dots
                 .iter()
                 .map(|dots| dots.as_ref().map(|dots| dots.iter().map(absent).collect()))
                 .collect();
-            let all = coefficients(&mut self.b, self.module, op, result, &operands, self.order);
+            let indices = self.indices.clone();
+            let all = coefficients(&mut self.b, self.module, op, result, &operands, &indices);
             return all.into_iter().map(|c| c.unwrap_or(Atom::Real(0.0))).collect();
         }
-        let dots: Vec<Option<Atom>> =
-            dots.iter().map(|dots| dots.as_ref()?.first().cloned()).collect();
         let wanted: Vec<bool> = dots.iter().map(Option::is_some).collect();
         let slopes = slopes(&mut self.b, self.module, op, result, &wanted);
-        vec![along(&mut self.b, self.module, &slopes, &dots).unwrap_or(Atom::Real(0.0))]
+        let mut all = Vec::with_capacity(self.width);
+        for i in 0..self.width {
+            let dots: Vec<Option<Atom>> =
+                dots.iter().map(|dots| dots.as_ref()?.get(i).cloned()).collect();
+            let dot = along(&mut self.b, self.module, &slopes, &dots);
+            all.push(dot.unwrap_or(Atom::Real(0.0)));
+        }
+        all
     }
 
     /// The tangents of what an operation with one result gives, which varies.
@@ -431,7 +448,7 @@ impl Derive<'_> {
                 let shadow = self.dots(object).pop().unwrap_or(object.clone());
                 let of = (object, &shadow, &Atom::Var(result));
                 let which = (*tag, *index);
-                Ok(field(&mut self.b, self.module, self.cache, of, which, self.order))
+                Ok(field(&mut self.b, self.module, self.cache, of, which, self.width))
             }
             Op::New(id, tag, fields) => {
                 let mut dots = Vec::new();
@@ -441,12 +458,12 @@ impl Derive<'_> {
                         dots.extend(self.dots(atom));
                     }
                 }
-                let shadow = shadow(self.module, self.cache, *id, self.order);
+                let shadow = shadow(self.module, self.cache, *id, self.width);
                 Ok(vec![self.one(Op::New(shadow, *tag, dots))])
             }
             Op::StackNew(elems) => {
                 let ty = Ty::Stack(elems.clone());
-                let mut types = tangents(self.module, self.cache, &ty, self.order);
+                let mut types = tangents(self.module, self.cache, &ty, self.width);
                 match types.pop() {
                     Some(Ty::Stack(elems)) => Ok(vec![self.one(Op::StackNew(elems))]),
                     Some(_) | None => Ok(Vec::new()),
@@ -472,7 +489,7 @@ impl Derive<'_> {
                 Ok(arrays)
             }
             Op::AccNew(sizes) => {
-                Ok((0..self.order).map(|_| self.one(Op::AccNew(sizes.clone()))).collect())
+                Ok((0..self.width).map(|_| self.one(Op::AccNew(sizes.clone()))).collect())
             }
             Op::Select(cond, x, y) => each!(x, y, |x, y| Op::Select(cond.clone(), x, y)),
             Op::Update { array, indices, value } => each!(array, value, |array, value| {
@@ -570,7 +587,7 @@ impl Derive<'_> {
         let mut dots = self.b.emit(self.module, op).into_iter();
         for var in &stmt.results {
             let ty = self.b.ty(&Atom::Var(*var));
-            let width = tangents(self.module, self.cache, &ty, self.order).len();
+            let width = tangents(self.module, self.cache, &ty, self.width).len();
             if width > 0 {
                 self.set(*var, dots.by_ref().take(width).collect());
             }
@@ -591,7 +608,7 @@ impl Derive<'_> {
             self.b.push_stmt(stmt.clone());
             return Ok(());
         }
-        let key = ((callee, varying.clone().into()), self.order);
+        let key = ((callee, varying.clone().into()), self.indices.orders);
         let derived = declare(self.module, self.cache, &key);
         let mut all = args.to_vec();
         for (arg, _) in args.iter().zip(&varying).filter(|(_, varies)| **varies) {
@@ -608,63 +625,5 @@ impl Derive<'_> {
         varying.contains(&true)
             && !self.cache.detached.contains(&callee)
             && activity(self.module, self.cache, callee, varying).ruled
-    }
-
-    /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.
-    fn rule(&mut self, stmt: &Stmt, rule: Rule, args: &[Atom]) -> Result<(), Unsupported> {
-        if self.order > 1 {
-            return Err(Unsupported("Taylor coefficients by a rule".to_string()));
-        }
-        let mut all = args.to_vec();
-        for arg in &args[rule.point..] {
-            let ty = self.b.ty(arg);
-            if differentiable(self.module, &ty) {
-                // The rule takes tangents of the type itself.
-                let dot = self.dots(arg).pop().unwrap_or(Atom::Real(0.0));
-                all.push(from_tangent(&mut self.b, self.module, self.cache, arg, &dot));
-            }
-        }
-        let captured: Vec<bool> = args[..rule.point].iter().map(|arg| self.varies(arg)).collect();
-        let mut varying = captured.clone();
-        varying.resize(all.len(), false);
-        let (function, varied) = if captured.contains(&true) {
-            let key = ((rule.function, varying.into()), self.order);
-            let derived = declare(self.module, self.cache, &key);
-            for arg in &args[..rule.point] {
-                if self.varies(arg) {
-                    all.extend(self.dots(arg));
-                }
-            }
-            (derived.function, derived.results)
-        } else {
-            let count = self.module.functions[rule.function.0 as usize].results.len();
-            (rule.function, vec![false; count].into())
-        };
-        let plain = varied.len();
-        let types = self.module.functions[function.0 as usize].results.clone();
-        let mut results = stmt.results.clone();
-        for ty in types.into_iter().skip(results.len()) {
-            results.push(self.b.var(ty, None));
-        }
-        let op = Op::Call(function, all);
-        self.b.push_stmt(Stmt { results: results.clone(), op, site: stmt.site });
-        let mut linear = results[stmt.results.len()..plain.min(results.len())].iter();
-        let mut captured = results[plain.min(results.len())..].iter();
-        for (var, varies) in stmt.results.iter().zip(&varied) {
-            let ty = self.b.ty(&Atom::Var(*var));
-            if !differentiable(self.module, &ty) {
-                continue;
-            }
-            let Some(linear) = linear.next() else { continue };
-            let linear = to_tangent(&mut self.b, self.module, self.cache, &Atom::Var(*linear));
-            let linear = linear.unwrap_or(Atom::Real(0.0));
-            let more = if *varies { captured.next() } else { None };
-            let dot = match more {
-                Some(more) => sum(&mut self.b, self.module, self.cache, [linear, Atom::Var(*more)]),
-                None => linear,
-            };
-            self.set(*var, vec![dot]);
-        }
-        Ok(())
     }
 }

@@ -10,7 +10,8 @@
 //! | `activity.rs` | which variables vary with the parameters, and which matter for the results |
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
 //! | `forward.rs` | forward mode: values and tangents, or Taylor coefficients |
-//! | `taylor.rs` | Taylor coefficients of arithmetic |
+//! | `orders.rs`, `taylor.rs` | which Taylor coefficients there are; those of arithmetic |
+//! | `rules.rs` | Taylor coefficients by the rules of `with_derivative` |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
 //! | `bag.rs` | adjoints of arrays of boxes |
@@ -24,19 +25,23 @@ mod activity;
 mod bag;
 mod forward;
 mod operators;
+mod orders;
 mod partials;
 mod reverse;
+mod rules;
 mod shadow;
 mod taylor;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
 pub use operators::{jet, jvp, rd, vjp};
+pub use orders::Orders;
 pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
 pub use shadow::{from_tangent, tangents, to_tangent, zero};
 
 use crate::ir::{BoxId, Elem, FunctionId, Ty};
+use orders::Indices;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -55,9 +60,11 @@ pub struct Deriver {
     /// By function and parameters, what varies in it.
     activities: HashMap<Key, Rc<Activity>>,
     /// By function, parameters and order, the derived function.
-    forwards: HashMap<(Key, usize), Forward>,
+    forwards: HashMap<(Key, Orders), Forward>,
     /// Derived functions whose bodies are still to be made.
-    pending: Vec<(Key, usize)>,
+    pending: Vec<(Key, Orders)>,
+    /// The multi-indices of orders.
+    indices: HashMap<Orders, Rc<Indices>>,
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
     /// Of functions, which results have accumulators in common with parameters.
@@ -90,6 +97,13 @@ pub struct Rule {
     pub function: FunctionId,
     /// The first parameter that belongs to the point.
     pub point: usize,
+}
+
+impl Deriver {
+    fn indices(&mut self, orders: Orders) -> Rc<Indices> {
+        let made = || Rc::new(Indices::new(orders));
+        self.indices.entry(orders).or_insert_with(made).clone()
+    }
 }
 
 /// What cannot be derived yet: what it is, in words.

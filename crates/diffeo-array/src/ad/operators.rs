@@ -1,9 +1,11 @@
 //! The derivative operators of programs: functions that take and give tangents as values of the types of what they
 //! are tangents of.
 
+use super::orders::Indices;
 use super::shadow::{from_shadow, to_shadow, ADJOINT};
 use super::{
-    differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Reverse, Unsupported,
+    differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Forward, Orders,
+    Reverse, Unsupported,
 };
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
@@ -122,9 +124,9 @@ impl Backwards {
             let bar = match ty {
                 Ty::Real => reals.next(),
                 Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
-                Ty::Box(_) | Ty::Array(Elem::Box(_), _) if differentiable(module, ty) => reals
-                    .next()
-                    .map(|bar| from_shadow(b, module, cache, (atom, &bar), ADJOINT)),
+                Ty::Box(_) | Ty::Array(Elem::Box(_), _) if differentiable(module, ty) => {
+                    reals.next().map(|bar| from_shadow(b, module, cache, (atom, &bar), ADJOINT))
+                }
                 Ty::Int
                 | Ty::Bool
                 | Ty::Text
@@ -221,7 +223,7 @@ pub fn vjp(
 }
 
 /// Makes the body of a declared function: of the parameters of another one, where those that it did not capture have in
-/// the place of each Real an array of the value and its derivatives up to this order, it gives the same of its results.
+/// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the same of its results.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -231,8 +233,10 @@ pub fn jet(
     function: FunctionId,
     captured: usize,
     declared: FunctionId,
-    order: usize,
+    orders: Orders,
 ) -> Result<(), Unsupported> {
+    let indices = cache.indices(orders);
+    let width = indices.width();
     let types = param_types(&module.functions[function.0 as usize]);
     let varies = |(i, ty)| i >= captured && differentiable(module, ty);
     let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
@@ -241,7 +245,18 @@ pub fn jet(
             return Err(Unsupported("Taylor coefficients of what lies in boxes".to_string()));
         }
     }
-    let derived = forward(module, cache, function, &active, order)?;
+    let derived = match width {
+        // There is nothing but the value.
+        0 => {
+            let results = &module.functions[function.0 as usize].results;
+            Forward {
+                function,
+                params: active.clone().into(),
+                results: vec![false; results.len()].into(),
+            }
+        }
+        _ => forward(module, cache, function, &active, orders)?,
+    };
     let wrapper = &module.functions[declared.0 as usize];
     let mut b = Builder::resume(wrapper, SiteId(0));
     let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
@@ -251,9 +266,9 @@ pub fn jet(
             args.push(param.clone());
             continue;
         }
-        args.push(read(&mut b, module, param, ty, 0));
-        for i in 1..=order {
-            tangents.push(read(&mut b, module, param, ty, i));
+        args.push(read(&mut b, module, param, ty, (0, 1.0)));
+        for i in 1..=width {
+            tangents.push(read(&mut b, module, param, ty, (i, indices.factorial(i))));
         }
     }
     args.extend(tangents);
@@ -268,35 +283,37 @@ pub fn jet(
         }
         let mut all = vec![value.clone()];
         if *varies {
-            all.extend(tangents.by_ref().take(order));
+            all.extend(tangents.by_ref().take(width));
         } else {
-            all.extend(zero(&mut b, module, cache, value, order));
+            all.extend(zero(&mut b, module, cache, value, width));
         }
-        results.push(together(&mut b, module, &all, &ty)?);
+        results.push(together(&mut b, module, &all, &indices, &ty)?);
     }
     put_body(module, declared, b, results)
 }
 
-fn factorial(n: usize) -> f64 {
-    (1..=n).map(|i| i as f64).product()
-}
-
-/// The Taylor coefficients of this order of a value of a type, from its derivatives.
-fn read(b: &mut Builder, module: &Module, derivatives: &Atom, ty: &Ty, order: usize) -> Atom {
+/// The Taylor coefficients in this place, with this factorial, of a value of a type, from its derivatives.
+fn read(
+    b: &mut Builder,
+    module: &Module,
+    derivatives: &Atom,
+    ty: &Ty,
+    (place, factorial): (usize, f64),
+) -> Atom {
     if let Ty::Array(elem, rank) = ty {
         let count = b.one(module, Op::Dim(derivatives.clone(), 0));
         let index = b.var(Ty::Int, None);
         b.open();
         let row = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Var(index)]));
-        let element = read(b, module, &row, &Ty::array(*elem, rank - 1), order);
+        let element = read(b, module, &row, &Ty::array(*elem, rank - 1), (place, factorial));
         let body = b.close(vec![element]);
         return b.one(module, Op::Build { count, index, body });
     }
-    let x = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Int(order as i64)]));
-    if order < 2 {
+    let x = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Int(place as i64)]));
+    if factorial == 1.0 {
         return x;
     }
-    b.one(module, Op::Real(RealOp::Div, vec![x, Atom::Real(factorial(order))]))
+    b.one(module, Op::Real(RealOp::Div, vec![x, Atom::Real(factorial)]))
 }
 
 /// The derivatives of a value of a type, from its Taylor coefficients.
@@ -304,18 +321,18 @@ fn together(
     b: &mut Builder,
     module: &Module,
     coefficients: &[Atom],
+    indices: &Indices,
     ty: &Ty,
 ) -> Result<Atom, Unsupported> {
     match ty {
         Ty::Real => {
             let mut derivatives = Vec::new();
             for (i, x) in coefficients.iter().enumerate() {
-                derivatives.push(match i {
-                    0 | 1 => x.clone(),
-                    i => {
-                        let factor = Atom::Real(factorial(i));
-                        b.one(module, Op::Real(RealOp::Mul, vec![factor, x.clone()]))
-                    }
+                let factorial = indices.factorial(i);
+                derivatives.push(if factorial == 1.0 {
+                    x.clone()
+                } else {
+                    b.one(module, Op::Real(RealOp::Mul, vec![Atom::Real(factorial), x.clone()]))
                 });
             }
             Ok(b.one(module, Op::Elements(Elem::Real, derivatives)))
@@ -328,7 +345,7 @@ fn together(
             for array in coefficients {
                 rows.push(b.one(module, Op::Get(array.clone(), vec![Atom::Var(index)])));
             }
-            let element = together(b, module, &rows, &Ty::array(Elem::Real, rank - 1))?;
+            let element = together(b, module, &rows, indices, &Ty::array(Elem::Real, rank - 1))?;
             let body = b.close(vec![element]);
             Ok(b.one(module, Op::Build { count, index, body }))
         }

@@ -67,6 +67,8 @@ pub struct Reverse {
     pub active: Box<[bool]>,
     /// The types of the residuals.
     pub residuals: Vec<Ty>,
+    /// Which parameters they are, if they are such.
+    same: Vec<Option<usize>>,
 }
 
 /// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
@@ -147,9 +149,12 @@ fn derive(
     let made = reverser.function(&source, key, &face);
     cache.open_reverses.remove(key);
     let (forward_part, back_part, residuals) = made?;
+    let kept = &forward_part.body.results[source.results.len()..];
+    let param = |kept: &Atom| source.params.iter().position(|v| Atom::Var(*v) == *kept);
+    let same = kept.iter().map(param).collect();
     complete(module, forward, forward_part);
     complete(module, back, back_part);
-    let reverse = Reverse { forward, back, active: face.active, residuals };
+    let reverse = Reverse { forward, back, active: face.active, residuals, same };
     cache.reverses.insert(key.clone(), reverse.clone());
     Ok(reverse)
 }
@@ -257,7 +262,7 @@ fn call_open(module: &mut Module, cache: &mut Deriver, key: &ReverseKey, face: &
         declare_types(module, back, &params, face.given.clone());
     }
     let residuals = vec![Ty::Box(boxed)];
-    Reverse { forward, back, active: face.active.clone(), residuals }
+    Reverse { forward, back, active: face.active.clone(), residuals, same: vec![None] }
 }
 
 fn declare_types(module: &mut Module, id: FunctionId, params: &[Ty], results: Vec<Ty>) {

@@ -183,7 +183,9 @@ pub(super) fn to_shadow(
         return None;
     }
     Some(match (value, ty) {
-        (Atom::Unused(_), ty) => Atom::Unused(tangents(module, cache, &ty, order).pop().unwrap_or(ty)),
+        (Atom::Unused(_), ty) => {
+            Atom::Unused(tangents(module, cache, &ty, order).pop().unwrap_or(ty))
+        }
         (_, Ty::Box(id)) => {
             let function = converter(module, cache, id, false, order);
             b.one(module, Op::Call(function, vec![value.clone()]))

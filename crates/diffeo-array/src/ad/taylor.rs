@@ -1,11 +1,13 @@
 //! Taylor coefficients of operations on Reals, as operations of Flat.
 //!
-//! What comes in: an operation and, by operand, the normalised coefficients `x_i = x⁽ⁱ⁾ / i!` from order 1 on; one
-//! that is 0 whatever the program does is left out. What goes out: those of the result. They are solved order by order
-//! from `y' = Σ ∂f·x'`, in coefficients `i y_i = Σ_{j>0} j ∂f_{i-j} x_j` (Griewank & Walther, *Evaluating
-//! Derivatives*, 2008, chapter 13), where the partial derivatives of the table are series themselves: nodes of a small
-//! graph, the same operation of the same nodes being one, so that sine and cosine, say, close on each other.
+//! What comes in: an operation and, by operand, the normalised coefficients `x_α = ∂^α x / α!` without that of the value;
+//! one that is 0 whatever the program does is left out. What goes out: those of the result. They are solved one after
+//! the other from `E y = Σ ∂f·E x`, where E multiplies coefficient α by |α|: `|γ| y_γ = Σ_{β≠0} |β| ∂f_{γ-β} x_β`
+//! (in one variable Griewank & Walther, *Evaluating Derivatives*, 2008, chapter 13), where the partial derivatives of
+//! the table are series themselves: nodes of a small graph, the same operation of the same nodes being one, so that
+//! sine and cosine, say, close on each other. A coefficient is solved when it is needed, so chains of derivatives end.
 
+use super::orders::Indices;
 use super::partials::{along, slopes};
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar};
@@ -15,16 +17,17 @@ use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 /// A coefficient; none is 0.
 pub(super) type Coefficient = Option<Atom>;
 
-/// The coefficients from order 1 on of the result of an operation with these of its operands, if they vary.
+/// The coefficients without the value of the result of an operation with these of its operands, if they vary.
 pub(super) fn coefficients(
     b: &mut Builder,
     module: &Module,
     op: &Op,
     result: &Atom,
     operands: &[Option<Vec<Coefficient>>],
-    order: usize,
+    indices: &Indices,
 ) -> Vec<Coefficient> {
-    let mut series = Series { b, module, order, nodes: Vec::new() };
+    let width = indices.width();
+    let mut series = Series { b, module, indices, nodes: Vec::new() };
     let value = match op {
         Op::Real(op, args) => {
             if row(*op).derivative == Derivative::Select {
@@ -38,7 +41,7 @@ pub(super) fn coefficients(
                 nodes[1] = nodes[0];
             }
             let value = series.find(What::Operation(*op, nodes));
-            series.nodes[value].coefficients = vec![Some(result.clone())];
+            series.nodes[value].coefficients[0] = Some(Some(result.clone()));
             value
         }
         Op::PowInt(x, n) => {
@@ -49,10 +52,9 @@ pub(super) fn coefficients(
             }
         }
         // No other operation gives Reals by arithmetic.
-        _ => return vec![None; order],
+        _ => return vec![None; width],
     };
-    series.ensure(value, order);
-    series.nodes[value].coefficients[1..].to_vec()
+    (1..=width).map(|i| series.coefficient(value, i)).collect()
 }
 
 /// Of an operation that is one of its operands.
@@ -62,11 +64,11 @@ fn select(
     result: &Atom,
     operands: &[Option<Vec<Coefficient>>],
 ) -> Vec<Coefficient> {
-    let Series { b, module, order, .. } = series;
+    let Series { b, module, indices, .. } = series;
     let wanted: Vec<bool> = operands.iter().map(Option::is_some).collect();
     let slopes = slopes(b, module, &Op::Real(op, args.to_vec()), result, &wanted);
-    let mut all = Vec::with_capacity(order);
-    for i in 0..order {
+    let mut all = Vec::with_capacity(indices.width());
+    for i in 0..indices.width() {
         let dots: Vec<Coefficient> =
             operands.iter().map(|known| known.as_ref()?[i].clone()).collect();
         all.push(along(b, module, &slopes, &dots));
@@ -80,8 +82,8 @@ const TINY: f64 = 1e-280;
 /// A series.
 struct Node {
     what: What,
-    /// From order 0, as far as they are solved.
-    coefficients: Vec<Coefficient>,
+    /// Those that are solved.
+    coefficients: Vec<Option<Coefficient>>,
     /// The partial derivatives that are known.
     partials: [Option<usize>; 2],
 }
@@ -99,12 +101,14 @@ enum What {
 struct Series<'a> {
     b: &'a mut Builder,
     module: &'a Module,
-    order: usize,
+    indices: &'a Indices,
     nodes: Vec<Node>,
 }
 
 impl Series<'_> {
-    fn add(&mut self, what: What, coefficients: Vec<Coefficient>) -> usize {
+    fn add(&mut self, what: What, known: Vec<Coefficient>) -> usize {
+        let mut coefficients: Vec<Option<Coefficient>> = known.into_iter().map(Some).collect();
+        coefficients.resize(self.indices.all.len(), None);
         self.nodes.push(Node { what, coefficients, partials: [None; 2] });
         self.nodes.len() - 1
     }
@@ -122,17 +126,13 @@ impl Series<'_> {
         }
         let mut coefficients = vec![Some(primal.clone())];
         coefficients.extend(known.unwrap_or_default().iter().cloned());
-        coefficients.resize(self.order + 1, None);
+        coefficients.resize(self.indices.all.len(), None);
         self.add(What::Given, coefficients)
     }
 
     fn number(&mut self, x: f64) -> usize {
         let made = self.find(What::Number(x.to_bits()));
-        let node = &mut self.nodes[made];
-        if node.coefficients.is_empty() {
-            node.coefficients = vec![None; self.order + 1];
-            node.coefficients[0] = Some(Atom::Real(x));
-        }
+        self.nodes[made].coefficients[0] = Some(Some(Atom::Real(x)));
         made
     }
 
@@ -194,41 +194,33 @@ impl Series<'_> {
         Some(self.real(RealOp::Div, vec![x?, by]))
     }
 
-    fn coefficient(&self, n: usize, i: usize) -> Coefficient {
-        self.nodes[n].coefficients[i].clone()
-    }
-
     /// Its value, which is never left out.
     fn primal(&mut self, n: usize) -> Atom {
-        self.ensure(n, 0);
         self.coefficient(n, 0).unwrap_or(Atom::Real(0.0))
     }
 
     // Solving
 
-    fn ensure(&mut self, n: usize, order: usize) {
-        while self.nodes[n].coefficients.len() <= order {
-            let next = self.nodes[n].coefficients.len();
-            let solved = self.solve(n, next);
-            self.nodes[n].coefficients.push(solved);
+    fn coefficient(&mut self, n: usize, i: usize) -> Coefficient {
+        if let Some(known) = &self.nodes[n].coefficients[i] {
+            return known.clone();
         }
+        let solved = self.solve(n, i);
+        self.nodes[n].coefficients[i] = Some(solved.clone());
+        solved
     }
 
     fn solve(&mut self, n: usize, i: usize) -> Coefficient {
         let (op, [a, b]) = match self.nodes[n].what.clone() {
             What::Given | What::Number(_) => return None,
             What::Where(holds, number, term) => {
-                self.ensure(term, i);
                 let x = self.coefficient(term, i)?;
                 let op = Op::Select(holds, Atom::Real(f64::from_bits(number)), x);
                 return Some(self.b.one(self.module, op));
             }
             What::Operation(op, args) => (op, args),
         };
-        self.ensure(a, i);
-        if row(op).arity == 2 {
-            self.ensure(b, i);
-        }
+        let pairs = &self.indices.pairs[i];
         if op == RealOp::Add {
             let (x, y) = (self.coefficient(a, i), self.coefficient(b, i));
             self.plus(x, y)
@@ -239,15 +231,15 @@ impl Series<'_> {
             let x = self.coefficient(a, i);
             self.minus(None, x)
         } else if op == RealOp::Mul {
-            (0..=i).fold(None, |sum, j| {
-                let (x, y) = (self.coefficient(a, j), self.coefficient(b, i - j));
+            pairs.iter().fold(None, |sum, (j, k)| {
+                let (x, y) = (self.coefficient(a, *j), self.coefficient(b, *k));
                 let term = self.times(x, y);
                 self.plus(sum, term)
             })
         } else if op == RealOp::Div {
-            // y_i = (a_i - Σ_{j<i} y_j b_{i-j}) / b_0
-            let rest = (0..i).fold(None, |sum, j| {
-                let (x, y) = (self.coefficient(n, j), self.coefficient(b, i - j));
+            // y_γ = (a_γ - Σ_{α<γ} y_α b_{γ-α}) / b_0
+            let rest = pairs.iter().filter(|(j, _)| *j != i).fold(None, |sum, (j, k)| {
+                let (x, y) = (self.coefficient(n, *j), self.coefficient(b, *k));
                 let term = self.times(x, y);
                 self.plus(sum, term)
             });
@@ -265,21 +257,21 @@ impl Series<'_> {
         }
     }
 
-    /// `y_i = 1/i Σ_{j>0} j ∂f_{i-j} x_j`
+    /// `y_γ = 1/|γ| Σ_{β≠0} |β| ∂f_{γ-β} x_β`
     fn chain(&mut self, n: usize, (op, args): (RealOp, [usize; 2]), i: usize) -> Coefficient {
         let mut sum = None;
+        let indices = self.indices;
         for (which, x) in args.into_iter().enumerate().take(row(op).arity) {
-            for j in 1..=i {
-                let Some(coefficient) = self.coefficient(x, j) else { continue };
+            for (j, k) in indices.pairs[i].iter().rev().filter(|(_, k)| *k != 0) {
+                let Some(coefficient) = self.coefficient(x, *k) else { continue };
                 let partial = self.partial(n, op, args, which);
-                self.ensure(partial, i - j);
-                let x = self.weighted(j, Some(coefficient));
-                let slope = self.coefficient(partial, i - j);
+                let x = self.weighted(indices.degrees[*k], Some(coefficient));
+                let slope = self.coefficient(partial, *j);
                 let term = self.times(slope, x);
                 sum = self.plus(sum, term);
             }
         }
-        self.over(sum, Atom::Real(i as f64))
+        self.over(sum, Atom::Real(indices.degrees[i] as f64))
     }
 
     fn partial(&mut self, y: usize, op: RealOp, args: [usize; 2], which: usize) -> usize {
@@ -379,8 +371,9 @@ impl Series<'_> {
         n: &Atom,
         result: &Atom,
     ) -> Vec<Coefficient> {
+        let indices = self.indices;
         let mut slope: Vec<Coefficient> = Vec::new();
-        for j in (0..=self.order).rev() {
+        for j in (0..=indices.orders.r as usize).rev() {
             let step = Atom::Int(j as i64);
             let m = self.b.one(self.module, Op::IntFits(IntOp::Sub, vec![n.clone(), step]));
             let mut power = vec![Some(match j {
@@ -388,16 +381,21 @@ impl Series<'_> {
                 _ => self.b.one(self.module, Op::PowInt(x.clone(), m.clone())),
             })];
             let factor = self.b.one(self.module, Op::ToReal(m));
-            for i in 1..=self.order - j {
+            for i in 1..=indices.width() {
+                // The slope has one order less.
+                if indices.degrees[i] > indices.orders.r as usize - j {
+                    power.push(None);
+                    continue;
+                }
                 let mut sum = None;
-                for k in 1..=i {
-                    let x = self.coefficient(base, k);
-                    let x = self.weighted(k, x);
-                    let term = self.times(slope[i - k].clone(), x);
+                for (alpha, beta) in indices.pairs[i].iter().rev().filter(|(_, beta)| *beta != 0) {
+                    let x = self.coefficient(base, *beta);
+                    let x = self.weighted(indices.degrees[*beta], x);
+                    let term = self.times(slope[*alpha].clone(), x);
                     sum = self.plus(sum, term);
                 }
                 let sum = self.times(Some(factor.clone()), sum);
-                power.push(self.over(sum, Atom::Real(i as f64)));
+                power.push(self.over(sum, Atom::Real(indices.degrees[i] as f64)));
             }
             slope = power;
         }

@@ -52,7 +52,8 @@ pub use split::split;
 pub use tail::tail;
 pub use unroll::unroll;
 
-use crate::ir::Module;
+use crate::ir::{FunctionId, Module};
+use std::collections::HashSet;
 
 /// A pass with its name.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +106,35 @@ pub const PASSES: &[Pass] = &[
     pass("sink", sink),
     pass("dce.4", dce),
 ];
+
+/// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
+/// where they are, with their parameters and results; `roots` are called from elsewhere than the module, too, and calls of
+/// `stay` stay calls. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
+/// depends on how they are written.
+pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -> Module {
+    const BEFORE: [fn(Module) -> Module; 3] = [simplify, cse, dce::dce_within];
+    const AFTER: [fn(Module) -> Module; 16] = [
+        simplify,
+        cse,
+        count,
+        unroll,
+        simplify,
+        ranges,
+        simplify,
+        cse,
+        dce::dce_within,
+        fuse,
+        hoist,
+        simplify,
+        unroll,
+        simplify,
+        cse,
+        dce::dce_within,
+    ];
+    let module = BEFORE.iter().fold(module, |module, run| run(module));
+    let module = inline::inline_early(module, &inline::Early { roots, stay });
+    AFTER.iter().fold(module, |module, run| run(module))
+}
 
 /// A module after all passes.
 pub fn optimise(module: Module) -> Module {

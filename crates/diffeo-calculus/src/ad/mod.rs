@@ -10,6 +10,7 @@
 //! | `partial.rs` | partial derivatives as terms |
 //! | `shown.rs`, `shown/` | translated programs in short, for readers |
 //! | `coverage.rs` | which system has which form of Core, from the paper or as an extension |
+//! | `outside.rs` | derivatives that are asked for from outside, as definitions of the program (ours) |
 //! | `workspace.rs`, `build.rs`, `splice.rs` | a program that grows by translations; how terms are written |
 
 pub mod build;
@@ -23,6 +24,7 @@ mod expansion;
 pub mod homomorphism;
 pub mod jet;
 mod numbers;
+pub mod outside;
 mod partial;
 mod polytypic;
 pub mod shown;

@@ -209,12 +209,18 @@ impl<'a> Lower<'_, 'a> {
         let count = self.word(count);
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, Some(count));
-        let index = self.define_index(index);
+        let (flat_index, index) = (index, self.define_index(index));
         let mark = self.mark();
         let outer = self.begin();
         self.step(carried, &regs, body);
+        let apart = self.adds_apart(flat_index, body).filter(|n| self.effects == mark.effects + n);
+        let effects = self.effects;
+        if apart.is_some() {
+            self.effects = mark.effects;
+        }
         let body = self.end(outer);
         let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), false, short);
+        self.effects = effects;
         steps.in_parts &= !short;
         self.add_loop(steps);
     }

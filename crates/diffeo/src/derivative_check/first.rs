@@ -61,7 +61,7 @@ impl Checker<'_> {
     /// The derivatives of all numbers of the result along a direction, by mode, with the largest number
     /// met.
     fn columns(&mut self, probe: &Probe, direction: &Value) -> Result<Vec<Found>, RuntimeError> {
-        let (f, x) = (self.evaluator.value.clone(), self.point);
+        let (f, x) = (self.evaluator.itself()?, self.point);
         let args = [f.clone(), x.clone(), direction.clone()];
         let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
         self.seen(&numbers(&pair.fields()[0]), forward_size);
@@ -76,7 +76,7 @@ impl Checker<'_> {
 
     /// The derivatives of the weighted result by all numbers of the point.
     fn rows(&mut self, weights: &Value) -> Result<Vec<Found>, RuntimeError> {
-        let (f, x) = (self.evaluator.value.clone(), self.point);
+        let (f, x) = (self.evaluator.itself()?, self.point);
         let args = [f, x.clone(), weights.clone()];
         let (reverse, reverse_size) = self.measured(|e| e.derivative(DiffOp::Rd, args))?;
         let ((value, gradient), pullback_size) = self.measured(|e| {
@@ -129,7 +129,7 @@ impl Checker<'_> {
             outputs.probes.iter().map(|weights| weights.of(numbers)).collect()
         };
         let values = weighted(&self.y, &self.outputs);
-        let (f, point, count) = (self.evaluator.value.clone(), self.point, self.y.len());
+        let (f, point, count) = (self.evaluator.itself()?, self.point, self.y.len());
         let sweeps = self.sweeps(probe);
         // What comes between is of about the size that it has at the point, with its derivative.
         let run = |probe: &Probe| [f.clone(), point.clone(), probe.value(point)];

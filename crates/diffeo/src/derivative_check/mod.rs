@@ -326,7 +326,7 @@ impl<'a> Checker<'a> {
 
     /// A function made of the checked one.
     fn made(&mut self, mode: GlobalId, args: Vec<Value>) -> Result<Value, RuntimeError> {
-        let f = self.evaluator.value.clone();
+        let f = self.evaluator.itself()?;
         let args = Value::tuple(std::iter::once(f).chain(args));
         let made = self.measured(|e| {
             let mode = e.global(mode)?;

@@ -109,7 +109,7 @@ impl Checker<'_> {
         place: &dyn Fn(usize, usize) -> usize,
     ) -> Result<(), RuntimeError> {
         let v = self.inputs.values[i].clone();
-        let (f, x) = (self.evaluator.value.clone(), self.point.clone());
+        let (f, x) = (self.evaluator.itself()?, self.point.clone());
         let forward = self.made(self.evaluator.function.modes.forward, vec![v])?;
         let first = self.inputs.probes[i].clone();
         for &p in others {

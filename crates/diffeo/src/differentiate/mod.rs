@@ -4,15 +4,21 @@
 //! In: a [`Differentiable`] and values of what it takes. Out: its values and derivatives, with the names
 //! of the Reals in them as the user would write them. What always holds: nothing of a run stays behind in
 //! the next one. Errors become messages by [`Session::explain`].
+//!
+//! A compiled engine runs the derivative as a definition of the program ([`asked`]); what it cannot do, and whether a
+//! nan is one, is the evaluator's.
 
 pub mod paths;
 mod taylor;
 
 pub use taylor::Taylor;
 
-use crate::session::Differentiable;
-use crate::{Diagnostic, Options, Session};
+use crate::lower::Unsupported;
+use crate::pipeline::Timing;
+use crate::session::{Compiled, Differentiable, Once};
+use crate::{Diagnostic, Engine, How, Options, Session};
 use diffeo_base::Span;
+use diffeo_calculus::ad::outside::{asked, Asked};
 use diffeo_calculus::eval::derivative::derivative;
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::eval::{Machine, RuntimeError};
@@ -20,6 +26,7 @@ use diffeo_calculus::leaves;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
+use diffeo_calculus::Ty;
 use paths::{each_path, path_text};
 
 /// A function ready to be evaluated and differentiated.
@@ -28,7 +35,25 @@ pub struct Evaluator<'a> {
     /// The function.
     pub function: &'a Differentiable,
     pub(crate) machine: Machine,
-    pub(crate) value: Value,
+    /// What is tried first, if it is not the machine.
+    how: Option<How>,
+    once: Once,
+    account: Account,
+}
+
+/// What is told of a derivative that a compiled engine was asked for.
+#[derive(Debug)]
+pub struct Account {
+    /// What computed it.
+    pub engine: Engine,
+    /// Why that was the evaluator, if it was.
+    pub unsupported: Option<Unsupported>,
+    /// What became of LLVM's code, where the engine tried it.
+    pub note: Option<String>,
+    /// How long the steps took.
+    pub times: Vec<Timing>,
+    /// The operations, where they are counted.
+    pub operations: Option<u64>,
 }
 
 /// A value with its derivatives in reverse mode.
@@ -50,9 +75,28 @@ impl<'a> Evaluator<'a> {
         function: &'a Differentiable,
         options: Options,
     ) -> Result<Evaluator<'a>, RuntimeError> {
-        let mut machine = Machine::new(function.entry.program.clone(), options);
-        let value = machine.eval_global(function.entry.global)?;
-        Ok(Evaluator { session, function, machine, value })
+        let mut evaluator = Evaluator::on(session, function, options, None);
+        evaluator.itself()?;
+        Ok(evaluator)
+    }
+
+    /// As [`Evaluator::new`]; gradients and Taylor coefficients are computed so, where that is possible.
+    pub fn on(
+        session: &'a Session,
+        function: &'a Differentiable,
+        options: Options,
+        how: Option<How>,
+    ) -> Evaluator<'a> {
+        let once = Once::new(options);
+        let machine = Machine::new(function.entry.program.clone(), once.options());
+        let account = Account {
+            engine: Engine::Evaluator,
+            unsupported: None,
+            note: None,
+            times: Vec::new(),
+            operations: None,
+        };
+        Evaluator { session, function, machine, how, once, account }
     }
 
     /// The point that the program gives.
@@ -69,24 +113,60 @@ impl<'a> Evaluator<'a> {
     /// # Errors
     /// What stops the program.
     pub fn value(&mut self, x: &Value) -> Result<Value, RuntimeError> {
-        self.machine.apply(&self.value, x.clone())
+        let f = self.itself()?;
+        self.machine.apply(&f, x.clone())
     }
 
     /// The value at a point, and the derivatives of each Real in it.
     ///
     /// # Errors
-    /// What stops the program.
-    pub fn gradient(&mut self, x: &Value) -> Result<Gradient, RuntimeError> {
-        let (value, pullback) = self.pullback(x)?;
-        let mut names = Vec::new();
-        let datas = &self.function.entry.program.datas;
-        each_path(&value, &self.function.to, datas, &mut |path, _| names.push(path_text(path)));
+    /// What stops the program, or that the engine is not there.
+    pub fn gradient(&mut self, x: &Value) -> Result<Gradient, Box<Diagnostic>> {
+        self.gradient_at(Some(x.clone()))
+    }
+
+    /// As [`Evaluator::gradient`]; without a point, at that of the program.
+    ///
+    /// # Errors
+    /// As for [`Evaluator::gradient`].
+    pub fn gradient_at(&mut self, x: Option<Value>) -> Result<Gradient, Box<Diagnostic>> {
+        let entry = &self.function.entry;
+        let what = if self.function.to == Ty::Real { Asked::Gradient } else { Asked::Gradients };
+        let point = if x.is_some() { None } else { self.function.point };
+        if let Some(found) = self.compiled(what, x.clone(), point)? {
+            let found = if point.is_some() { found.fields()[1].clone() } else { found };
+            let (value, rows) = (found.fields()[0].clone(), &found.fields()[1]);
+            let rows = match (what, rows) {
+                (Asked::Gradients, Value::Array(rows)) => rows.iter().collect(),
+                (_, row) => vec![row.clone()],
+            };
+            let names = self.names(&value);
+            return Ok(Gradient { value, rows: names.into_iter().zip(rows).collect() });
+        }
+        self.evaluated_gradient(x).map_err(|error| Box::new(self.session.explain(entry, &error)))
+    }
+
+    fn evaluated_gradient(&mut self, x: Option<Value>) -> Result<Gradient, RuntimeError> {
+        let x = match x {
+            Some(x) => x,
+            None => self.point()?.unwrap_or(Value::Unit),
+        };
+        let (value, pullback) = self.pullback(&x)?;
+        let names = self.names(&value);
         let mut rows = Vec::with_capacity(names.len());
         for (i, name) in names.into_iter().enumerate() {
             let cotangent = unit(&value, i);
             rows.push((name, self.machine.apply(&pullback, cotangent)?));
         }
         Ok(Gradient { value, rows })
+    }
+
+    /// The names of the Reals of a value.
+    fn names(&self, value: &Value) -> Vec<String> {
+        let mut names = Vec::new();
+        let datas = &self.function.entry.program.datas;
+        each_path(value, &self.function.to, datas, &mut |path, _| names.push(path_text(path)));
+        names
     }
 
     /// What the program warned of since this was last asked.
@@ -97,6 +177,58 @@ impl<'a> Evaluator<'a> {
     /// How many operations were carried out so far.
     pub fn operations(&self) -> u64 {
         self.machine.operations()
+    }
+
+    /// What there is to tell.
+    pub fn account(mut self) -> Account {
+        if self.account.engine == Engine::Evaluator {
+            self.account.operations = Some(self.machine.operations());
+        }
+        self.account
+    }
+
+    /// Whether a compiled engine is to be asked.
+    fn is_compiled(&self) -> bool {
+        self.how.is_some()
+    }
+
+    /// What a compiled engine gives, if it is to be asked and can do it; the machine begins at the beginning otherwise.
+    fn compiled(
+        &mut self,
+        what: Asked,
+        arg: Option<Value>,
+        point: Option<GlobalId>,
+    ) -> Result<Option<Value>, Box<Diagnostic>> {
+        let entry = &self.function.entry;
+        let Some(how) = self.how else { return Ok(None) };
+        let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
+            return Ok(None);
+        };
+        self.once.again();
+        let done = how.compiled(&program, global, arg, &self.once);
+        match done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))? {
+            Compiled::Ran(ran) => {
+                self.account = Account {
+                    engine: ran.engine,
+                    unsupported: None,
+                    note: ran.note,
+                    times: ran.times,
+                    operations: ran.operations,
+                };
+                let explain = |error| Box::new(self.session.explain(entry, &error));
+                ran.result.map(Some).map_err(explain)
+            }
+            Compiled::Not(why, times) => {
+                (self.account.unsupported, self.account.times) = (Some(why), times);
+                self.once.again();
+                Ok(None)
+            }
+        }
+    }
+
+    /// The function as a value.
+    pub(crate) fn itself(&mut self) -> Result<Value, RuntimeError> {
+        self.machine.eval_global(self.function.entry.global)
     }
 
     pub(crate) fn global(&mut self, id: GlobalId) -> Result<Value, RuntimeError> {
@@ -114,7 +246,8 @@ impl<'a> Evaluator<'a> {
 
     /// Value and pullback.
     pub(crate) fn pullback(&mut self, x: &Value) -> Result<(Value, Value), RuntimeError> {
-        let pair = self.derivative(DiffOp::Vjp, [self.value.clone(), x.clone()])?;
+        let f = self.itself()?;
+        let pair = self.derivative(DiffOp::Vjp, [f, x.clone()])?;
         Ok((pair.fields()[0].clone(), pair.fields()[1].clone()))
     }
 }

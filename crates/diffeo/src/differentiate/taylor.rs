@@ -4,7 +4,9 @@
 
 use super::paths::{each_path, path_text};
 use super::{numbers, with_numbers, Evaluator};
+use crate::Diagnostic;
 use diffeo_base::Span;
+use diffeo_calculus::ad::outside::Asked;
 use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
 use diffeo_calculus::eval::RuntimeError;
 use diffeo_calculus::prim::DiffOp;
@@ -24,27 +26,45 @@ pub struct Taylor {
 
 impl Evaluator<'_> {
     /// The derivatives up to order `r` by the first `k` Reals of the point (all of them if there are
-    /// fewer).
+    /// fewer), where the value is this one.
     ///
     /// # Errors
-    /// What stops the program.
-    pub fn taylor(&mut self, x: &Value, k: u32, r: u32) -> Result<Taylor, RuntimeError> {
-        let program = self.function.entry.program.clone();
+    /// What stops the program, or that the engine is not there.
+    pub fn taylor(
+        &mut self,
+        x: &Value,
+        value: Value,
+        k: u32,
+        r: u32,
+    ) -> Result<Taylor, Box<Diagnostic>> {
+        let (session, entry) = (self.session, &self.function.entry);
+        let explain = |error: &RuntimeError| Box::new(session.explain(entry, error));
         let mut variables = Vec::new();
-        each_path(x, &self.function.from, &program.datas, &mut |path, _| {
+        each_path(x, &self.function.from, &entry.program.datas, &mut |path, _| {
             if variables.len() < k as usize {
                 variables.push(path_text(path));
             }
         });
-        let indices = multi_indices(variables.len() as u32, r);
-        let value = self.value(x)?;
+        let k = variables.len() as u32;
+        let indices = multi_indices(k, r);
         let seeds: Vec<_> =
             (0..variables.len()).map(|v| move |i: usize| f64::from(u8::from(i == v))).collect();
         let seeds: Vec<&dyn Fn(usize) -> f64> = seeds.iter().map(|seed| seed as _).collect();
-        let all = self.along(&self.value.clone(), x, r, &seeds)?;
+        let mut jet = None;
+        if self.is_compiled() {
+            let lifted = lifted(x, r, &seeds).map_err(|error| explain(&error))?;
+            jet = self.compiled(Asked::Jet { k, r }, Some(lifted), None)?;
+        }
+        let all = match jet {
+            Some(jet) => numbers(&jet),
+            None => {
+                let f = self.itself().map_err(|error| explain(&error))?;
+                self.along(&f, x, r, &seeds).map_err(|error| explain(&error))?
+            }
+        };
         let mut results = Vec::new();
         let mut rows = all.chunks_exact(indices.len());
-        each_path(&value, &self.function.to, &program.datas, &mut |path, _| {
+        each_path(&value, &self.function.to, &entry.program.datas, &mut |path, _| {
             if let Some(row) = rows.next() {
                 results.push((path_text(path), row.to_vec()));
             }
@@ -63,32 +83,37 @@ impl Evaluator<'_> {
         directions: &[&dyn Fn(usize) -> f64],
     ) -> Result<Vec<f64>, RuntimeError> {
         let k = directions.len() as u32;
-        let indices = multi_indices(k, r);
-        let place = |v: usize| {
-            indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1)
-        };
-        let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
-        let coefficients = numbers(x);
-        // Reals of a structure are not lifted in their order: each says which it is.
-        let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
-        let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
-            let i = i as usize;
-            let mut c = vec![0.0; indices.len()];
-            c[0] = coefficients[i];
-            for (place, direction) in places.iter().zip(directions) {
-                if let Some(place) = place {
-                    c[*place] = direction(i);
-                }
-            }
-            c
-        });
-        let lifted = lifted.map_err(|kind| RuntimeError {
-            kind,
-            span: Span::NONE,
-            function: None,
-            trace: Vec::new(),
-        })?;
+        let lifted = lifted(x, r, directions)?;
         let jet = self.derivative(DiffOp::Jet { k, r }, [function.clone(), lifted])?;
         Ok(numbers(&jet))
     }
+}
+
+/// A point with the coefficients of these directions in the place of each Real.
+fn lifted(x: &Value, r: u32, directions: &[&dyn Fn(usize) -> f64]) -> Result<Value, RuntimeError> {
+    let k = directions.len() as u32;
+    let indices = multi_indices(k, r);
+    let place =
+        |v: usize| indices.iter().position(|alpha| alpha.iter().sum::<u32>() == 1 && alpha[v] == 1);
+    let places: Vec<Option<usize>> = (0..directions.len()).map(place).collect();
+    let coefficients = numbers(x);
+    // Reals of a structure are not lifted in their order: each says which it is.
+    let places_of = with_numbers(x, &mut |i, _| Value::Real(i as f64));
+    let lifted = with_derivatives(&places_of, indices.len(), &mut |i| {
+        let i = i as usize;
+        let mut c = vec![0.0; indices.len()];
+        c[0] = coefficients[i];
+        for (place, direction) in places.iter().zip(directions) {
+            if let Some(place) = place {
+                c[*place] = direction(i);
+            }
+        }
+        c
+    });
+    lifted.map_err(|kind| RuntimeError {
+        kind,
+        span: Span::NONE,
+        function: None,
+        trace: Vec::new(),
+    })
 }

@@ -21,6 +21,8 @@
 //! ```
 
 mod convert;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use convert::{FromDiffeo, Misfit, ToDiffeo};
@@ -29,8 +31,9 @@ pub use value::Value;
 use crate::message::Message;
 use crate::session::{Auto, Entry, Once, Session};
 use crate::{ModuleId, Options};
+use diffeo_calculus::ad::outside::{asked, Asked};
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Machine, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::{Kinks, Machine, RuntimeError, RuntimeWarning};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
@@ -174,18 +177,23 @@ impl Program {
     }
 }
 
-/// A function of a program, ready to be called with Rust values. Calls run as machine code, if the program takes no
-/// derivative; the first one makes it, and after many there is better one ([`Engine::Auto`](crate::Engine::Auto)).
-/// Derivatives that are asked for here are taken by the evaluator.
+/// A function of a program, ready to be called with Rust values and differentiated. Calls and derivatives run as machine
+/// code: the first of each kind makes it, and after many there is better one ([`Engine::Auto`](crate::Engine::Auto)). What
+/// is not compiled, or looks for kinks, runs on the evaluator.
 pub struct Function {
     session: Rc<RefCell<Session>>,
     entry: Entry,
     signature: String,
     machine: RefCell<Machine>,
-    /// The program in machine code, if it has been asked for and there is some.
-    code: OnceCell<Option<RefCell<Auto>>>,
+    /// The program, value and pullback, value and pushforward.
+    call: Code,
+    pull: Code,
+    push: Code,
     once: Once,
 }
+
+/// A program in machine code, if it has been asked for and there is some.
+type Code = OnceCell<Option<RefCell<Auto>>>;
 
 impl Function {
     fn new(
@@ -196,7 +204,9 @@ impl Function {
     ) -> Function {
         let once = Once::new(options);
         let machine = RefCell::new(Machine::new(entry.program.clone(), once.options()));
-        Function { session, entry, signature, machine, code: OnceCell::new(), once }
+        let code = OnceCell::new;
+        let (call, pull, push) = (code(), code(), code());
+        Function { session, entry, signature, machine, call, pull, push, once }
     }
 
     /// Its name.
@@ -261,13 +271,17 @@ impl Function {
         let (from, to) = self.types();
         let point = self.given(&point, from, "the point")?;
         let cotangent = self.given(&cotangent, to, "the cotangent")?;
-        let f = self.itself()?;
-        let (value, gradient) = self.run(|machine| {
-            let pair = machine.derivative(DiffOp::Vjp, vec![f, point])?;
-            let pullback = &pair.fields()[1];
-            Ok((pair.fields()[0].clone(), machine.apply(pullback, cotangent)?))
-        })?;
-        Ok((self.out(&value, to)?, self.out(&gradient, from)?))
+        let given = Core::tuple([point.clone(), cotangent.clone()]);
+        let pair = match self.compiled(&self.pull, Some(Asked::Pullback), &given)? {
+            Some(pair) => pair,
+            None => self.run(|machine| {
+                let f = machine.eval_global(self.entry.global)?;
+                let pair = machine.derivative(DiffOp::Vjp, vec![f, point])?;
+                let gradient = machine.apply(&pair.fields()[1], cotangent)?;
+                Ok(Core::tuple([pair.fields()[0].clone(), gradient]))
+            })?,
+        };
+        Ok((self.out(&pair.fields()[0], to)?, self.out(&pair.fields()[1], from)?))
     }
 
     /// The value, and its derivative at a point along a tangent: forward mode.
@@ -283,8 +297,14 @@ impl Function {
         let (from, to) = self.types();
         let point = self.given(&point, from, "the point")?;
         let tangent = self.given(&tangent, from, "the tangent")?;
-        let f = self.itself()?;
-        let pair = self.run(|machine| machine.derivative(DiffOp::Jvp, vec![f, point, tangent]))?;
+        let given = Core::tuple([point.clone(), tangent.clone()]);
+        let pair = match self.compiled(&self.push, Some(Asked::Pushforward), &given)? {
+            Some(pair) => pair,
+            None => self.run(|machine| {
+                let f = machine.eval_global(self.entry.global)?;
+                machine.derivative(DiffOp::Jvp, vec![f, point, tangent])
+            })?,
+        };
         Ok((self.out(&pair.fields()[0], to)?, self.out(&pair.fields()[1], to)?))
     }
 
@@ -306,17 +326,9 @@ impl Function {
 
     /// The value, at an argument if it is a function.
     fn evaluated(&self, argument: Option<Core>) -> Result<Core, Error> {
-        let code = self
-            .code
-            .get_or_init(|| Auto::repeated(&self.entry, self.once.clone()).map(RefCell::new));
-        self.once.begin();
-        if let Some(code) = code {
-            let given = argument.clone().unwrap_or(Core::Unit);
-            match code.borrow_mut().call(&given, &mut Vec::new()) {
-                // The evaluator finds out why, and whether it is.
-                Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => self.once.again(),
-                result => return result.map_err(|error| self.stopped(&error)),
-            }
+        let given = argument.clone().unwrap_or(Core::Unit);
+        if let Some(value) = self.compiled(&self.call, None, &given)? {
+            return Ok(value);
         }
         self.run(|machine| {
             let value = machine.eval_global(self.entry.global)?;
@@ -327,15 +339,44 @@ impl Function {
         })
     }
 
+    /// What the machine code for the function, or such a derivative of it, gives; the evaluator begins at the beginning
+    /// if there is none, or it gave a nan.
+    fn compiled(
+        &self,
+        code: &Code,
+        what: Option<Asked>,
+        given: &Core,
+    ) -> Result<Option<Core>, Error> {
+        let make = || {
+            if self.once.kinks != Kinks::Ignore {
+                return None;
+            }
+            let Entry { program, global, .. } = &self.entry;
+            let code = match what {
+                None => Auto::repeated(program, *global, self.once.clone()),
+                Some(what) => {
+                    let (program, global) = asked(program, *global, what, None)?;
+                    Auto::repeated(&program, global, self.once.clone())
+                }
+            };
+            code.map(RefCell::new)
+        };
+        let code = code.get_or_init(make);
+        self.once.begin();
+        let Some(code) = code else { return Ok(None) };
+        match code.borrow_mut().call(given, &mut Vec::new()) {
+            // The evaluator finds out why, and whether it is.
+            Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => {
+                self.once.again();
+                Ok(None)
+            }
+            result => result.map(Some).map_err(|error| self.stopped(&error)),
+        }
+    }
+
     fn stopped(&self, error: &RuntimeError) -> Error {
         let session = self.session.borrow();
         Error::one(Message::new(session.sources(), &error.to_diagnostic()))
-    }
-
-    /// The function, for a call on the evaluator.
-    fn itself(&self) -> Result<Core, Error> {
-        self.once.begin();
-        self.run(|machine| machine.eval_global(self.entry.global))
     }
 
     fn run<T>(

@@ -370,7 +370,8 @@ impl<'p> Lower<'p> {
         for shape in key.captured.iter().chain([&key.arg]) {
             params.extend(self.types(shape));
         }
-        let name = self.unique(&lambda.shown);
+        let name = if lambda.shown.is_empty() { "derivative" } else { lambda.shown.as_str() };
+        let name = self.unique(&Name::new(name));
         let results = self.types(&plain);
         let function =
             self.declare(name, lambda.shown.clone(), lambda.library, lambda.span, &params, results);

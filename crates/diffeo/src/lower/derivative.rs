@@ -12,10 +12,13 @@ use super::polytypic::Zip;
 use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Unsupported};
-use diffeo_array::ad::{self, differentiable, Rule};
-use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stop, Ty as Flat};
-use diffeo_array::opt::walk::statements;
-use diffeo_base::Name;
+use diffeo_array::ad::{self, differentiable, Orders, Rule};
+use diffeo_array::ir::{
+    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
+};
+use diffeo_array::opt::{early, walk::statements};
+use diffeo_base::{Name, Span};
+use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::Ty;
 use std::collections::{HashSet, VecDeque};
@@ -23,6 +26,9 @@ use std::rc::Rc;
 
 /// What the evaluator calls what a rule gives.
 const RULE: &str = "the rule of `with_derivative`";
+
+/// A product of two series of Taylor coefficients may take this many multiplications, one by one in the program.
+const MOST_PRODUCTS: u64 = 4096;
 
 /// More types than this in a type are not looked at.
 const MOST_TYPES: usize = 1000;
@@ -36,8 +42,8 @@ pub(super) enum What {
     Rd,
     /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
     Vjp,
-    /// `captured ++ J(S) → J(T)`: the derivatives in one variable up to an order.
-    Jet(u32),
+    /// `captured ++ J(S) → J(T)`: the derivatives in some variables up to an order.
+    Jet(Orders),
 }
 
 /// The pullback of a function: a function of Flat that no function of Core is. It has captured the residuals, the
@@ -65,6 +71,8 @@ pub(super) struct Derivative {
     captured: usize,
     /// The function where it is first taken, and the place there.
     taken: (FunctionId, SiteId),
+    /// The place that messages name.
+    place: Span,
     state: State,
 }
 
@@ -94,7 +102,7 @@ impl<'p> Lower<'p> {
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
             (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
             (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
-            (DiffOp::Jet { k: 1, r }, [f, x]) if r > 0 => self.jet(diff, (f, x), r, at),
+            (DiffOp::Jet { k, r }, [f, x]) => self.jet(diff, (f, x), Orders { k, r }, at),
             (
                 DiffOp::Rd
                 | DiffOp::Vjp
@@ -258,7 +266,12 @@ impl<'p> Lower<'p> {
         Sym::Tuple(Rc::new([y, Sym::Known(number, Rc::new(captured))]))
     }
 
-    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), order: u32, at: SiteId) -> Sym {
+    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), orders: Orders, at: SiteId) -> Sym {
+        let Orders { k, r } = orders;
+        if jet_coefficients(2 * u64::from(k), r.into()) > MOST_PRODUCTS {
+            self.cannot("too many Taylor coefficients", at);
+            return Sym::Never;
+        }
         let (Some(from), Some(to)) = (jets(&diff.from), jets(&diff.to)) else {
             self.cannot("Taylor coefficients in data", at);
             return Sym::Never;
@@ -271,9 +284,8 @@ impl<'p> Lower<'p> {
         let mut args = captured;
         args.extend(self.store(x, &from, at));
         // As the evaluator says it.
-        let what =
-            Name::from(format!("`jet(1, {order}, …)` takes this many derivatives of a Real"));
-        let expected = Atom::Int(i64::from(order) + 1);
+        let what = Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
+        let expected = Atom::Int(jet_coefficients(k.into(), r.into()) as i64);
         for arg in &args[count..] {
             if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
                 let found = self.dim(arg, rank - 1, at);
@@ -283,7 +295,7 @@ impl<'p> Lower<'p> {
             }
         }
         let results = self.types(&shape);
-        let i = self.declare_derivative(What::Jet(order), function, count, &args, results, at);
+        let i = self.declare_derivative(What::Jet(orders), function, count, &args, results, at);
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
         let derivatives = self.load(&shape, &mut atoms.into_iter());
         self.watch(&to, &derivatives, at);
@@ -362,8 +374,17 @@ impl<'p> Lower<'p> {
         let i = self.derivatives.len();
         self.by_function.insert((what, of), i);
         self.declared.insert(wrapper, i);
-        let (pullback, taken, state) = (None, (self.f.id, at), State::Declared);
-        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, taken, state });
+        let (pullback, taken, place) = (None, (self.f.id, at), Span::NONE);
+        self.derivatives.push(Derivative {
+            what,
+            wrapper,
+            pullback,
+            of,
+            captured,
+            taken,
+            place,
+            state: State::Declared,
+        });
         i
     }
 
@@ -540,21 +561,56 @@ impl<'p> Lower<'p> {
     /// Makes the derivatives.
     pub(super) fn derive(&mut self) -> Result<(), Unsupported> {
         if let Some((function, at, why)) = self.unsupported.take() {
-            return Err(self.not_made(function, at, why));
+            return Err(Unsupported::Derivative(self.place(function, at), why));
         }
+        if self.derivatives.is_empty() {
+            return Ok(());
+        }
+        for i in 0..self.derivatives.len() {
+            let (function, at) = self.derivatives[i].taken;
+            self.derivatives[i].place = self.place(function, at);
+        }
+        self.optimise_early();
         (0..self.derivatives.len()).try_for_each(|i| self.make(i))
     }
 
-    /// Why a derivative is not made that a function takes at a place. Within the library, the place is that of the call
-    /// that led there.
-    fn not_made(&self, function: FunctionId, at: SiteId, why: String) -> Unsupported {
+    /// Optimises what derivatives are taken of. The functions declared for derivatives may do anything.
+    fn optimise_early(&mut self) {
+        let declared: Vec<FunctionId> = self.declared.keys().copied().collect();
+        let mut bodies = Vec::new();
+        for id in &declared {
+            let function = &mut self.module.functions[id.0 as usize];
+            let (vars, params) = (function.vars.clone(), function.params.clone());
+            bodies.push((vars, params, std::mem::take(&mut function.body)));
+            let mut stop = |ty: &Flat| {
+                function.vars.push(VarInfo { ty: ty.clone(), name: None });
+                Var(function.vars.len() as u32 - 1)
+            };
+            let results: Vec<Var> = function.results.iter().map(&mut stop).collect();
+            function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
+            function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
+        }
+        let rules = self.deriver.rules.values().map(|rule| rule.function);
+        let roots: Vec<FunctionId> =
+            self.derivatives.iter().map(|derivative| derivative.of).chain(rules).collect();
+        let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
+        let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
+        self.module = early(std::mem::take(&mut self.module), &roots, &stay);
+        for (id, body) in declared.into_iter().zip(bodies) {
+            let function = &mut self.module.functions[id.0 as usize];
+            (function.vars, function.params, function.body) = body;
+        }
+    }
+
+    /// The place for a function and a place in it. Within the library, it is that of the call that led there.
+    fn place(&self, function: FunctionId, at: SiteId) -> Span {
         let mut seen = HashSet::from([function]);
         let mut pending = VecDeque::from([(function, at)]);
         while let Some((function, mut at)) = pending.pop_front() {
             loop {
                 let site = &self.module.sites[at.0 as usize];
                 if !site.span.is_none() && !self.program.library.contains(&site.span.file) {
-                    return Unsupported::Derivative(site.span, why);
+                    return site.span;
                 }
                 let Some(inlined) = &site.inlined else { break };
                 at = inlined.at;
@@ -568,7 +624,7 @@ impl<'p> Lower<'p> {
                 });
             }
         }
-        Unsupported::Derivative(self.module.sites[at.0 as usize].span, why)
+        self.module.sites[at.0 as usize].span
     }
 
     /// The derivatives that are taken where a function leads, if they may be still to be made, and all functions there.
@@ -596,12 +652,12 @@ impl<'p> Lower<'p> {
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
-        let Derivative { what, wrapper, pullback, of, captured, taken, state } =
+        let Derivative { what, wrapper, pullback, of, captured, place, state, .. } =
             self.derivatives[i];
-        let cannot = |cx: &Self, why: &str| cx.not_made(taken.0, taken.1, why.to_string());
+        let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
         match state {
             State::Made => return Ok(()),
-            State::Open => return Err(cannot(self, "it is taken within itself")),
+            State::Open => return Err(cannot("it is taken within itself")),
             State::Declared => {}
         }
         self.derivatives[i].state = State::Open;
@@ -613,8 +669,8 @@ impl<'p> Lower<'p> {
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
-            What::Jet(r) => {
-                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, r as usize)
+            What::Jet(orders) => {
+                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
             }
             What::Vjp => match pullback {
                 Some((pull, id)) => {
@@ -624,7 +680,7 @@ impl<'p> Lower<'p> {
                 None => Ok(()),
             },
         };
-        body.map_err(|ad::Unsupported(why)| cannot(self, &why))?;
+        body.map_err(|ad::Unsupported(why)| cannot(&why))?;
         self.derivatives[i].state = State::Made;
         Ok(())
     }

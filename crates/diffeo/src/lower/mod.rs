@@ -164,9 +164,9 @@ pub fn lower(program: &Program, entry: GlobalId) -> Result<Lowered, Unsupported>
 
 /// Why there is no Flat for a definition, if there is none.
 pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
-    let left = |op| matches!(op, DiffOp::Jet { k, r } if k != 1 || r == 0);
-    if let Some(derivative) = analyse::derivative(program, entry, left) {
-        return Some(Unsupported::Derivative(derivative, String::new()));
+    // Programs of the papers' systems are not lowered.
+    if let Some(lifted) = analyse::derivative(program, entry, |_| false) {
+        return Some(Unsupported::Derivative(lifted, String::new()));
     }
     let first_order = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
     let fits = match &program.globals[entry.0 as usize].ty {

@@ -16,13 +16,14 @@ mod tests;
 use super::engine::{How, Ran};
 use super::once::Once;
 use super::prepared::{self, Prepared};
-use super::{Engine, Entry};
+use super::Engine;
 use crate::lower::value::Interface;
 use crate::lower::Lowered;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Kinks, RuntimeError};
+use diffeo_calculus::eval::{Exceeded, RuntimeError};
+use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
 use diffeo_codegen::low::HUGE;
@@ -86,12 +87,9 @@ impl Auto {
         Auto { prepared, once, later: Some(later), note: None }
     }
 
-    /// An entry in Cranelift's code, to be called many times; none if there is no code for it, or kinks are looked for.
-    pub fn repeated(entry: &Entry, once: Once) -> Option<Auto> {
-        if once.kinks != Kinks::Ignore {
-            return None;
-        }
-        let lowered = pipeline::flat(&entry.program, entry.global, &mut |_| {}).ok()?;
+    /// A definition in Cranelift's code, to be called many times; none if there is no code for it.
+    pub fn repeated(program: &Program, global: GlobalId, once: Once) -> Option<Auto> {
+        let lowered = pipeline::flat(program, global, &mut |_| {}).ok()?;
         let Lowered { module, interface } = lowered;
         let prints = memory::constants_print(&module);
         let how = How::default();

@@ -3,8 +3,10 @@
 use super::auto;
 use super::once::Once;
 use super::prepared::{self, Prepared};
+use crate::lower::value::Interface;
 use crate::lower::{self, Lowered, Unsupported};
 use crate::pipeline::{self, timed, Backend, Timing};
+use diffeo_array::ir::Module;
 use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
 use diffeo_calculus::ad::{engine, Delta};
 use diffeo_calculus::eval::error::ErrorKind;
@@ -17,8 +19,8 @@ use std::rc::Rc;
 /// What evaluates a program and computes its derivatives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
-    /// [`Engine::Jit`] at first, [`Engine::Llvm`] where there is one and the run lasts. What has no Flat, such as
-    /// derivatives, and what looks for kinks runs on the evaluator.
+    /// [`Engine::Jit`] at first, [`Engine::Llvm`] where there is one and the run lasts. What is not compiled, and
+    /// what looks for kinks, runs on the evaluator.
     #[default]
     Auto,
     /// The evaluator, with derivatives by tapes and Taylor coefficients.
@@ -32,13 +34,13 @@ pub enum Engine {
     Delta,
     /// The evaluator, with derivatives by the (k,R)-Taylor macro (Huot et al.).
     Taylor,
-    /// The evaluator of Flat. What has no Flat, such as derivatives, runs on the evaluator.
+    /// The evaluator of Flat. What is not compiled runs on the evaluator.
     Flat,
-    /// Machine code by Cranelift. What has no Flat, such as derivatives, runs on the evaluator.
+    /// Machine code by Cranelift. What is not compiled runs on the evaluator.
     Jit,
-    /// Machine code by LLVM, where there is one. What has no Flat, such as derivatives, runs on the evaluator.
+    /// Machine code by LLVM, where there is one. What is not compiled runs on the evaluator.
     Llvm,
-    /// Machine code by the system's C compiler. What has no Flat, such as derivatives, runs on the evaluator.
+    /// Machine code by the system's C compiler. What is not compiled runs on the evaluator.
     C,
 }
 
@@ -60,7 +62,7 @@ impl From<Engine> for How {
 }
 
 /// What a run of a definition gave.
-pub(super) struct Ran {
+pub(crate) struct Ran {
     pub result: Result<Value, RuntimeError>,
     pub warnings: Vec<RuntimeWarning>,
     pub operations: Option<u64>,
@@ -143,52 +145,19 @@ impl How {
         arg: Option<Value>,
         options: Options,
     ) -> Result<Ran, Unsupported> {
-        let mut times = Vec::new();
-        let mut unsupported = None;
+        let (mut times, mut unsupported) = (Vec::new(), None);
         let once = Once::new(options);
         if self.engine.is_compiled() {
-            let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
-            let lowered = match once.kinks {
-                Kinks::Ignore => pipeline::flat(program, global, &mut see),
+            let compiled = match once.kinks {
+                Kinks::Ignore => self.compiled(program, global, arg.clone(), &once)?,
                 Kinks::Warn | Kinks::Error => {
-                    Err(lower::unsupported(program, global).unwrap_or(Unsupported::Kinks))
+                    let why = lower::unsupported(program, global);
+                    Compiled::Not(why.unwrap_or(Unsupported::Kinks), Vec::new())
                 }
             };
-            let ran = match lowered {
-                Ok(lowered) if self.engine == Engine::Flat => {
-                    Ok(flat(lowered, arg.clone(), once.options(), times))
-                }
-                Ok(Lowered { module, interface }) if self.engine == Engine::Auto => {
-                    match prepared::counted(module, self, &mut times) {
-                        Ok(compiled) => Ok(auto::run(
-                            interface,
-                            compiled,
-                            arg.clone(),
-                            once.clone(),
-                            self,
-                            times,
-                        )),
-                        Err(why) => Err((why, times)),
-                    }
-                }
-                Ok(Lowered { module, interface }) => {
-                    let (compiled, engine) = prepared::compile(module, self, &mut times)?;
-                    let mut prepared = Prepared::new(interface, compiled, once.options(), engine);
-                    Ok(prepared.run(arg.clone(), times))
-                }
-                Err(why) => Err((why, times)),
-            };
-            match ran {
-                // The evaluator finds out why, and whether it is.
-                Ok(Ran {
-                    result: Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }),
-                    ..
-                }) => {
-                    (unsupported, times) = (Some(Unsupported::Nan), Vec::new());
-                    once.again();
-                }
-                Ok(ran) => return Ok(ran),
-                Err((why, steps)) => (unsupported, times) = (Some(why), steps),
+            match compiled {
+                Compiled::Ran(ran) => return Ok(*ran),
+                Compiled::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
         }
         let options = once.options();
@@ -225,10 +194,66 @@ impl How {
         let (warnings, operations) = (machine.take_warnings(), Some(machine.operations()));
         Ok(Ran { warnings, operations, unsupported, times, ..Ran::on(engine, result) })
     }
+
+    /// As [`How::run`] on a compiled engine, if that can do it, without looking for kinks; the evaluator begins at the
+    /// beginning otherwise.
+    ///
+    /// # Errors
+    /// The engine is not there.
+    pub(crate) fn compiled(
+        self,
+        program: &Program,
+        global: GlobalId,
+        arg: Option<Value>,
+        once: &Once,
+    ) -> Result<Compiled, Unsupported> {
+        let mut times = Vec::new();
+        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
+        let Lowered { module, interface } = match pipeline::flat(program, global, &mut see) {
+            Ok(lowered) => lowered,
+            Err(why) => return Ok(Compiled::Not(why, times)),
+        };
+        let ran = match self.engine {
+            Engine::Flat => flat(module, &interface, arg, once.options(), times),
+            Engine::Auto => match prepared::counted(module, self, &mut times) {
+                Ok(compiled) => auto::run(interface, compiled, arg, once.clone(), self, times),
+                Err(why) => return Ok(Compiled::Not(why, times)),
+            },
+            Engine::Jit
+            | Engine::Llvm
+            | Engine::C
+            | Engine::Evaluator
+            | Engine::Trace
+            | Engine::Dual
+            | Engine::Delta
+            | Engine::Taylor => {
+                let (compiled, engine) = prepared::compile(module, self, &mut times)?;
+                Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
+            }
+        };
+        if let Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) = ran.result {
+            // The evaluator finds out why, and whether it is.
+            once.again();
+            return Ok(Compiled::Not(Unsupported::Nan, Vec::new()));
+        }
+        Ok(Compiled::Ran(Box::new(ran)))
+    }
 }
 
-fn flat(lowered: Lowered, arg: Option<Value>, options: Options, mut times: Vec<Timing>) -> Ran {
-    let Lowered { module, interface } = lowered;
+/// What became of a run on a compiled engine.
+pub(crate) enum Compiled {
+    Ran(Box<Ran>),
+    /// Nothing, or no more than a nan, and how long that took.
+    Not(Unsupported, Vec<Timing>),
+}
+
+fn flat(
+    module: Module,
+    interface: &Interface,
+    arg: Option<Value>,
+    options: Options,
+    mut times: Vec<Timing>,
+) -> Ran {
     let args = arg.map(|arg| interface.arguments(&arg)).unwrap_or_default();
     let mut evaluator = diffeo_array::eval::Evaluator::new(module.into(), options);
     let result = timed("run", &mut times, || evaluator.run(args));

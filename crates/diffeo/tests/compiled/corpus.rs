@@ -16,6 +16,9 @@ const LEAST: usize = 700;
 /// In at most so many runs a derivative is nan, or might be, so that the evaluator takes over.
 const MOST_NAN: usize = 100;
 
+/// Its steps, which it prints, depend on the last digits.
+const ITERATES: &str = "MGH17";
+
 #[test]
 fn the_corpus_gives_what_the_evaluator_gives() {
     let only = std::env::var("DIFFEO_CASE").ok();
@@ -29,7 +32,7 @@ fn the_corpus_gives_what_the_evaluator_gives() {
             text: case.text.clone(),
             tolerance: if case.near.is_some() { 1e-9 } else { 1e-12 },
             scaled: false,
-            lines: case.near.is_none(),
+            lines: case.name != ITERATES,
         };
         cases.iter().skip(batch * FILE).take(FILE).map(source).collect()
     };

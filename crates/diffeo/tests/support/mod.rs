@@ -221,6 +221,16 @@ pub fn run_on(text: &str, kinks: Kinks, engine: Engine) -> (Session, ModuleId, O
 
 /// What is wrong with the outcome of a case.
 pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
+    judge_by(|a, b| a == b, case, session, outcome)
+}
+
+/// As [`judge`], with values compared by `equal`.
+pub fn judge_by(
+    equal: impl Fn(&str, &str) -> bool,
+    case: &Case,
+    session: &Session,
+    outcome: &Outcome,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let shown = |d: &Diagnostic| {
         let at = session.sources().line_column(d.primary.span);
@@ -251,7 +261,7 @@ pub fn judge(case: &Case, session: &Session, outcome: &Outcome) -> Vec<String> {
         }
     }
     if let Some(value) = &case.value {
-        if outcome.value.as_ref() != Some(value) {
+        if !outcome.value.as_ref().is_some_and(|v| equal(value, v)) {
             wrong.push(format!("expected {value}, found {:?}", outcome.value));
         }
     }

@@ -31,7 +31,7 @@ impl<'s> Reverser<'_, 's> {
             self.call_back(&made, kept, bars, args, &active);
             return Ok(vec![stmt.clone()]);
         }
-        let (kept, atoms) = self.residuals(&made);
+        let (kept, atoms) = self.residuals(&made, args);
         let bars = self.result_bars(&stmt.results, &made.active);
         let mut passed = active.to_vec();
         for ((arg, given), passed) in args.iter().zip(&given).zip(&mut passed) {
@@ -70,12 +70,17 @@ impl<'s> Reverser<'_, 's> {
         (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
     }
 
-    /// The residuals of a call, as variables of the forward part, and in the backward part.
-    fn residuals(&mut self, made: &Reverse) -> (Vec<Var>, Vec<Atom>) {
+    /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments may
+    /// be computed again.
+    fn residuals(&mut self, made: &Reverse, args: &[Atom]) -> (Vec<Var>, Vec<Atom>) {
         let home = self.scopes.len() - 1;
         let kept: Vec<Var> =
             made.residuals.iter().map(|ty| self.forward_var(ty.clone(), None, home)).collect();
-        let atoms = kept.iter().map(|v| self.primal(&Atom::Var(*v))).collect();
+        let atoms = kept.iter().zip(&made.same).map(|(v, same)| match same {
+            Some(param) => self.primal(&args[*param]),
+            None => self.primal(&Atom::Var(*v)),
+        });
+        let atoms = atoms.collect();
         (kept, atoms)
     }
 
@@ -139,7 +144,7 @@ impl<'s> Reverser<'_, 's> {
         let given = vec![false; operands.len()];
         let derived =
             self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
-        let (kept, atoms) = self.residuals(&derived);
+        let (kept, atoms) = self.residuals(&derived, &operands);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
             .collect();
@@ -243,7 +248,11 @@ impl<'s> Reverser<'_, 's> {
         let (module, cache) = (&mut *self.module, &mut *self.cache);
         let (stmts, dot) = added(&mut self.vars, stmt.site, |b| {
             let dot = zero(b, module, cache, arg, 1).pop().unwrap_or(Atom::Real(0.0));
-            if rule { from_tangent(b, module, cache, arg, &dot) } else { dot }
+            if rule {
+                from_tangent(b, module, cache, arg, &dot)
+            } else {
+                dot
+            }
         });
         before.extend(stmts);
         self.homes.resize(self.vars.len(), self.scopes.len() - 1);

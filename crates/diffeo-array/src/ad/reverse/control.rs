@@ -294,7 +294,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let outer = self.carry_outer(&mut at);
         let (scope, code) = self.close();
-        let store = self.store(&scope);
+        let store = self.store(&scope, false);
         let first = self.unpack(&store, &at.step.clone(), site);
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
@@ -498,7 +498,7 @@ impl<'s> Reverser<'_, 's> {
         let pure = reals && !self.top().effects;
         let outer = if pure { self.sum_outer(&mut at) } else { self.carry_outer(&mut at) };
         let (scope, code) = self.close();
-        let store = self.store(&scope);
+        let store = self.store(&scope, true);
         let first = self.unpack(&store, &at.step.clone(), stmt.site);
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));

@@ -578,7 +578,9 @@ impl Planner<'_> {
         carried.iter().for_each(|c| self.define(c.param, Place::Own));
         self.depth -= 1;
         for (c, result) in carried.iter().zip(results) {
-            if let (Ty::Acc(_), Atom::Var(init)) = (&self.function.vars[c.param.0 as usize].ty, &c.init) {
+            if let (Ty::Acc(_), Atom::Var(init)) =
+                (&self.function.vars[c.param.0 as usize].ty, &c.init)
+            {
                 // It is the same one in every step.
                 self.plan.places.insert(c.param, Place::View(*init));
                 self.define(*result, Place::View(*init));

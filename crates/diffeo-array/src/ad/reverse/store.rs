@@ -1,4 +1,5 @@
-//! What loops keep for the backward part: an array for each number, one of boxes for everything else.
+//! What loops keep for the backward part: an array for each number, of more dimensions for arrays whose size is the same
+//! in all steps, and one of boxes for everything else.
 
 use super::scope::Scope;
 use super::{box_type, Reverser};
@@ -7,8 +8,8 @@ use diffeo_calculus::prim::IntOp;
 
 /// What each step of a loop keeps.
 pub(super) struct Store {
-    /// Elements of arrays: variables of the forward and the backward part.
-    numbers: Vec<(Var, Var, Elem)>,
+    /// Elements or rows of arrays: variables of the forward and the backward part, and the rank.
+    numbers: Vec<(Var, Var, Elem, u8)>,
     /// Fields of a box.
     others: Option<(BoxId, Vec<(Var, Var)>)>,
     /// The arrays, in the forward part.
@@ -16,14 +17,19 @@ pub(super) struct Store {
 }
 
 impl<'s> Reverser<'_, 's> {
-    /// What a region that was closed keeps.
-    pub fn store(&mut self, scope: &Scope<'_>) -> Store {
+    /// What a region that was closed keeps; of a comprehension or sum, `rows` may be kept.
+    pub fn store(&mut self, scope: &Scope<'_>, rows: bool) -> Store {
         let (mut numbers, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {
             match self.vars[v.0 as usize].ty {
-                Ty::Real => numbers.push((*v, *var, Elem::Real)),
-                Ty::Int => numbers.push((*v, *var, Elem::Int)),
-                Ty::Bool => numbers.push((*v, *var, Elem::Bool)),
+                Ty::Real => numbers.push((*v, *var, Elem::Real, 0)),
+                Ty::Int => numbers.push((*v, *var, Elem::Int, 0)),
+                Ty::Bool => numbers.push((*v, *var, Elem::Bool, 0)),
+                Ty::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), 1)
+                    if rows && self.has_same_size(scope, *v) =>
+                {
+                    numbers.push((*v, *var, elem, 1));
+                }
                 Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
                     others.push((*v, *var));
                 }
@@ -31,10 +37,10 @@ impl<'s> Reverser<'_, 's> {
         }
         let home = self.scopes.len() - 1;
         let mut arrays: Vec<Var> = Vec::new();
-        for (v, _, elem) in &numbers {
+        for (v, _, elem, rank) in &numbers {
             let name =
                 self.vars[v.0 as usize].name.as_ref().map(|name| format!("{name}_kept").into());
-            arrays.push(self.forward_var(Ty::Array(*elem, 1), name, home));
+            arrays.push(self.forward_var(Ty::Array(*elem, rank + 1), name, home));
         }
         let others = (!others.is_empty()).then(|| {
             let id = box_type(self.module, &"loop".into());
@@ -44,6 +50,17 @@ impl<'s> Reverser<'_, 's> {
             (id, others)
         });
         Store { numbers, others, arrays }
+    }
+
+    /// Whether an array of a region that was closed is as long in all steps.
+    fn has_same_size(&self, scope: &Scope<'_>, v: Var) -> bool {
+        match scope.definition(v).map(|stmt| &stmt.op) {
+            Some(Op::Build { count: Atom::Var(count), .. }) => {
+                self.homes[count.0 as usize] < self.scopes.len()
+            }
+            Some(Op::Build { .. }) => true,
+            _ => false,
+        }
     }
 
     /// Statements at the end of a step of the forward part, and what the step keeps.
@@ -63,14 +80,14 @@ impl<'s> Reverser<'_, 's> {
     /// The types of the elements of the arrays.
     fn elements(store: &Store) -> Vec<Elem> {
         let others = store.others.iter().map(|(id, _)| Elem::Box(*id));
-        store.numbers.iter().map(|(_, _, elem)| *elem).chain(others).collect()
+        store.numbers.iter().map(|(_, _, elem, _)| *elem).chain(others).collect()
     }
 
     /// Statements of the backward part that read what the step at an index has kept.
     pub fn unpack(&mut self, store: &Store, index: &Atom, site: SiteId) -> Vec<Stmt> {
         let mut stmts = Vec::new();
         let mut arrays = store.arrays.iter();
-        for ((_, var, _), array) in store.numbers.iter().zip(arrays.by_ref()) {
+        for ((_, var, ..), array) in store.numbers.iter().zip(arrays.by_ref()) {
             let array = self.primal(&Atom::Var(*array));
             let op = Op::Get(array, vec![index.clone()]);
             stmts.push(Stmt { results: vec![*var], op, site });
