@@ -110,6 +110,15 @@ fn slices_in_a_loop() {
 }
 
 #[test]
+fn slices_that_a_loop_carries() {
+    let text = "def f(xs: []Real) -> Real =
+                  let (_, s) = loop (v, s) = (xs, 0.3) for i < length(xs) - 1 do
+                    (v[1..length(v)], sin(s) + v[0] * v[length(v) - 1]) in
+                  s";
+    linear(text, "f", "replicate(SIZE, 0.5)");
+}
+
+#[test]
 fn updates_in_a_loop() {
     let text = "def f(xs: []Real) -> Real =
                   sum(loop a = xs for i < length(xs) do a with [i] = sin(a[i]))";
