@@ -152,9 +152,8 @@ impl<'p> Lower<'p> {
         self.unsupported.get_or_insert((self.f.id, at, why.to_string()));
     }
 
-    /// Notes that values of a type cannot be converted to tangents and back, if that is so: fields of alternatives
-    /// share slots, and what is in the slot of another alternative is no box (and for accumulators, no array).
-    fn convertible(&mut self, ty: &Ty, accumulators: bool, at: SiteId) {
+    /// Has all types of boxes in values of a type made; notes if there is no end of them.
+    fn finite(&mut self, ty: &Ty, at: SiteId) {
         self.complete(ty);
         let mut seen = HashSet::new();
         let mut pending = vec![ty.clone()];
@@ -169,23 +168,6 @@ impl<'p> Lower<'p> {
                 Ty::Tuple(_) | Ty::Record(_) => pending.extend(ty.components().unwrap_or_default()),
                 Ty::Array(element) => pending.push((**element).clone()),
                 Ty::Data(data, args) => {
-                    if let Shape::Sum(sum) = self.plain(&ty) {
-                        let boxed = |ty: &Flat| match ty {
-                            Flat::Box(_) | Flat::Array(Elem::Box(_), _) => true,
-                            Flat::Array(Elem::Real, _) => accumulators,
-                            Flat::Real
-                            | Flat::Int
-                            | Flat::Bool
-                            | Flat::Text
-                            | Flat::Array(..)
-                            | Flat::Acc(_)
-                            | Flat::Stack(_) => false,
-                        };
-                        if sum.slots.iter().any(boxed) {
-                            let what = if accumulators { "arrays or boxes" } else { "boxes" };
-                            self.cannot(&format!("{what} in an alternative of a variant"), at);
-                        }
-                    }
                     let decl = &self.program.datas[data.0 as usize];
                     for tag in 0..decl.constructors.len() as u32 {
                         pending.extend(decl.fields(tag, args));
@@ -203,8 +185,8 @@ impl<'p> Lower<'p> {
     }
 
     fn jvp(&mut self, diff: &Diff, [f, x, tangent]: [&Sym; 3], at: SiteId) -> Sym {
-        self.convertible(&diff.from, false, at);
-        self.convertible(&diff.to, false, at);
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -227,7 +209,7 @@ impl<'p> Lower<'p> {
             let Sym::Tuple(parts) = self.vjp(diff, f, x, at) else { return Sym::Never };
             return self.apply(&parts[1], cotangent, false, at);
         }
-        self.convertible(&diff.from, true, at);
+        self.finite(&diff.from, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -244,8 +226,8 @@ impl<'p> Lower<'p> {
     }
 
     fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
-        self.convertible(&diff.from, true, at);
-        self.convertible(&diff.to, true, at);
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -509,8 +491,8 @@ impl<'p> Lower<'p> {
         if !self.differentiates {
             return self.apply(f, x, false, at);
         }
-        self.convertible(&diff.from, true, at);
-        self.convertible(&diff.to, true, at);
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
         let Some(callee) = self.callee(f, at) else { return Sym::Never };
         let Some(rule) = self.callee(rule, at) else { return Sym::Never };
         let point = callee.captured.len() + rule.captured.len();

@@ -219,6 +219,35 @@ impl<'s> Reverser<'_, 's> {
         }
     }
 
+    /// The sum of a shadow and these adjoints of fields.
+    pub fn with_fields(
+        &mut self,
+        v: Var,
+        old: Atom,
+        tag: u32,
+        fields: Vec<Option<Atom>>,
+    ) -> Atom {
+        let Ty::Box(shadow) = self.back.ty(&old) else { return old };
+        let found = self.one(Op::Tag(old.clone()));
+        let cond = is(&mut self.back, self.module, found, i64::from(tag));
+        self.back.open();
+        let mut sums = Vec::new();
+        for (index, bar) in (0..).zip(&fields) {
+            let field = self.one(Op::Field { object: old.clone(), tag, index });
+            sums.push(match bar {
+                Some(bar) => self.sum_bars(field, bar.clone()),
+                None => field,
+            });
+        }
+        let made = self.one(Op::New(shadow, tag, sums));
+        let then = self.back.close(vec![made]);
+        // It was zero.
+        self.back.open();
+        let made = self.value_of(v, Bar::Fields(tag, fields));
+        let otherwise = self.back.close(vec![made]);
+        self.one(Op::If { cond, then, otherwise })
+    }
+
     /// The backward part of the making of a box.
     pub fn new_box(&mut self, result: Var, (id, tag): (BoxId, u32), fields: &[Atom]) {
         let Some(bar) = self.top().bars.remove(&result) else { return };
@@ -307,8 +336,7 @@ impl<'s> Reverser<'_, 's> {
             Some(old) => {
                 let old = self.value_of(*v, old);
                 fields[place] = Some(bar);
-                let node = self.value_of(*v, Bar::Fields(tag, fields));
-                let sum = self.sum_bars(old, node);
+                let sum = self.with_fields(*v, old, tag, fields);
                 self.top().bars.insert(*v, Bar::Value(sum));
                 return;
             }

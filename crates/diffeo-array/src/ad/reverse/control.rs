@@ -30,7 +30,7 @@ struct Loop {
 impl<'s> Reverser<'_, 's> {
     /// Adds the backward part of a statement with regions; gives what it is in the forward part.
     pub fn control(&mut self, stmt: &'s Stmt) -> Made {
-        if !self.is_wanted(&stmt.results) && !self.acts(stmt) {
+        if !self.is_wanted(&stmt.results) && !self.acts(stmt) && !self.is_ruled(stmt) {
             return Ok(vec![stmt.clone()]);
         }
         match &stmt.op {
@@ -193,10 +193,12 @@ impl<'s> Reverser<'_, 's> {
             let depth = self.scopes.len() - 2;
             let before = self.scopes[depth].bars.remove(&v);
             let before = self.outer_value(at, v, before);
-            let bar = self.value_of(v, bar);
             let ty = self.bar_ty(v);
             let param = self.carry(at, ty, v, before);
-            let sum = self.sum_bars(param, bar);
+            let sum = match bar {
+                Bar::Value(bar) => self.sum_bars(param, bar),
+                Bar::Fields(tag, fields) => self.with_fields(v, param, tag, fields),
+            };
             at.results.push(sum);
         }
         outer

@@ -4,7 +4,7 @@
 //! may be added to at any time, so whatever is done with an accumulator that varies has a backward part.
 
 use super::{unsupported, Reverser};
-use crate::ad::{slopes, Unsupported};
+use crate::ad::{activity, slopes, Unsupported};
 use crate::ir::{Atom, Op, Stmt, Ty, Var};
 use crate::opt::walk::{operands, regions, statements};
 use diffeo_calculus::prim::real::{row, Derivative, Partial};
@@ -118,19 +118,34 @@ impl<'s> Reverser<'_, 's> {
     /// Whether a statement does something with an accumulator that varies.
     pub fn acts(&self, stmt: &Stmt) -> bool {
         let mut acts = false;
-        let mut see = |stmt: &Stmt| {
-            operands(&stmt.op, |atom| {
-                if let Atom::Var(v) = atom {
-                    let accumulator = matches!(self.vars[v.0 as usize].ty, Ty::Acc(_));
-                    acts |= accumulator && self.varies(atom);
-                }
-            });
-        };
         if self.accumulates {
-            see(stmt);
-            regions(&stmt.op, |region| statements(region, &mut see));
+            within(stmt, &mut |stmt| {
+                operands(&stmt.op, |atom| {
+                    if let Atom::Var(v) = atom {
+                        let accumulator = matches!(self.vars[v.0 as usize].ty, Ty::Acc(_));
+                        acts |= accumulator && self.varies(atom);
+                    }
+                });
+            });
         }
         acts
+    }
+
+    /// Whether a rule has a say in the values that a statement with regions gives.
+    pub fn is_ruled(&mut self, stmt: &Stmt) -> bool {
+        let mut ruled = false;
+        if self.activity.ruled {
+            let (module, cache, varied) = (&*self.module, &mut *self.cache, &self.activity);
+            within(stmt, &mut |stmt| {
+                let Op::Call(callee, args) = &stmt.op else { return };
+                let active: Vec<bool> = args.iter().map(|arg| varied.varies(arg)).collect();
+                ruled |= active.contains(&true)
+                    && !cache.detached.contains(callee)
+                    && (cache.rules.contains_key(callee)
+                        || activity(module, cache, *callee, &active).ruled);
+            });
+        }
+        ruled
     }
 
     /// The backward part of an operation on an accumulator that varies, which is linear in what is in it.
@@ -298,6 +313,12 @@ fn term(partial: &Partial, needs: &mut [bool; 3]) {
             term(a, needs);
         }
     }
+}
+
+/// Goes over a statement and all within it.
+fn within<'a>(stmt: &'a Stmt, see: &mut dyn FnMut(&'a Stmt)) {
+    see(stmt);
+    regions(&stmt.op, |region| statements(region, see));
 }
 
 /// What an operation is called in a message.
