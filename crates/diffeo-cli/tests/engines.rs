@@ -6,6 +6,11 @@ use common::{c_compiler, Done, Folder};
 
 const SUM: &str = "def main = sum([sin(real(i)) for i < 1000])\n";
 
+const DATA: &str = "type Shape = Round(Real) | Flat
+def list(xs: List[Real]) = foldl(fn (s, x) -> s + x * x, xs, 0.0)
+def shape(s: Shape) = case s of { Round(r) -> r * r | Flat -> 0.0 }
+";
+
 /// A run in an environment with these variables.
 fn run(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> Done {
     let mut command = folder.command(args);
@@ -102,6 +107,7 @@ fn the_account_says_which_engine_ran() {
     let folder = Folder::new()
         .with("a.deo", "def f(x: Real) = x * x\ndef f_at = 2.0\ndef main = grad(f)(2.0)\n")
         .with("jet.deo", "def main = derivatives(100, fn x -> x * x)(3.0)[2]\n")
+        .with("data.deo", DATA)
         .with("nan.deo", "def main = grad(fn x -> sqrt(x * x))(0.0)\n")
         .with("sum.deo", SUM);
     for engine in ["auto", "flat", "jit"] {
@@ -153,6 +159,13 @@ fn the_account_says_which_engine_ran() {
     let done = folder.run(&["eval", "log(-1.0)", "-v", "--kinks", "warn"]);
     assert!(done.err.contains("log(-1.0) is outside the domain of the operation"), "{done:?}");
     assert!(done.err.contains("engine: interp\nreason: a kink, an operand outside"), "{done:?}");
+    for (entry, at) in [("list", "[1.0, 2.0]"), ("shape", "{\"Round\": 2.0}")] {
+        let done = folder.run(&["grad", "data.deo", entry, "--at", at, "--jet", "1,2", "-v"]);
+        let reason = "reason: the derivative is not compiled yet: Taylor coefficients in data\n";
+        assert!(done.err.starts_with(&format!("engine: interp\n{reason}")), "{done:?}");
+        let done = folder.run(&["grad", "data.deo", entry, "--at", at, "-v"]);
+        assert!(done.err.starts_with("engine: jit\n"), "{done:?}");
+    }
     // The papers' systems are for programs that take the derivative themselves.
     let done = folder.run(&["grad", "a.deo", "f", "--engine", "delta"]);
     done.fails(

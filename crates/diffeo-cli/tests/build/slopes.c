@@ -17,27 +17,27 @@ int main(void) {
   slopes_reals_1 bar;
 
   /* Value and gradient: what is no Real is that of the point. */
-  CHECK(slopes_loss_gradient(cx, w, two, 3.0, 2, &value, &bar, &k, &rate_bar) == SLOPES_OK);
+  CHECK(slopes_loss_gradient(cx, w, two, 2, 3.0, &value, &bar, &k, &rate_bar) == SLOPES_OK);
   CHECK(near(value, 6 * (sin(0.5) + sin(2.0))) && near(rate_bar, value / 3) && k == 2);
   CHECK(bar.shape[0] == 2 && near(bar.data[0], 6 * cos(0.5)) && near(bar.data[1], 6 * cos(2.0)));
   slopes_release(bar.data);
 
   /* For a cotangent, and again. */
   for (int i = 1; i < 3; i++) {
-    CHECK(slopes_loss_vjp(cx, w, two, 3.0, 2, 10.0 * i, &value, &bar, &k, &rate_bar) == SLOPES_OK);
+    CHECK(slopes_loss_vjp(cx, w, two, 2, 3.0, 10.0 * i, &value, &bar, &k, &rate_bar) == SLOPES_OK);
     CHECK(near(bar.data[0], 60 * i * cos(0.5)));
     slopes_release(bar.data);
   }
 
   /* Along a tangent. */
-  CHECK(slopes_loss_jvp(cx, w, two, 3.0, 2, tangent, two, 0.0, 0, &value, &dot) == SLOPES_OK);
+  CHECK(slopes_loss_jvp(cx, w, two, 2, 3.0, tangent, two, 0, 0.0, &value, &dot) == SLOPES_OK);
   CHECK(near(dot, 6 * (cos(0.5) - cos(2.0))));
 
   /* Derivatives up to order 2, and those by two variables. */
   double series[2][3] = {{0.5, 1, 0}, {2, 0, 0}}, rate[3] = {3, 0, 0};
   int64_t shape[2] = {2, 3}, three[1] = {3};
   slopes_reals_1 jet;
-  CHECK(slopes_loss_jet_1_2(cx, series[0], shape, rate, three, 2, &jet) == SLOPES_OK);
+  CHECK(slopes_loss_jet_1_2(cx, series[0], shape, 2, rate, three, &jet) == SLOPES_OK);
   CHECK(jet.shape[0] == 3 && near(jet.data[1], 6 * cos(0.5)) && near(jet.data[2], -6 * sin(0.5)));
   slopes_release(jet.data);
 
@@ -59,7 +59,7 @@ int main(void) {
   printf("%s\n", slopes_message(cx));
   double one[1] = {1};
   int64_t size[1] = {1};
-  CHECK(slopes_loss_jvp(cx, w, two, 3.0, 2, one, size, 0.0, 0, &value, &dot) != SLOPES_OK);
+  CHECK(slopes_loss_jvp(cx, w, two, 2, 3.0, one, size, 0, 0.0, &value, &dot) != SLOPES_OK);
   printf("%s\n", slopes_message(cx));
   slopes_free(cx);
   printf("%d failures\n", failures);

@@ -137,9 +137,10 @@ impl<'a> Evaluator<'a> {
         if let Some(found) = self.compiled(what, x.clone(), point)? {
             let found = if point.is_some() { found.fields()[1].clone() } else { found };
             let (value, rows) = (found.fields()[0].clone(), &found.fields()[1]);
-            let rows = match (what, rows) {
-                (Asked::Gradients, Value::Array(rows)) => rows.iter().collect(),
-                (_, row) => vec![row.clone()],
+            let rows = if let (Asked::Gradients, Value::Array(rows)) = (what, rows) {
+                rows.iter().collect()
+            } else {
+                vec![rows.clone()]
             };
             let names = self.names(&value);
             return Ok(Gradient { value, rows: names.into_iter().zip(rows).collect() });
@@ -203,6 +204,8 @@ impl<'a> Evaluator<'a> {
         let entry = &self.function.entry;
         let Some((how, kinks)) = self.how else { return Ok(None) };
         let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
+            let why = "Taylor coefficients in data".to_string();
+            self.account.unsupported = Some(Unsupported::Derivative(Span::NONE, why));
             return Ok(None);
         };
         self.once.again();

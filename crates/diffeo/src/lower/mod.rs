@@ -87,6 +87,9 @@ impl Unsupported {
     /// Why, in the words of a program with these sources.
     pub fn reason(&self, sources: &SourceMap) -> String {
         match self {
+            Unsupported::Derivative(span, why) if span.is_none() => {
+                format!("the derivative is not compiled yet: {why}")
+            }
             Unsupported::Derivative(span, why) => {
                 let at = sources.line_column(*span);
                 let text = sources.slice(*span);

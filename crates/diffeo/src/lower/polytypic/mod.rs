@@ -155,7 +155,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A loop over the indices below `count` with values that are carried.
-    fn for_each(
+    pub(super) fn for_each(
         &mut self,
         count: Atom,
         init: Vec<Atom>,
