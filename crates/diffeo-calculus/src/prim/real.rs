@@ -404,7 +404,6 @@ pub fn next_polygamma(op: RealOp) -> RealOp {
 }
 
 /// All of them, with some of the polygamma functions.
-#[cfg(test)]
 pub const ALL: &[RealOp] = &[
     RealOp::Add,
     RealOp::Sub,

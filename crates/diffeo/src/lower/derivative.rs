@@ -14,7 +14,7 @@ use super::sym::Sym;
 use super::{Lower, Nan, Unsupported};
 use diffeo_array::ad::{self, differentiable, Orders, Rule};
 use diffeo_array::ir::{
-    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Ty as Flat, Var, VarInfo,
+    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
 };
 use diffeo_array::opt::{early, walk::statements};
 use diffeo_base::{Name, Span};
