@@ -12,7 +12,9 @@
 use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
 use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
-use crate::ir::{Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo};
+use crate::ir::{
+    Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Functions of at most so many statements are put into their callers.
