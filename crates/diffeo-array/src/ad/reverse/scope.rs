@@ -209,19 +209,7 @@ impl<'s> Reverser<'_, 's> {
     /// Whether an operation of a region is cheap, and needs no arrays that cannot be kept.
     fn recomputes(&self, op: &Op, depth: usize) -> bool {
         match op {
-            Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Constant(_) => true,
+            op if is_simple(op) => true,
             Op::Dim(array, _)
             | Op::Get(array, _)
             | Op::Slice { array, .. }
@@ -241,26 +229,12 @@ impl<'s> Reverser<'_, 's> {
 
     /// Whether a loop with this body is short and has no loops in it, and needs no arrays that cannot be had.
     fn is_cheap(&self, body: &Block, op: &Op, depth: usize) -> bool {
-        let simple = |stmt: &Stmt| match &stmt.op {
-            Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Constant(_)
-            | Op::Check(_)
-            | Op::Dim(..)
-            | Op::Get(..)
-            | Op::Slice { .. }
-            | Op::Reshape(..) => true,
-            _ => false,
+        let simple = |stmt: &Stmt| {
+            is_simple(&stmt.op)
+                || matches!(
+                    stmt.op,
+                    Op::Check(_) | Op::Dim(..) | Op::Get(..) | Op::Slice { .. } | Op::Reshape(..)
+                )
         };
         let number = |v: &Var| match self.vars[v.0 as usize].ty {
             Ty::Real | Ty::Int | Ty::Bool => true,
@@ -508,6 +482,26 @@ impl<'s> Reverser<'_, 's> {
         }
         Ok(out)
     }
+}
+
+/// Whether an operation is one of numbers.
+fn is_simple(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Select(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Constant(_)
+    )
 }
 
 /// The variables of outside that an operation uses.
