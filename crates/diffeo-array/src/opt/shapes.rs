@@ -294,7 +294,7 @@ impl Shapes {
     ) -> Vec<Extent> {
         let atoms: Vec<&Atom> = atoms.into_iter().collect();
         let used = |a: &&Atom| !matches!(a, Atom::Unused(_));
-        let all = atoms.iter().all(|a| used(a));
+        let all = atoms.iter().all(used);
         let mut atoms = atoms.into_iter().filter(used);
         let first: Vec<Extent> =
             atoms.next().map(|a| self.extents_of(a).to_vec()).unwrap_or_default();
