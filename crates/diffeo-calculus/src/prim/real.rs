@@ -399,7 +399,6 @@ pub fn next_polygamma(op: RealOp) -> RealOp {
     }
 }
 
-#[cfg(test)]
 pub const ALL: &[RealOp] = &[
     RealOp::Add,
     RealOp::Sub,
