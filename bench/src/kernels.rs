@@ -11,8 +11,9 @@ mod small;
 use crate::case::Kernel;
 
 /// All kernels.
-pub const ALL: [Kernel; 14] = [
+pub const ALL: [Kernel; 15] = [
     gmm::GMM,
+    gmm::GRADIENT,
     ba::BA,
     ht::HT,
     lstm::LSTM,

@@ -6,6 +6,19 @@ use crate::random::Random;
 /// The log posterior.
 pub const GMM: Kernel = Kernel { name: "gmm", argument: Case::record, rust: None, cases };
 
+/// Its gradient.
+pub const GRADIENT: Kernel =
+    Kernel { name: "gmm_gradient", argument: Case::record, rust: None, cases: gradients };
+
+fn gradients(quick: bool) -> Vec<Case> {
+    let fitted = ["alpha", "mu", "q", "l"];
+    let mut cases = cases(quick);
+    for case in &mut cases {
+        case.results = fitted.iter().map(|name| case.reals(name).len()).sum();
+    }
+    cases
+}
+
 fn cases(quick: bool) -> Vec<Case> {
     if quick {
         // Of two numbers of points, one is no multiple of the lanes.

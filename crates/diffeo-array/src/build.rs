@@ -24,8 +24,10 @@
 //! ```
 
 use crate::ir::{Atom, Block, Function, Module, Op, SiteId, Stmt, Stop, Ty, Var, VarInfo};
+use crate::opt::walk::Copier;
 use crate::typing::{atom_type, results};
 use diffeo_base::{Name, Span};
+use std::collections::HashMap;
 
 /// A function in the making.
 #[derive(Clone, Debug)]
@@ -40,6 +42,17 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// Adds nothing: a copy of a statement of another function, whose variables are these, with new variables; what
+    /// stands for variables of outside is given.
+    pub(crate) fn copy(
+        &mut self,
+        stmt: &Stmt,
+        source: &[VarInfo],
+        map: HashMap<Var, Atom>,
+    ) -> Stmt {
+        Copier { source: Some(source), vars: &mut self.vars, map, site: |site| site }.stmt(stmt)
+    }
+
     /// A function without statements; the first ones stand at this place.
     pub fn new(site: SiteId) -> Builder {
         Builder {

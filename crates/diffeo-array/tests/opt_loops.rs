@@ -1,7 +1,7 @@
 //! Loops: what passes make of them, and that the meaning stays.
 
 use diffeo_array::ir::Module;
-use diffeo_array::opt::{dce, extrema, fuse, inline, optimise, ranges, simplify};
+use diffeo_array::opt::{adjoints, dce, extrema, fuse, inline, optimise, ranges, simplify};
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
 use diffeo_calculus::eval::Options;
@@ -134,4 +134,37 @@ fn small_recursive_functions_are_put_into_themselves_once() {
     assert_eq!(text.matches("call fib").count(), 5, "{text}");
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(meaning(&optimise(module), &[Value::Int(12)]), "[Int(144)]");
+}
+
+#[test]
+fn loops_that_fill_accumulators_are_comprehensions() {
+    let program = |more: &str, at: &str| {
+        format!(
+            "entry main fn main(xs: []Real) -> ([]Real) {{
+                n: Int = dim[0](xs)
+                a: Acc[1] = acc_new(n)
+                b: Acc[1] = acc_new(n)
+                for i < n {{
+                    x: Real = get(xs, i)
+                    j: Int = fits.add(i, 0)
+                    acc_add(a, {at}, x)
+                    y: Real = real.neg(x)
+                    acc_add(b, i, y)
+                }}
+                {more}
+                c: []Real = acc_get(a)
+                d: []Real = acc_get(b)
+                e: []Real = append(c, d)
+                return e
+            }}"
+        )
+    };
+    let points = [vec![rows(&[3], &[1.5, -0.0, 0.0])], vec![rows(&[0], &[])]];
+    let text = after(&[adjoints], &program("", "i"), &points);
+    assert!(!text.contains("acc_") && text.contains("build i < n"), "{text}");
+    // What else is added, and where it is not seen that it is the loop's index.
+    let text = after(&[adjoints], &program("acc_add_array(a, xs)", "i"), &points);
+    assert!(text.matches("acc_add(").count() == 2, "{text}");
+    let text = after(&[adjoints], &program("", "j"), &points);
+    assert!(text.matches("acc_add(").count() == 2, "{text}");
 }

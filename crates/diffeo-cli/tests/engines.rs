@@ -77,8 +77,8 @@ fn libraries_that_are_no_llvm_are_refused() {
         .with("old.c", old)
         .with("other.c", "int nothing;");
     for (name, reason) in [
-        ("old", "it is version 15, not one of 16 to 22"),
-        ("other", "it is no LLVM, or one before version 16"),
+        ("old", "it is version 15, not one of 17 to 22"),
+        ("other", "it is no LLVM, or one before version 17"),
     ] {
         let (source, library) = (format!("{name}.c"), format!("./{name}.so"));
         let mut cc = std::process::Command::new("cc");

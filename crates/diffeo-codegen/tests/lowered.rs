@@ -229,3 +229,30 @@ fn accumulator_and_stack() {
         return r"
     ));
 }
+
+#[test]
+fn accumulators_at_the_index_of_a_loop() {
+    let independent = |body: &str| {
+        let text = main(
+            "(xs: []Real, k: Int) -> ([]Real)",
+            &format!(
+                "n: Int = dim[0](xs)
+                a: Acc[1] = acc_new(n)
+                b: Acc[1] = acc_new(n)
+                v: Acc[1] = acc_slice(a, 0, n)
+                for i < n {{ x: Real = get(xs, i) {body} }}
+                ys: []Real = acc_get(a)
+                return ys"
+            ),
+        );
+        text.contains(" independent")
+    };
+    assert!(independent("acc_add(a, i, x) acc_add(a, i, x)"));
+    assert!(independent("acc_add(a, i, x) y: Real = acc_take(b, i) acc_add(b, i, x)"));
+    assert!(independent("y: Real = acc_read(b, k) acc_add(a, i, y)"));
+    // Steps that touch what others touch, or may.
+    assert!(!independent("acc_add(a, k, x)"));
+    assert!(!independent("acc_add(a, i, x) acc_add(v, i, x)"));
+    assert!(!independent("acc_add(a, i, x) y: Real = acc_read(a, k) acc_add(b, i, y)"));
+    assert!(!independent("acc_add(a, i, x) y: Real = acc_read(v, i) acc_add(b, i, y)"));
+}

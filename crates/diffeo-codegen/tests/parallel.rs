@@ -231,6 +231,32 @@ fn arrays_and_loops_within() {
 }
 
 #[test]
+fn loops_up_to_the_index() {
+    let text = "entry main fn main(xs: []Real) -> ([]Real, Real) {
+        n: Int = dim[0](xs)
+        ys: []Real = build i < n {
+            s: Real = reduce[add] j < i { x: Real = get(xs, j) yield x }
+            yield s
+        }
+        t: Real = reduce[add] i < n {
+            s: Real = reduce[add] j < i {
+                u: Real = reduce[max] k < j { x: Real = get(ys, k) yield x }
+                big: Bool = gt[Real](u, 9.5)
+                x: Real = get(xs, j)
+                y: Real = select(big, u, x)
+                yield y
+            }
+            yield s
+        }
+        return ys, t
+    }";
+    let low = split(text, 2);
+    for n in [0, 1, 100] {
+        same(&low, &[reals(n)]);
+    }
+}
+
+#[test]
 fn first_steps_that_are_others() {
     let text = "entry main fn main(xs: []Real) -> ([]Real) {
         n: Int = dim[0](xs)

@@ -14,6 +14,7 @@
 //! | `rules.rs` | Taylor coefficients by the rules of `with_derivative` |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
+//! | `bag.rs` | adjoints of arrays of boxes |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -21,6 +22,7 @@
 //! nan in it.
 
 mod activity;
+mod bag;
 mod forward;
 mod operators;
 mod orders;
@@ -76,8 +78,13 @@ pub struct Deriver {
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What converts boxes to shadows and, if so, back.
-    converters: HashMap<(BoxId, bool), FunctionId>,
+    /// What converts boxes to shadows of an order and, if so, back.
+    converters: HashMap<(BoxId, bool, usize), FunctionId>,
+    /// The bags of adjoints of a type, by rank; and back.
+    bags: HashMap<(BoxId, u8), BoxId>,
+    bag_types: HashMap<BoxId, (BoxId, u8)>,
+    /// What adds bags to arrays, by how many indices come before.
+    putters: HashMap<(BoxId, u8), FunctionId>,
 }
 
 /// The derivative that a function was given: a function of the parameters of the function, then the tangents of

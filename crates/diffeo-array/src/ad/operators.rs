@@ -2,6 +2,7 @@
 //! are tangents of.
 
 use super::orders::Indices;
+use super::shadow::{from_shadow, to_shadow, ADJOINT};
 use super::{
     differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Forward, Orders,
     Reverse, Unsupported,
@@ -71,11 +72,6 @@ impl Backwards {
     ) -> Result<Backwards, Unsupported> {
         let source = &module.functions[function.0 as usize];
         let (params, results) = (param_types(source), source.results.clone());
-        for ty in params[captured..].iter().chain(&results) {
-            if let (true, Ty::Array(Elem::Box(_), _)) = (differentiable(module, ty), ty) {
-                return Err(Unsupported("the gradient of arrays of boxes".to_string()));
-            }
-        }
         let varies = |(i, ty)| i >= captured && differentiable(module, ty);
         let active: Vec<bool> = params.iter().enumerate().map(varies).collect();
         let parts = reverse(module, cache, function, &active)?;
@@ -96,13 +92,21 @@ impl Backwards {
                 continue;
             }
             args.push(match b.ty(value) {
-                Ty::Array(_, rank) => {
+                Ty::Array(Elem::Real, rank) => {
                     let acc = accumulator(b, module, value, rank);
                     b.emit(module, Op::AccAddArray(acc.clone(), bar.clone()));
                     acc
                 }
-                Ty::Box(_) => to_tangent(b, module, cache, bar).unwrap_or_else(|| bar.clone()),
-                Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => bar.clone(),
+                Ty::Real
+                | Ty::Int
+                | Ty::Bool
+                | Ty::Text
+                | Ty::Array(..)
+                | Ty::Box(_)
+                | Ty::Acc(_)
+                | Ty::Stack(_) => {
+                    to_shadow(b, module, cache, bar, ADJOINT).unwrap_or_else(|| bar.clone())
+                }
             });
         }
         let types = &self.params[self.captured..];
@@ -120,8 +124,8 @@ impl Backwards {
             let bar = match ty {
                 Ty::Real => reals.next(),
                 Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
-                Ty::Box(_) if differentiable(module, ty) => {
-                    reals.next().map(|bar| from_tangent(b, module, cache, atom, &bar))
+                Ty::Box(_) | Ty::Array(Elem::Box(_), _) if differentiable(module, ty) => {
+                    reals.next().map(|bar| from_shadow(b, module, cache, (atom, &bar), ADJOINT))
                 }
                 Ty::Int
                 | Ty::Bool

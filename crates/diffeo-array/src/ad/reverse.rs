@@ -2,10 +2,12 @@
 //! backward part that adds to the adjoints of its parameters.
 //!
 //! - The *forward part* takes the parameters of the function and gives its results, then the *residuals*.
-//! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array as an
-//!   accumulator, which it uses up; and for each array among the parameters that vary, in order, an accumulator, to
-//!   which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals and boxes. The
-//!   adjoint of a box is of the type of its tangents, but arrays in it that are zero may have no elements.
+//! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array of Reals
+//!   as an accumulator, which it uses up; and for each array of Reals among the parameters that vary, in order, an
+//!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
+//!   and arrays of boxes. The adjoint of a box is a shadow of it, in which arrays that are zero may have no elements.
+//!   Of an accumulator among the parameters, the adjoint is an accumulator: of what is in it in the end, then of what
+//!   is in it in the beginning.
 //!
 //! Residuals are ordinary values, which are read only, so a pullback is residuals, and may be called any number of
 //! times. What is cheap is computed again from them ([`scope`]). A Real has a local variable as its adjoint, and an
@@ -17,11 +19,13 @@
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
+//! | `bags.rs` | operations on arrays of boxes |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
 //! | `prepare.rs` | what is written in another way before |
 
+mod bags;
 mod boxes;
 mod call;
 mod control;
@@ -63,6 +67,8 @@ pub struct Reverse {
     pub active: Box<[bool]>,
     /// The types of the residuals.
     pub residuals: Vec<Ty>,
+    /// Which parameters they are, if they are such.
+    same: Vec<Option<usize>>,
 }
 
 /// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
@@ -121,7 +127,13 @@ fn derive(
     let forward = declare(module, &source, "fwd");
     let back = declare(module, &source, "back");
     cache.open_reverses.insert(key.clone(), OpenReverse { forward, back, boxed: None });
+    let accumulates = source
+        .vars
+        .iter()
+        .zip(&activity.varied)
+        .any(|(info, varies)| *varies && matches!(info.ty, Ty::Acc(_)));
     let reverser = Reverser {
+        accumulates,
         homes: vec![0; source.vars.len()],
         vars: source.vars.clone(),
         plan,
@@ -132,14 +144,18 @@ fn derive(
         scopes: Vec::new(),
         inserts: HashMap::new(),
         sizes: HashMap::new(),
+        lengths: HashMap::new(),
         touched: HashSet::new(),
     };
     let made = reverser.function(&source, key, &face);
     cache.open_reverses.remove(key);
     let (forward_part, back_part, residuals) = made?;
+    let kept = &forward_part.body.results[source.results.len()..];
+    let param = |kept: &Atom| source.params.iter().position(|v| Atom::Var(*v) == *kept);
+    let same = kept.iter().map(param).collect();
     complete(module, forward, forward_part);
     complete(module, back, back_part);
-    let reverse = Reverse { forward, back, active: face.active, residuals };
+    let reverse = Reverse { forward, back, active: face.active, residuals, same };
     cache.reverses.insert(key.clone(), reverse.clone());
     Ok(reverse)
 }
@@ -169,7 +185,7 @@ impl Face {
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
         for (ty, _) in results.iter().zip(&active).filter(|(_, active)| **active) {
             match ty {
-                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     adjoints.push(adjoint(module, cache, ty));
                 }
                 Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
@@ -180,11 +196,11 @@ impl Face {
         }
         for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
-                Ty::Real | Ty::Box(_) if is_supported(module, ty) => {
+                Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     given.push(adjoint(module, cache, ty));
                 }
                 Ty::Array(Elem::Real, _) if shared[i] => {}
-                Ty::Array(Elem::Real, rank) => adjoints.push(Ty::Acc(*rank)),
+                Ty::Array(Elem::Real, rank) | Ty::Acc(rank) => adjoints.push(Ty::Acc(*rank)),
                 ty => {
                     return unsupported(format!(
                         "reverse mode with arguments that are {}",
@@ -247,7 +263,7 @@ fn call_open(module: &mut Module, cache: &mut Deriver, key: &ReverseKey, face: &
         declare_types(module, back, &params, face.given.clone());
     }
     let residuals = vec![Ty::Box(boxed)];
-    Reverse { forward, back, active: face.active.clone(), residuals }
+    Reverse { forward, back, active: face.active.clone(), residuals, same: vec![None] }
 }
 
 fn declare_types(module: &mut Module, id: FunctionId, params: &[Ty], results: Vec<Ty>) {
@@ -273,6 +289,8 @@ struct Reverser<'m, 's> {
     module: &'m mut Module,
     cache: &'m mut Deriver,
     activity: Rc<Activity>,
+    /// Whether there are accumulators that vary.
+    accumulates: bool,
     plan: Plan,
     /// The variables of the forward part: those of the function, and more.
     vars: Vec<VarInfo>,
@@ -286,6 +304,8 @@ struct Reverser<'m, 's> {
     inserts: HashMap<Var, Vec<Stmt>>,
     /// The variables of the forward part that hold sizes.
     sizes: HashMap<(Var, u8), Var>,
+    /// How many steps the loops have that keep arrays.
+    lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
 }
@@ -315,7 +335,7 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         for (i, param) in source.params.iter().enumerate() {
-            if let (Ty::Array(_, rank), true) =
+            if let (Ty::Array(Elem::Real, rank) | Ty::Acc(rank), true) =
                 (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
             {
                 let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));

@@ -5,13 +5,18 @@
 //! tangents, those without Reals left out. The shadows have one more alternative, without fields: nothing in the box
 //! varies. So what does not vary needs no shadow made of it, however large it is.
 //!
-//! With Taylor coefficients there are several tangents, one for each order.
+//! With Taylor coefficients there are several tangents, one for each order. Adjoints are as tangents are, but of arrays
+//! of boxes they are bags, and an array of Reals in a box may be empty if it is zero.
 
+use super::bag::{all, bag, nothing, unfold};
 use super::{differentiable, Deriver};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, BoxType, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Variant};
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
+
+/// In the place of an order: adjoints.
+pub(super) const ADJOINT: usize = 0;
 
 /// The type of shadows of a type of boxes, with so many coefficients for each Real.
 pub fn shadow(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize) -> BoxId {
@@ -21,6 +26,7 @@ pub fn shadow(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize)
     let made = BoxId(module.boxes.len() as u32);
     let BoxType { name, variants } = module.boxes[id.0 as usize].clone();
     let name = match order {
+        ADJOINT => format!("{name}.bar"),
         1 => format!("{name}.dot"),
         _ => format!("{name}.jet{order}"),
     };
@@ -45,7 +51,11 @@ pub fn tangents(module: &mut Module, cache: &mut Deriver, ty: &Ty, order: usize)
     match ty {
         Ty::Box(id) => vec![Ty::Box(shadow(module, cache, *id, order))],
         Ty::Array(Elem::Box(id), rank) => {
-            vec![Ty::Array(Elem::Box(shadow(module, cache, *id, order)), *rank)]
+            let shadow = shadow(module, cache, *id, order);
+            vec![match order {
+                ADJOINT => Ty::Box(bag(module, cache, shadow, *rank)),
+                _ => Ty::Array(Elem::Box(shadow), *rank),
+            }]
         }
         Ty::Stack(elems) => {
             let mut all = Vec::new();
@@ -56,7 +66,7 @@ pub fn tangents(module: &mut Module, cache: &mut Deriver, ty: &Ty, order: usize)
             vec![Ty::Stack(all.into())]
         }
         Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) => {
-            vec![ty.clone(); order]
+            vec![ty.clone(); order.max(1)]
         }
     }
 }
@@ -80,6 +90,11 @@ pub fn zero(
             tangents(module, cache, ty, order).into_iter().map(Atom::Unused).collect()
         }
         (_, Ty::Box(id)) => vec![zero_box(b, module, cache, *id, order)],
+        (_, Ty::Array(Elem::Box(_), _)) if order == ADJOINT => {
+            let types = tangents(module, cache, &ty, order);
+            let bag = |ty| if let Ty::Box(bag) = ty { Some(bag) } else { None };
+            types.into_iter().filter_map(bag).map(|bag| nothing(b, module, bag)).collect()
+        }
         (_, Ty::Array(Elem::Box(id), rank)) => {
             let mut nothing =
                 |b: &mut Builder, module: &mut Module| zero_box(b, module, cache, *id, order);
@@ -87,10 +102,10 @@ pub fn zero(
         }
         (_, Ty::Array(_, rank)) => {
             let zeros = zeros(b, module, atom, (*rank, 0), &mut |_, _| Atom::Real(0.0));
-            vec![zeros; order]
+            vec![zeros; order.max(1)]
         }
         (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => {
-            vec![Atom::Real(0.0); order]
+            vec![Atom::Real(0.0); order.max(1)]
         }
     }
 }
@@ -155,6 +170,78 @@ pub fn field(
     b.emit(module, Op::If { cond, then, otherwise })
 }
 
+/// What a value of a type with tangents in the place of its Reals is as a tangent; or with adjoints, as an adjoint.
+pub(super) fn to_shadow(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    value: &Atom,
+    order: usize,
+) -> Option<Atom> {
+    let ty = b.ty(value);
+    if !differentiable(module, &ty) {
+        return None;
+    }
+    Some(match (value, ty) {
+        (Atom::Unused(_), ty) => {
+            Atom::Unused(tangents(module, cache, &ty, order).pop().unwrap_or(ty))
+        }
+        (_, Ty::Box(id)) => {
+            let function = converter(module, cache, id, false, order);
+            b.one(module, Op::Call(function, vec![value.clone()]))
+        }
+        (_, Ty::Array(Elem::Box(id), rank)) => {
+            let function = converter(module, cache, id, false, order);
+            let array = each(b, module, std::slice::from_ref(value), rank, function);
+            match tangents(module, cache, &b.ty(value), order).pop() {
+                Some(Ty::Box(bag)) => all(b, module, bag, array),
+                Some(_) | None => array,
+            }
+        }
+        (
+            _,
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
+        ) => value.clone(),
+    })
+}
+
+/// The value with the Reals of its tangent, or adjoint, in the place of its own.
+pub(super) fn from_shadow(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    (value, dot): (&Atom, &Atom),
+    order: usize,
+) -> Atom {
+    let ty = b.ty(value);
+    if !differentiable(module, &ty) {
+        return value.clone();
+    }
+    match (value, ty) {
+        (Atom::Unused(_), _) => value.clone(),
+        (_, Ty::Box(id)) => {
+            let function = converter(module, cache, id, true, order);
+            b.one(module, Op::Call(function, vec![value.clone(), dot.clone()]))
+        }
+        (_, Ty::Array(Elem::Box(id), rank)) => {
+            let mut dot = dot.clone();
+            if order == ADJOINT {
+                let mut sizes = Vec::new();
+                for dim in 0..rank {
+                    sizes.push(b.one(module, Op::Dim(value.clone(), dim)));
+                }
+                dot = unfold((b, module, cache), &dot, &sizes);
+            }
+            let function = converter(module, cache, id, true, order);
+            each(b, module, &[value.clone(), dot], rank, function)
+        }
+        (
+            _,
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
+        ) => dot.clone(),
+    }
+}
+
 /// What a value of a type with tangents in the place of its Reals is as a tangent.
 pub fn to_tangent(
     b: &mut Builder,
@@ -162,25 +249,7 @@ pub fn to_tangent(
     cache: &mut Deriver,
     value: &Atom,
 ) -> Option<Atom> {
-    let ty = b.ty(value);
-    if !differentiable(module, &ty) {
-        return None;
-    }
-    Some(match (value, ty) {
-        (Atom::Unused(_), ty) => Atom::Unused(tangents(module, cache, &ty, 1).pop().unwrap_or(ty)),
-        (_, Ty::Box(id)) => {
-            let function = converter(module, cache, id, false);
-            b.one(module, Op::Call(function, vec![value.clone()]))
-        }
-        (_, Ty::Array(Elem::Box(id), rank)) => {
-            let function = converter(module, cache, id, false);
-            each(b, module, std::slice::from_ref(value), rank, function)
-        }
-        (
-            _,
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
-        ) => value.clone(),
-    })
+    to_shadow(b, module, cache, value, 1)
 }
 
 /// The value with the Reals of its tangent in the place of its own.
@@ -191,25 +260,7 @@ pub fn from_tangent(
     value: &Atom,
     dot: &Atom,
 ) -> Atom {
-    let ty = b.ty(value);
-    if !differentiable(module, &ty) {
-        return value.clone();
-    }
-    match (value, ty) {
-        (Atom::Unused(_), _) => value.clone(),
-        (_, Ty::Box(id)) => {
-            let function = converter(module, cache, id, true);
-            b.one(module, Op::Call(function, vec![value.clone(), dot.clone()]))
-        }
-        (_, Ty::Array(Elem::Box(id), rank)) => {
-            let function = converter(module, cache, id, true);
-            each(b, module, &[value.clone(), dot.clone()], rank, function)
-        }
-        (
-            _,
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
-        ) => dot.clone(),
-    }
+    from_shadow(b, module, cache, (value, dot), 1)
 }
 
 /// The tangent or adjoint of a field. Arrays that are zero may have no elements in an adjoint.
@@ -220,7 +271,7 @@ fn filled(
     value: &Atom,
     dot: Atom,
 ) -> Atom {
-    let Ty::Array(..) = b.ty(value) else { return dot };
+    let Ty::Array(Elem::Real, _) = b.ty(value) else { return dot };
     let count = b.one(module, Op::Dim(dot.clone(), 0));
     let op = Op::Compare(Comparison::Eq, Scalar::Int, count, Atom::Int(0));
     let cond = b.one(module, op);
@@ -250,13 +301,20 @@ fn each(b: &mut Builder, module: &mut Module, arrays: &[Atom], rank: u8, f: Func
 
 /// The function that makes shadows of boxes in which tangents are in the place of Reals; or, back, such boxes of
 /// boxes and their shadows.
-fn converter(module: &mut Module, cache: &mut Deriver, id: BoxId, back: bool) -> FunctionId {
-    if let Some(known) = cache.converters.get(&(id, back)) {
+fn converter(
+    module: &mut Module,
+    cache: &mut Deriver,
+    id: BoxId,
+    back: bool,
+    order: usize,
+) -> FunctionId {
+    if let Some(known) = cache.converters.get(&(id, back, order)) {
         return *known;
     }
-    let shadow = shadow(module, cache, id, 1);
+    let shadow = shadow(module, cache, id, order);
     let BoxType { name, variants } = module.boxes[id.0 as usize].clone();
-    let name = format!("{name}.{}", if back { "from_dot" } else { "to_dot" });
+    let of = if order == ADJOINT { "bar" } else { "dot" };
+    let name = format!("{name}.{}_{of}", if back { "from" } else { "to" });
     let mut b = Builder::new(SiteId(0));
     let object = b.param(Ty::Box(id), None);
     let dot = if back { b.param(Ty::Box(shadow), None) } else { object.clone() };
@@ -267,7 +325,7 @@ fn converter(module: &mut Module, cache: &mut Deriver, id: BoxId, back: bool) ->
         (declared.shown, declared.library) = (Name::new(""), true);
         module.functions.push(declared);
     }
-    cache.converters.insert((id, back), function);
+    cache.converters.insert((id, back, order), function);
     let on = b.one(module, Op::Tag(object.clone()));
     let mut arms = Vec::new();
     for (tag, variant) in (0..).zip(&variants) {
@@ -277,13 +335,13 @@ fn converter(module: &mut Module, cache: &mut Deriver, id: BoxId, back: bool) ->
             let op = Op::Field { object: object.clone(), tag, index };
             let value = b.one(module, op);
             if !back {
-                fields.extend(to_tangent(&mut b, module, cache, &value));
+                fields.extend(to_shadow(&mut b, module, cache, &value, order));
             } else if differentiable(module, &variant.fields[index as usize]) {
                 let of = (&object, &dot, &value);
-                let dots = field(&mut b, module, cache, of, (tag, index), 1);
+                let dots = field(&mut b, module, cache, of, (tag, index), order);
                 let dot = dots.into_iter().next().unwrap_or_else(|| value.clone());
                 let dot = filled(&mut b, module, cache, &value, dot);
-                fields.push(from_tangent(&mut b, module, cache, &value, &dot));
+                fields.push(from_shadow(&mut b, module, cache, (&value, &dot), order));
             } else {
                 fields.push(value);
             }

@@ -14,7 +14,13 @@ use crate::ir::{Atom, Block, Constant, Function, Module, Op, Stmt, Ty, Var};
 
 /// See the head of the file.
 pub fn dce(module: Module) -> Module {
-    let needed = Needs::of(&module);
+    let needed = Needs::of(&module, false);
+    sweep::sweep(module, &needed)
+}
+
+/// As [`dce`], but all functions stay, with their parameters and results, and all constants.
+pub(super) fn dce_within(module: Module) -> Module {
+    let needed = Needs::of(&module, true);
     sweep::sweep(module, &needed)
 }
 
@@ -57,7 +63,7 @@ struct Graph<'a> {
 }
 
 impl Needs {
-    fn of(module: &Module) -> Needs {
+    fn of(module: &Module, all: bool) -> Needs {
         let effects = Effects::of(module);
         let mut graph = Graph {
             module,
@@ -88,7 +94,7 @@ impl Needs {
                 graph.edge_to(graph.results[f] + i as Node, f, atom);
             }
         }
-        graph.mark(bodies)
+        graph.mark(bodies, all)
     }
 }
 
@@ -221,8 +227,8 @@ impl Graph<'_> {
         }
     }
 
-    /// Marks what the roots need.
-    fn mark(self, bodies: Node) -> Needs {
+    /// Marks what the roots need; all functions and constants are, if so.
+    fn mark(self, bodies: Node, all: bool) -> Needs {
         let Graph {
             module, edges, roots, calls, reaches, uses, first, results, stmts, next, ..
         } = self;
@@ -257,10 +263,12 @@ impl Graph<'_> {
         let mut functions = vec![false; module.functions.len()];
         let mut work: Vec<Node> = Vec::new();
         let entry = module.entry.0 as usize;
-        let mut reached = vec![entry];
-        if let Some(function) = module.functions.get(entry) {
-            work.extend(function.params.iter().map(|p| first[entry] + p.0));
-            work.extend((0..function.results.len()).map(|i| results[entry] + i as Node));
+        let mut reached: Vec<usize> =
+            (0..module.functions.len()).filter(|f| all || *f == entry).collect();
+        for f in &reached {
+            let function = &module.functions[*f];
+            work.extend(function.params.iter().map(|p| first[*f] + p.0));
+            work.extend((0..function.results.len()).map(|i| results[*f] + i as Node));
         }
         loop {
             // The effects of a function are needed once it can be called.
@@ -295,7 +303,7 @@ impl Graph<'_> {
                 }
             }
         }
-        let mut constants = vec![false; module.constants.len()];
+        let mut constants = vec![all; module.constants.len()];
         for (stmt, c) in uses {
             constants[c] |= live[stmt as usize];
         }

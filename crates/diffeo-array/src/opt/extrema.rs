@@ -2,7 +2,7 @@
 //!
 //! What it needs: `simplify` before. What it takes: a counted loop whose carried variables are each used for one
 //! thing, to be compared with a value by `max` or `min`. Why it is right: the largest of several numbers is the
-//! same in every order, and nan wins in every order; only of zeros with different signs another one may be chosen.
+//! same in every order, and nan wins in every order; of zeros, that of the wanted sign.
 //!
 //! Where the loop begins with the first element of an array and goes on with the others, it becomes a reduction
 //! of all elements, so that a comprehension can be fused with it.

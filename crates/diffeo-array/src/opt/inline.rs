@@ -12,8 +12,10 @@
 use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
 use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
-use crate::ir::{Atom, Block, Function, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo};
-use std::collections::HashMap;
+use crate::ir::{
+    Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo,
+};
+use std::collections::{HashMap, HashSet};
 
 /// Functions of at most so many statements are put into their callers.
 const SMALL: usize = 30;
@@ -35,10 +37,30 @@ const BASE: usize = 8;
 const LARGE: usize = 6_000;
 
 /// See the head of the file.
-pub fn inline(mut module: Module) -> Module {
+pub fn inline(module: Module) -> Module {
+    expand(module, None)
+}
+
+/// Functions that derivatives are taken of.
+pub(super) struct Early<'a> {
+    /// Those that are called from elsewhere than the module, too.
+    pub roots: &'a [FunctionId],
+    /// Those that stay calls.
+    pub stay: &'a HashSet<FunctionId>,
+}
+
+/// As [`inline`], but nothing is put into itself.
+pub(super) fn inline_early(module: Module, early: &Early<'_>) -> Module {
+    expand(module, Some(early))
+}
+
+fn expand(mut module: Module, early: Option<&Early<'_>>) -> Module {
     let graph = call_graph(&module);
     let mut functions = std::mem::take(&mut module.functions);
-    let inlined = choose(&functions, &graph);
+    let mut inlined = choose(&functions, &graph);
+    for id in early.iter().flat_map(|early| early.stay) {
+        inlined[id.0 as usize] = None;
+    }
     let constants =
         module.constants.iter().map(|c| number(&functions[c.init.0 as usize])).collect();
     let sites = std::mem::take(&mut module.sites);
@@ -48,12 +70,14 @@ pub fn inline(mut module: Module) -> Module {
     let mut expanded: Vec<Option<(Vec<VarInfo>, Block)>> = vec![None; functions.len()];
     let mut wanted: Vec<usize> = module.constants.iter().map(|c| c.init.0 as usize).collect();
     wanted.push(module.entry.0 as usize);
+    wanted.extend(early.iter().flat_map(|early| early.roots).map(|id| id.0 as usize));
     while let Some(f) = wanted.pop() {
         let Some(None) = expanded.get(f) else { continue };
-        let tiny = graph.recursive[f] && size(&functions[f].body, TINY) <= TINY;
+        let into_itself = graph.recursive[f] && early.is_none();
+        let tiny = into_itself && size(&functions[f].body, TINY) <= TINY;
         inliner.own = tiny.then_some(f);
         inliner.base = None;
-        if graph.recursive[f] && !tiny {
+        if into_itself && !tiny {
             inliner.base = base(&functions[f], f).map(|then| (f, then));
         }
         let body = if inlined[f].is_some() || tiny || inliner.base.is_some() {

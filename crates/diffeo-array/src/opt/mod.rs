@@ -15,9 +15,11 @@
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
+//! | `adjoints.rs` | comprehensions for loops that fill accumulators |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
+mod adjoints;
 mod count;
 mod cse;
 mod dce;
@@ -37,6 +39,7 @@ mod tail;
 mod unroll;
 pub mod walk;
 
+pub use adjoints::adjoints;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
@@ -52,7 +55,8 @@ pub use split::split;
 pub use tail::tail;
 pub use unroll::unroll;
 
-use crate::ir::Module;
+use crate::ir::{FunctionId, Module};
+use std::collections::HashSet;
 
 /// A pass with its name.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +100,7 @@ pub const PASSES: &[Pass] = &[
     pass("hoist", hoist),
     pass("split", split),
     pass("join", join),
+    pass("adjoints", adjoints),
     pass("hoist.2", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),
@@ -105,6 +110,35 @@ pub const PASSES: &[Pass] = &[
     pass("sink", sink),
     pass("dce.4", dce),
 ];
+
+/// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
+/// where they are, with their parameters and results; `roots` are called from elsewhere than the module, too, and calls of
+/// `stay` stay calls. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
+/// depends on how they are written.
+pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -> Module {
+    const BEFORE: [fn(Module) -> Module; 3] = [simplify, cse, dce::dce_within];
+    const AFTER: [fn(Module) -> Module; 16] = [
+        simplify,
+        cse,
+        count,
+        unroll,
+        simplify,
+        ranges,
+        simplify,
+        cse,
+        dce::dce_within,
+        fuse,
+        hoist,
+        simplify,
+        unroll,
+        simplify,
+        cse,
+        dce::dce_within,
+    ];
+    let module = BEFORE.iter().fold(module, |module, run| run(module));
+    let module = inline::inline_early(module, &inline::Early { roots, stay });
+    AFTER.iter().fold(module, |module, run| run(module))
+}
 
 /// A module after all passes.
 pub fn optimise(module: Module) -> Module {

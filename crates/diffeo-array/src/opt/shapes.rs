@@ -292,7 +292,10 @@ impl Shapes {
         start: u32,
         atoms: impl IntoIterator<Item = &'a Atom>,
     ) -> Vec<Extent> {
-        let mut atoms = atoms.into_iter().filter(|a| !matches!(a, Atom::Unused(_)));
+        let atoms: Vec<&Atom> = atoms.into_iter().collect();
+        let used = |a: &&Atom| !matches!(a, Atom::Unused(_));
+        let all = atoms.iter().all(|a| used(a));
+        let mut atoms = atoms.into_iter().filter(used);
         let first: Vec<Extent> =
             atoms.next().map(|a| self.extents_of(a).to_vec()).unwrap_or_default();
         let mut agreed: Vec<Option<Size>> = first
@@ -315,8 +318,10 @@ impl Shapes {
                 }
             }
         }
+        // Where the result is not used, its size is not that of the other array, whoever asks for it.
+        let known = |size: &Size| all || matches!(size, Size::Is(_));
         let extent = |(k, size): (usize, Option<Size>)| Extent {
-            size: size.unwrap_or(Size::Of(result, k as u8)),
+            size: size.filter(known).unwrap_or(Size::Of(result, k as u8)),
             always: true,
         };
         agreed.into_iter().enumerate().map(extent).collect()

@@ -43,6 +43,40 @@ fn calls_that_pass_one_array() {
 }
 
 #[test]
+fn loops_in_loops_that_are_computed_again() {
+    is_linear(
+        "entry main
+         fn main(xs: []Real, n: Int) -> (Real) {
+           s: Real = reduce[add] i < n {
+             x: Real = get(xs, i)
+             t: Real = reduce[add] j < 3 {
+               k: Real = to_real(j)
+               y: Real = real.mul(x, k)
+               ys: []Real = build l < 4 {
+                 m: Real = to_real(l)
+                 z: Real = real.sub(y, m)
+                 yield z
+               }
+               u: Real = reduce[add] l < 4 {
+                 z: Real = get(ys, l)
+                 w: Real = reduce[add] o < l {
+                   v: Real = get(ys, o)
+                   yield v
+                 }
+                 p: Real = real.mul(z, w)
+                 yield p
+               }
+               q: Real = real.sin(u)
+               yield q
+             }
+             yield t
+           }
+           return s
+         }",
+    );
+}
+
+#[test]
 fn calls_that_pass_one_array_on() {
     is_linear(
         "entry main

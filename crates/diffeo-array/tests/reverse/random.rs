@@ -1,4 +1,5 @@
-//! Random modules: the gradient by reverse mode is that by forward mode, direction by direction.
+//! Random modules: the gradient by reverse mode is that by forward mode, direction by direction; so is the gradient of
+//! the weighted gradient.
 
 use super::support::{active, close, gradient, numbers, objective, run};
 use diffeo_array::ad::{forward, Deriver};
@@ -65,10 +66,15 @@ fn is_derivable(module: &Module) -> bool {
     param_types(entry).iter().any(real) && entry.results.iter().any(real)
 }
 
-/// Whether the program was derived and compared.
-fn check(seed: u64) -> bool {
+/// Whether the program, or its gradient so many times, was derived and compared.
+fn check(seed: u64, before: usize) -> bool {
     let features = Features { derivatives: false, inexact: seed.is_multiple_of(2), stops: false };
-    let program = program(&choices(seed, 20 + (seed % 400) as usize), features);
+    let mut program = program(&choices(seed, 20 + (seed % 400) as usize), features);
+    for _ in 0..before {
+        if !is_derivable(&program.module) || gradient(&mut program.module, 1).is_err() {
+            return false;
+        }
+    }
     if !is_derivable(&program.module) {
         return false;
     }
@@ -90,8 +96,12 @@ fn check(seed: u64) -> bool {
             .unwrap_or_else(|e| panic!("{:?}\n{}\n{}", e.kind, text(), print(&made)));
         let found = numbers(&found.0);
         assert_eq!(found.len(), expected.len(), "{}", text());
+        let largest = expected.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         for (a, b) in found.iter().zip(&expected) {
-            let fits = close(*a, *b) || !a.is_finite() || !b.is_finite();
+            let fits = close(*a, *b)
+                || !a.is_finite()
+                || !b.is_finite()
+                || before > 0 && (a - b).abs() <= 1e-9 * largest;
             assert!(fits, "{found:?}\n{expected:?}\n{}\n{}", text(), print(&made));
         }
     }
@@ -100,13 +110,28 @@ fn check(seed: u64) -> bool {
 
 #[test]
 fn gradients_are_those_of_forward_mode() {
-    let derived = (0..3000).filter(|seed| check(*seed)).count();
+    let derived = (0..3000).filter(|seed| check(*seed, 0)).count();
     assert!(derived > 300, "{derived} programs");
+}
+
+#[test]
+fn gradients_of_gradients_are_those_of_forward_mode() {
+    let derived = (0..600).filter(|seed| check(*seed, 1)).count();
+    assert!(derived > 60, "{derived} programs");
+    let derived = (0..100).filter(|seed| check(*seed, 2)).count();
+    assert!(derived > 10, "{derived} programs");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_gradients_of_gradients_are_those_of_forward_mode() {
+    let derived = (600..20_000).filter(|seed| check(*seed, 1)).count();
+    assert!(derived > 2000, "{derived} programs");
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn many_gradients_are_those_of_forward_mode() {
-    let derived = (3000..100_000).filter(|seed| check(*seed)).count();
+    let derived = (3000..100_000).filter(|seed| check(*seed, 0)).count();
     assert!(derived > 10_000, "{derived} programs");
 }

@@ -101,7 +101,8 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
     }
     results.clear();
     results.extend(totals.into_iter().flatten());
-    let made = b.finish("gradient", results)?;
+    let name = format!("gradient {}", module.functions.len());
+    let made = b.finish(name, results)?;
     module.functions.push(made);
     module.entry = FunctionId(module.functions.len() as u32 - 1);
     Ok(())

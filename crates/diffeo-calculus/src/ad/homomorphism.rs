@@ -86,10 +86,13 @@ pub(crate) fn variant(
 /// The type of the translation of a definition.
 pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
     match system {
-        System::Delta(_) => delta::translate::definition_type(w, system, a),
         // With the zero of δS as a parameter.
         System::Vector(s) => Ty::fun((**s).clone(), ty(w, system, a)),
-        System::Forward | System::Taylor { .. } | System::Mixed | System::Naive => ty(w, system, a),
+        System::Forward
+        | System::Taylor { .. }
+        | System::Mixed
+        | System::Naive
+        | System::Delta(_) => ty(w, system, a),
     }
 }
 

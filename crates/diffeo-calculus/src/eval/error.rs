@@ -334,10 +334,10 @@ impl RuntimeError {
         if let Some(name) = &self.function {
             d = d.primary_text(called(name));
         }
-        if let (ErrorKind::SizeMismatch { .. }, Some((_, caller))) =
-            (&self.kind, self.trace.first())
+        if let (ErrorKind::SizeMismatch { .. }, None, Some((_, caller))) =
+            (&self.kind, &self.function, self.trace.first())
         {
-            // The sizes of arguments are compared where the parameters stand.
+            // The sizes of arguments are compared where the parameters stand; in the library, the place is the call.
             if *caller != self.span && !caller.is_none() {
                 d = d.label(*caller, "called here");
             }

@@ -290,6 +290,10 @@ pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
         RealOp::Hypot => a.hypot(b),
         RealOp::Abs => a.abs(),
         RealOp::Sign => sign(a),
+        // Equal numbers with other bits are zeros.
+        RealOp::Min if a == b => f64::from_bits(a.to_bits() | b.to_bits()),
+        RealOp::Max if a == b => f64::from_bits(a.to_bits() & b.to_bits()),
+        // `minimum` and `maximum` of IEEE 754-2019.
         RealOp::Min | RealOp::Max => {
             if chooses_first(op, a, b) {
                 a
@@ -300,7 +304,7 @@ pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
     }
 }
 
-/// Whether `min` or `max` is the first operand: if they are equal, too; a nan is preferred.
+/// Whether `min` or `max` has the derivative of the first operand: if they are equal, too; a nan is preferred.
 pub fn chooses_first(op: RealOp, a: f64, b: f64) -> bool {
     let second = if op == RealOp::Min { b < a } else { b > a };
     a.is_nan() || !(second || b.is_nan())
@@ -399,6 +403,7 @@ pub fn next_polygamma(op: RealOp) -> RealOp {
     }
 }
 
+/// All of them, with some of the polygamma functions.
 pub const ALL: &[RealOp] = &[
     RealOp::Add,
     RealOp::Sub,

@@ -14,6 +14,7 @@ use super::lanes;
 use crate::deep::deep;
 use crate::low::{Expr, For, Function, FunctionId, Module, Operand, Stmt};
 use crate::memory::{polled, simple_cost, whole, POLLED_STEPS};
+use diffeo_calculus::prim::RealOp;
 use std::cell::Cell;
 use std::collections::HashMap;
 
@@ -146,7 +147,7 @@ impl Counting<'_> {
             }
             Stmt::For(step) => self.counted(step),
             Stmt::Loop(body) => self.conditional(body),
-            Stmt::Set(_, Expr::Math(..)) => MATH,
+            Stmt::Set(_, Expr::Math(op, ..)) if !matches!(op, RealOp::Min | RealOp::Max) => MATH,
             Stmt::Set(..)
             | Stmt::Checked { .. }
             | Stmt::Store(..)

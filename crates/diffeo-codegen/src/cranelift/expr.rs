@@ -220,8 +220,8 @@ impl Translator<'_, '_> {
             RealOp::Neg => self.b.ins().fneg(a),
             RealOp::Sqrt => self.b.ins().sqrt(a),
             RealOp::Abs => self.b.ins().fabs(a),
-            RealOp::Min => self.choose(FloatCC::LessThanOrEqual, a, b),
-            RealOp::Max => self.choose(FloatCC::GreaterThanOrEqual, a, b),
+            RealOp::Min => self.b.ins().fmin(a, b),
+            RealOp::Max => self.b.ins().fmax(a, b),
             RealOp::Sign => self.sign(a),
             RealOp::Polygamma(order) => {
                 let order = self.b.ins().iconst(I64, i64::from(order));
@@ -253,14 +253,6 @@ impl Translator<'_, '_> {
             | RealOp::Atan2
             | RealOp::Hypot => self.call_real(&runtime::math(op), &[a, b]),
         }
-    }
-
-    /// The first if it is nan or is as wanted to the second (see `prim::real::chooses_first`).
-    pub(super) fn choose(&mut self, wanted: FloatCC, a: Value, b: Value) -> Value {
-        let holds = self.b.ins().fcmp(wanted, a, b);
-        let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
-        let first = self.b.ins().bor(holds, nan);
-        self.b.ins().select(first, a, b)
     }
 
     /// -1, 0 or 1; nan of nan.

@@ -211,18 +211,11 @@ impl Translator<'_, '_> {
 
     /// Two numbers or vectors combined.
     fn combine(&mut self, how: Reduction, a: Value, b: Value) -> Value {
-        let (wanted, low, high) = match how {
-            Reduction::Add => return self.b.ins().fadd(a, b),
-            Reduction::Max => (FloatCC::GreaterThanOrEqual, b, a),
-            Reduction::Min => (FloatCC::LessThanOrEqual, a, b),
-        };
-        if self.b.func.dfg.value_type(a) == F64 {
-            return self.choose(wanted, a, b);
+        match how {
+            Reduction::Add => self.b.ins().fadd(a, b),
+            Reduction::Max => self.b.ins().fmax(a, b),
+            Reduction::Min => self.b.ins().fmin(a, b),
         }
-        let holds = self.b.ins().fcmp(FloatCC::LessThanOrEqual, low, high);
-        let nan = self.b.ins().fcmp(FloatCC::NotEqual, a, a);
-        let first = self.b.ins().bor(holds, nan);
-        self.select_packed(first, a, b)
     }
 
     /// By a vector of truth values.

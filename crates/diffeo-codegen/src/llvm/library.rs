@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The versions whose text and functions are as expected.
-const VERSIONS: RangeInclusive<u32> = 16..=22;
+const VERSIONS: RangeInclusive<u32> = 17..=22;
 
 /// The variable that names a library, or the directory of one.
 const VARIABLE: &str = "DIFFEO_LLVM";
@@ -243,7 +243,7 @@ fn load(path: &Path) -> Result<Library, String> {
     let loaded = unsafe { Loaded::new(path) }.map_err(|error| error.to_string())?;
     let missing = |name: &str| format!("it has no function {name}");
     let version = api::version(&loaded).map_err(|name| {
-        format!("it is no LLVM, or one before version 16: it has no function {name}")
+        format!("it is no LLVM, or one before version 17: it has no function {name}")
     })?;
     if !VERSIONS.contains(&version[0]) {
         let (from, to) = (VERSIONS.start(), VERSIONS.end());
@@ -297,7 +297,7 @@ mod tests {
         let error = find_among(Some(text.clone()), &[]).err();
         assert_eq!(error, Some(Missing::Named(text, "it is no shared library".into())));
         let error = find_among(Some(directory.path().to_path_buf()), &[]).err().unwrap();
-        assert!(error.to_string().contains("no libLLVM of version 16"), "{error}");
+        assert!(error.to_string().contains("no libLLVM of version 17"), "{error}");
     }
 
     #[test]

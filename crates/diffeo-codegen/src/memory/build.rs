@@ -65,6 +65,7 @@ impl<'a> Lower<'_, 'a> {
         }
         // Rows are copied, elements stored.
         let how = |_: &Self, i: usize| if kinds[i].1 > 0 { Use::Read } else { Use::Keep };
+        let around = std::mem::replace(&mut self.in_loop, true);
         if let Some(left) = self.block(body, Vec::new(), how) {
             self.site = site;
             let mut words = left.results.as_slice();
@@ -85,6 +86,7 @@ impl<'a> Lower<'_, 'a> {
             }
             self.release_all(left.pending);
         }
+        self.in_loop = around;
         let steps = self.end(outer);
         self.site = site;
         let steps = self.repeat(register, count, steps, mark, &[], Vec::new(), true, false);

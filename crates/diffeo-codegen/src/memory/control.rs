@@ -119,10 +119,12 @@ impl<'a> Lower<'_, 'a> {
         let owned = params.filter(|v| self.owners.owns(*v)).collect();
         let keeps: Vec<bool> = carried.iter().map(|c| self.owners.owns(c.param)).collect();
         let how = |_: &Self, i: usize| if keeps[i] { Use::Keep } else { Use::Read };
+        let around = std::mem::replace(&mut self.in_loop, true);
         if let Some(left) = self.block(body, owned, how) {
             self.release_all(left.pending);
             self.assign_all(regs, &left.results);
         }
+        self.in_loop = around;
     }
 
     /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
@@ -209,12 +211,18 @@ impl<'a> Lower<'_, 'a> {
         let count = self.word(count);
         let regs = self.carry(carried);
         self.only_references(results, carried, body, given, Some(count));
-        let index = self.define_index(index);
+        let (flat_index, index) = (index, self.define_index(index));
         let mark = self.mark();
         let outer = self.begin();
         self.step(carried, &regs, body);
+        let apart = self.adds_apart(flat_index, body).filter(|n| self.effects == mark.effects + n);
+        let effects = self.effects;
+        if apart.is_some() {
+            self.effects = mark.effects;
+        }
         let body = self.end(outer);
         let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), false, short);
+        self.effects = effects;
         steps.in_parts &= !short;
         self.add_loop(steps);
     }
@@ -289,6 +297,7 @@ impl<'a> Lower<'_, 'a> {
         let candidate = self.candidate(body);
         let mark = self.mark();
         let outer = self.begin();
+        let around = std::mem::replace(&mut self.in_loop, true);
         if let Some(left) = self.block(body, Vec::new(), |_, _| Use::Read) {
             for ((reg, how), value) in reductions.iter().zip(left.results) {
                 let sum = self.combine(*how, Operand::Reg(*reg), value);
@@ -296,6 +305,7 @@ impl<'a> Lower<'_, 'a> {
             }
             self.release_all(left.pending);
         }
+        self.in_loop = around;
         let body = self.end(outer);
         let results = reductions.iter().map(|(reg, _)| Operand::Reg(*reg)).collect();
         let steps = self.repeat(index, count, body, mark, &[], reductions, true, false);

@@ -5,7 +5,8 @@
 use super::emit::Code;
 use super::loops::whole;
 use crate::deep::deep;
-use crate::low::{Binary, Expr, Function, Operand, Runtime, Stmt, Ty, Unary};
+use crate::low::{Binary, Expr, For, Function, Operand, Reg, Runtime, Stmt, Ty, Unary};
+use diffeo_calculus::prim::RealOp;
 
 /// How many steps a loop is taken to have if nothing is known.
 const STEPS: f64 = 8.0;
@@ -59,9 +60,11 @@ impl Cost {
     }
 }
 
-/// What statements take, where registers below `first` are known before. `functions` has what functions take.
-pub(super) fn cost(functions: &[f64], stmts: &[Stmt], first: u32) -> Cost {
-    Finder { functions, first, left: MOST_LOOPS }.list(stmts)
+/// What a step of a loop takes, where registers below `first` are known before the loop. `functions` has what
+/// functions take.
+pub(super) fn of_step(functions: &[f64], step: &For, first: u32) -> Cost {
+    let index = Some((step.index, step.to));
+    Finder { functions, first, index, left: MOST_LOOPS }.list(&step.body)
 }
 
 /// What a function takes.
@@ -70,12 +73,14 @@ pub(super) fn of_function(functions: &[f64], function: &Function) -> f64 {
         // The loop as it stands beside the call counts.
         return 0.0;
     }
-    cost(functions, &function.body, 0).guess()
+    Finder { functions, first: 0, index: None, left: MOST_LOOPS }.list(&function.body).guess()
 }
 
 struct Finder<'a> {
     functions: &'a [f64],
     first: u32,
+    /// The index of the loop, and its end.
+    index: Option<(Reg, Operand)>,
     left: usize,
 }
 
@@ -98,6 +103,11 @@ impl Finder<'_> {
     /// Of a loop from 0.
     fn steps(&mut self, to: Operand, body: &[Stmt]) -> Cost {
         let step = self.list(body);
+        // A loop up to the index of the one around it: to its end, at most.
+        let to = match self.index {
+            Some((index, end)) if to == Operand::Reg(index) => end,
+            Some(_) | None => to,
+        };
         let known = matches!(to, Operand::Reg(reg) if reg.0 < self.first);
         let mut cost = Cost::default();
         cost.add_loop(to, step, known, &mut self.left);
@@ -135,6 +145,7 @@ impl Finder<'_> {
 pub(crate) fn simple(stmt: &Stmt) -> f64 {
     match stmt {
         Stmt::Set(_, Expr::Copy(_)) | Stmt::Break | Stmt::Raise { .. } | Stmt::Return(_) => 0.0,
+        Stmt::Set(_, Expr::Math(RealOp::Min | RealOp::Max, ..)) => 2.0,
         Stmt::Set(_, Expr::Math(..)) => 16.0,
         Stmt::Set(_, Expr::Binary(Binary::Div | Binary::IntDiv | Binary::IntRem, ..))
         | Stmt::Set(_, Expr::Unary(Unary::Sqrt, _)) => 6.0,

@@ -6,9 +6,55 @@ use crate::low::{
     Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,
     STACK_ROOM,
 };
-use diffeo_array::ir::{Atom, Elem, Ty as Flat, Var};
+use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt, Ty as Flat, Var};
+use diffeo_array::opt::walk::has_regions;
 
 impl Lower<'_, '_> {
+    /// Of a step that uses accumulators at its own index only, so that no other step uses the same elements: how often it
+    /// does. Accumulators that were made here lie apart from all others.
+    pub fn adds_apart(&self, index: Var, body: &Block) -> Option<u64> {
+        let mut places: Vec<(Var, &[Atom], bool)> = Vec::new();
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::AccAdd(Atom::Var(acc), at, _) | Op::AccTake(Atom::Var(acc), at) => {
+                    places.push((*acc, at, true));
+                }
+                Op::AccRead(Atom::Var(acc), at) => places.push((*acc, at, false)),
+                Op::AccNew(_)
+                | Op::AccAdd(..)
+                | Op::AccAddArray(..)
+                | Op::AccRead(..)
+                | Op::AccTake(..)
+                | Op::AccView(..)
+                | Op::AccSlice { .. }
+                | Op::AccReshape(..)
+                | Op::AccGet(_)
+                | Op::Call(..) => return None,
+                op if has_regions(op) => return None,
+                _ => {}
+            }
+        }
+        let is_new = |root: Var| {
+            let def = self.scan.def[root.0 as usize];
+            matches!(def, Some((Stmt { op: Op::AccNew(_), .. }, _)))
+        };
+        let root = |v: Var| self.scan.root[v.0 as usize];
+        let apart = |a: &(Var, &[Atom], bool), b: &(Var, &[Atom], bool)| {
+            let (from, to) = (root(a.0), root(b.0));
+            let known = |v: Var| is_new(v) || self.source.params.contains(&v);
+            (a.0 == b.0 && a.1 == b.1)
+                || from != to && known(from) && known(to) && (is_new(from) || is_new(to))
+        };
+        let at_index = |at: &[Atom]| at.contains(&Atom::Var(index));
+        for (i, a) in places.iter().enumerate().filter(|(_, place)| place.2) {
+            let others = places.iter().enumerate().filter(|(j, _)| *j != i);
+            if !at_index(a.1) || !others.into_iter().all(|(_, b)| apart(a, b)) {
+                return None;
+            }
+        }
+        Some(places.len() as u64).filter(|n| *n > 0)
+    }
+
     /// A new accumulator.
     pub fn acc_new(&mut self, sizes: &[Atom]) -> Vec<Operand> {
         let sizes = self.word_list(sizes);
@@ -16,8 +62,16 @@ impl Lower<'_, '_> {
         factors.push(Operand::Int(8));
         self.effects += 1;
         let bytes = self.total(&factors);
-        let block = self.fresh(Runtime::Zeros, vec![Operand::Int(PLAIN), bytes]);
+        // An array that each step makes for itself may be made once.
+        let how = if self.in_loop { Runtime::Array } else { Runtime::Zeros };
+        let block = self.fresh(how, vec![Operand::Int(PLAIN), bytes]);
         let data = self.offset(at(block, DATA));
+        if self.in_loop {
+            let count = self.product(&sizes);
+            self.each(count, true, |code, i| {
+                code.store(Ty::Real, element(data, i, 8), Operand::Real(0.0));
+            });
+        }
         Array { block, data, sizes }.words()
     }
 

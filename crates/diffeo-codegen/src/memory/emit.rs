@@ -373,14 +373,22 @@ impl Code {
         self.push(Stmt::For(Box::new(step)));
     }
 
-    /// Whether `min` or `max` is the second operand: the first if they are equal; a nan is preferred.
-    pub fn second(&mut self, how: Reduction, a: Operand, b: Operand) -> Operand {
-        let beyond = match how {
-            Reduction::Min => self.compare(Compare::Lt, b, a),
-            Reduction::Max | Reduction::Add => self.compare(Compare::Lt, a, b),
+    /// `min` or `max`; where one operand is known, one comparison says which it is.
+    pub fn extremum(&mut self, op: RealOp, a: Operand, b: Operand) -> Operand {
+        let (known, other) = match (a, b) {
+            (Operand::Real(x), other) | (other, Operand::Real(x)) if !x.is_nan() => (x, other),
+            _ => return self.set(Ty::Real, Expr::Math(op, a, b)),
         };
-        let nan = self.compare(Compare::Ne, b, b);
-        self.set(Ty::Bool, Expr::Binary(Binary::Or, beyond, nan))
+        let least = op == RealOp::Min;
+        // Which zero the other one is decides if that of the other sign would not be the result.
+        let how = match known == 0.0 && known.is_sign_positive() == least {
+            true => Compare::Lt,
+            false => Compare::Le,
+        };
+        let known = Operand::Real(known);
+        let (low, high) = if least { (known, other) } else { (other, known) };
+        let is_known = self.compare(how, low, high);
+        self.select(Ty::Real, is_known, known, other)
     }
 
     /// What a reduction makes of what there is and a value.

@@ -37,6 +37,8 @@ pub(super) struct Lower<'c, 'a> {
     pub unshared: HashSet<Var>,
     /// Whether this is within steps that may be done at once.
     pub within: bool,
+    /// Whether this is within a loop.
+    pub in_loop: bool,
     code: Code,
 }
 
@@ -64,8 +66,8 @@ impl<'c, 'a> Lower<'c, 'a> {
     ) -> Self {
         let values = vec![Box::default(); source.vars.len()];
         let (placed, unshared, code) = (HashMap::new(), HashSet::new(), Code::new());
-        let within = false;
-        Lower { cx, source, id, scan, owners, values, placed, unshared, within, code }
+        let (within, in_loop) = (false, false);
+        Lower { cx, source, id, scan, owners, values, placed, unshared, within, in_loop, code }
     }
 
     /// The function in Low.

@@ -13,7 +13,7 @@
 //! - they do not lie within steps for which it is done.
 
 use super::control::neutral;
-use super::cost::{cost, Cost};
+use super::cost::{of_step, Cost};
 use super::emit::{at, Code};
 use super::function::Lower;
 use super::helpers::Helper;
@@ -151,7 +151,7 @@ impl Lower<'_, '_> {
         let Some(candidate) = candidate else { return self.add_loop(steps) };
         self.within = false;
         let count = steps.step.to;
-        let work = cost(&self.cx.costs, &steps.step.body, candidate.first);
+        let work = of_step(&self.cx.costs, &steps.step, candidate.first);
         let Splitting { threshold, block } = self.cx.options.splitting;
         let seen = self.looked_at(&mut steps.step, &candidate);
         if is_little(count, &work, threshold) || !seen.allows() {

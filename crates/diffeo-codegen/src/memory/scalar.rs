@@ -2,7 +2,7 @@
 
 use super::function::Lower;
 use crate::low::{Binary, Compare, Expr, Operand, Raise, Runtime, Ty, Unary};
-use diffeo_array::ir::{self, Atom, Check, Reduction, Scalar, Stop};
+use diffeo_array::ir::{self, Atom, Check, Scalar, Stop};
 use diffeo_calculus::eval::MOST_ELEMENTS;
 use diffeo_calculus::prim::{Comparison, RealOp, Rounding};
 
@@ -39,14 +39,7 @@ impl Lower<'_, '_> {
                 let positive = self.compare(Compare::Lt, zero, a);
                 self.select(Ty::Real, positive, Operand::Real(1.0), rest)
             }
-            RealOp::Min => {
-                let second = self.second(Reduction::Min, a, b);
-                self.select(Ty::Real, second, b, a)
-            }
-            RealOp::Max => {
-                let second = self.second(Reduction::Max, a, b);
-                self.select(Ty::Real, second, b, a)
-            }
+            RealOp::Min | RealOp::Max => self.extremum(op, a, b),
             RealOp::Rem
             | RealOp::Pow
             | RealOp::Exp

@@ -13,9 +13,11 @@ use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Nan, Unsupported};
 use diffeo_array::ad::{self, differentiable, Orders, Rule};
-use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Ty as Flat};
-use diffeo_array::opt::walk::statements;
-use diffeo_base::Name;
+use diffeo_array::ir::{
+    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Ty as Flat, Var, VarInfo,
+};
+use diffeo_array::opt::{early, walk::statements};
+use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::Ty;
@@ -69,6 +71,8 @@ pub(super) struct Derivative {
     captured: usize,
     /// The function where it is first taken, and the place there.
     taken: (FunctionId, SiteId),
+    /// The place that messages name.
+    place: Span,
     state: State,
 }
 
@@ -148,9 +152,8 @@ impl<'p> Lower<'p> {
         self.unsupported.get_or_insert((self.f.id, at, why.to_string()));
     }
 
-    /// Notes that values of a type cannot be converted to tangents and back, if that is so: fields of alternatives
-    /// share slots, and what is in the slot of another alternative is no box (and for accumulators, no array).
-    fn convertible(&mut self, ty: &Ty, accumulators: bool, at: SiteId) {
+    /// Has all types of boxes in values of a type made; notes if there is no end of them.
+    fn finite(&mut self, ty: &Ty, at: SiteId) {
         self.complete(ty);
         let mut seen = HashSet::new();
         let mut pending = vec![ty.clone()];
@@ -165,23 +168,6 @@ impl<'p> Lower<'p> {
                 Ty::Tuple(_) | Ty::Record(_) => pending.extend(ty.components().unwrap_or_default()),
                 Ty::Array(element) => pending.push((**element).clone()),
                 Ty::Data(data, args) => {
-                    if let Shape::Sum(sum) = self.plain(&ty) {
-                        let boxed = |ty: &Flat| match ty {
-                            Flat::Box(_) | Flat::Array(Elem::Box(_), _) => true,
-                            Flat::Array(Elem::Real, _) => accumulators,
-                            Flat::Real
-                            | Flat::Int
-                            | Flat::Bool
-                            | Flat::Text
-                            | Flat::Array(..)
-                            | Flat::Acc(_)
-                            | Flat::Stack(_) => false,
-                        };
-                        if sum.slots.iter().any(boxed) {
-                            let what = if accumulators { "arrays or boxes" } else { "boxes" };
-                            self.cannot(&format!("{what} in an alternative of a variant"), at);
-                        }
-                    }
                     let decl = &self.program.datas[data.0 as usize];
                     for tag in 0..decl.constructors.len() as u32 {
                         pending.extend(decl.fields(tag, args));
@@ -199,8 +185,8 @@ impl<'p> Lower<'p> {
     }
 
     fn jvp(&mut self, diff: &Diff, [f, x, tangent]: [&Sym; 3], at: SiteId) -> Sym {
-        self.convertible(&diff.from, false, at);
-        self.convertible(&diff.to, false, at);
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -223,7 +209,7 @@ impl<'p> Lower<'p> {
             let Sym::Tuple(parts) = self.vjp(diff, f, x, at) else { return Sym::Never };
             return self.apply(&parts[1], cotangent, false, at);
         }
-        self.convertible(&diff.from, true, at);
+        self.finite(&diff.from, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -240,8 +226,8 @@ impl<'p> Lower<'p> {
     }
 
     fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
-        self.convertible(&diff.from, true, at);
-        self.convertible(&diff.to, true, at);
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
         let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
@@ -388,8 +374,17 @@ impl<'p> Lower<'p> {
         let i = self.derivatives.len();
         self.by_function.insert((what, of), i);
         self.declared.insert(wrapper, i);
-        let (pullback, taken, state) = (None, (self.f.id, at), State::Declared);
-        self.derivatives.push(Derivative { what, wrapper, pullback, of, captured, taken, state });
+        let (pullback, taken, place) = (None, (self.f.id, at), Span::NONE);
+        self.derivatives.push(Derivative {
+            what,
+            wrapper,
+            pullback,
+            of,
+            captured,
+            taken,
+            place,
+            state: State::Declared,
+        });
         i
     }
 
@@ -496,8 +491,8 @@ impl<'p> Lower<'p> {
         if !self.differentiates {
             return self.apply(f, x, false, at);
         }
-        self.convertible(&diff.from, true, at);
-        self.convertible(&diff.to, true, at);
+        self.finite(&diff.from, at);
+        self.finite(&diff.to, at);
         let Some(callee) = self.callee(f, at) else { return Sym::Never };
         let Some(rule) = self.callee(rule, at) else { return Sym::Never };
         let point = callee.captured.len() + rule.captured.len();
@@ -568,21 +563,56 @@ impl<'p> Lower<'p> {
     /// Makes the derivatives.
     pub(super) fn derive(&mut self) -> Result<(), Unsupported> {
         if let Some((function, at, why)) = self.unsupported.take() {
-            return Err(self.not_made(function, at, why));
+            return Err(Unsupported::Derivative(self.place(function, at), why));
         }
+        if self.derivatives.is_empty() {
+            return Ok(());
+        }
+        for i in 0..self.derivatives.len() {
+            let (function, at) = self.derivatives[i].taken;
+            self.derivatives[i].place = self.place(function, at);
+        }
+        self.optimise_early();
         (0..self.derivatives.len()).try_for_each(|i| self.make(i))
     }
 
-    /// Why a derivative is not made that a function takes at a place. Within the library, the place is that of the call
-    /// that led there.
-    fn not_made(&self, function: FunctionId, at: SiteId, why: String) -> Unsupported {
+    /// Optimises what derivatives are taken of. The functions declared for derivatives may do anything.
+    fn optimise_early(&mut self) {
+        let declared: Vec<FunctionId> = self.declared.keys().copied().collect();
+        let mut bodies = Vec::new();
+        for id in &declared {
+            let function = &mut self.module.functions[id.0 as usize];
+            let (vars, params) = (function.vars.clone(), function.params.clone());
+            bodies.push((vars, params, std::mem::take(&mut function.body)));
+            let mut stop = |ty: &Flat| {
+                function.vars.push(VarInfo { ty: ty.clone(), name: None });
+                Var(function.vars.len() as u32 - 1)
+            };
+            let results: Vec<Var> = function.results.iter().map(&mut stop).collect();
+            function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
+            function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
+        }
+        let rules = self.deriver.rules.values().map(|rule| rule.function);
+        let roots: Vec<FunctionId> =
+            self.derivatives.iter().map(|derivative| derivative.of).chain(rules).collect();
+        let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
+        let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
+        self.module = early(std::mem::take(&mut self.module), &roots, &stay);
+        for (id, body) in declared.into_iter().zip(bodies) {
+            let function = &mut self.module.functions[id.0 as usize];
+            (function.vars, function.params, function.body) = body;
+        }
+    }
+
+    /// The place for a function and a place in it. Within the library, it is that of the call that led there.
+    fn place(&self, function: FunctionId, at: SiteId) -> Span {
         let mut seen = HashSet::from([function]);
         let mut pending = VecDeque::from([(function, at)]);
         while let Some((function, mut at)) = pending.pop_front() {
             loop {
                 let site = &self.module.sites[at.0 as usize];
                 if !site.span.is_none() && !self.program.library.contains(&site.span.file) {
-                    return Unsupported::Derivative(site.span, why);
+                    return site.span;
                 }
                 let Some(inlined) = &site.inlined else { break };
                 at = inlined.at;
@@ -596,7 +626,7 @@ impl<'p> Lower<'p> {
                 });
             }
         }
-        Unsupported::Derivative(self.module.sites[at.0 as usize].span, why)
+        self.module.sites[at.0 as usize].span
     }
 
     /// The derivatives that are taken where a function leads, if they may be still to be made, and all functions there.
@@ -624,12 +654,12 @@ impl<'p> Lower<'p> {
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
-        let Derivative { what, wrapper, pullback, of, captured, taken, state } =
+        let Derivative { what, wrapper, pullback, of, captured, place, state, .. } =
             self.derivatives[i];
-        let cannot = |cx: &Self, why: &str| cx.not_made(taken.0, taken.1, why.to_string());
+        let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
         match state {
             State::Made => return Ok(()),
-            State::Open => return Err(cannot(self, "it is taken within itself")),
+            State::Open => return Err(cannot("it is taken within itself")),
             State::Declared => {}
         }
         self.derivatives[i].state = State::Open;
@@ -652,7 +682,7 @@ impl<'p> Lower<'p> {
                 None => Ok(()),
             },
         };
-        body.map_err(|ad::Unsupported(why)| cannot(self, &why))?;
+        body.map_err(|ad::Unsupported(why)| cannot(&why))?;
         self.derivatives[i].state = State::Made;
         Ok(())
     }

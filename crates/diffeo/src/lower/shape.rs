@@ -202,7 +202,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The layout of a variant that is not recursive, unless it is too large.
+    /// The layout of a variant that is not recursive, unless it is to lie in a box.
     fn sum_type(&mut self, data: DataId, args: &Rc<[Ty]>) -> Option<Rc<Sum>> {
         let program = self.program;
         let decl = &program.datas[data.0 as usize];
@@ -227,6 +227,16 @@ impl Lower<'_> {
                 return None;
             }
             alternatives.push(Alternative { fields, slots: places });
+        }
+        // Derivatives look at all slots, and what is in that of another alternative is no array or box.
+        let reference = |ty: &Flat| {
+            matches!(ty, Flat::Box(_) | Flat::Array(Elem::Real | Elem::Box(_), _))
+        };
+        let shared = |slot: usize| alternatives.iter().any(|a| !a.slots.contains(&slot));
+        if self.differentiates
+            && slots.iter().enumerate().any(|(slot, ty)| reference(ty) && shared(slot))
+        {
+            return None;
         }
         let scalar = |ty: &Flat| matches!(ty, Flat::Real | Flat::Int | Flat::Bool);
         // Data that has arrays in it may have other sizes in each element; texts and boxes of another

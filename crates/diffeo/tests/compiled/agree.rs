@@ -20,6 +20,8 @@ pub struct Source {
     pub text: String,
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
+    /// Whether they may be so far from them relative to the largest number, or to 1.
+    pub scaled: bool,
     /// Whether what it prints is compared. The steps of an iteration that ends near a solution depend on the last
     /// digits of each number, and so does how many there are.
     pub lines: bool,
@@ -111,6 +113,7 @@ fn program(
         limits: bounds.engines,
         stack: bounds.stack,
         tolerance: source.tolerance,
+        scaled: source.scaled,
         lines: source.lines,
         expected,
     }))
@@ -232,7 +235,7 @@ pub fn prepared(text: &str, argument: Option<Value>) -> Program {
 /// The same within bounds.
 pub fn within(text: &str, argument: Option<Value>, bounds: Bounds) -> Program {
     let place = "case.deo".into();
-    let source = Source { place, text: text.into(), tolerance: 1e-12, lines: true };
+    let source = Source { place, text: text.into(), tolerance: 1e-12, scaled: false, lines: true };
     match program(&source, argument, bounds, &mut |_| {}) {
         Made::Program(program) => *program,
         Made::Not(why) => panic!("{why}: {text:.2000}"),

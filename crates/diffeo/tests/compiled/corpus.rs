@@ -31,6 +31,7 @@ fn the_corpus_gives_what_the_evaluator_gives() {
             place: format!("{}:{} {}", case.file.display(), case.line, case.name),
             text: case.text.clone(),
             tolerance: if case.near.is_some() { 1e-9 } else { 1e-12 },
+            scaled: false,
             lines: case.name != ITERATES,
         };
         cases.iter().skip(batch * FILE).take(FILE).map(source).collect()

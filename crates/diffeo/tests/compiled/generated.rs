@@ -3,7 +3,7 @@
 //! `FUZZ_SEED=n FUZZ_PROGRAMS=m` choose the programs.
 
 use crate::agree::{agree, Bounds, Report, Source};
-use crate::fuzzing::generate::{for_engines, Choices, Random};
+use crate::fuzzing::generate::{for_derivatives, for_engines, Choices, Random};
 use crate::fuzzing::mutate::mutate;
 use crate::support::corpus;
 use crate::MEMORY;
@@ -43,6 +43,7 @@ const BOUNDED: Bounds = Bounds {
 fn check(
     first: usize,
     count: usize,
+    scaled: bool,
     make: impl Fn(&mut Random) -> String + Sync,
     see: &(dyn Fn(&Module) + Sync),
 ) -> Report {
@@ -55,7 +56,8 @@ fn check(
             if std::env::var_os("FUZZ_SHOW").is_some() {
                 println!("{i}:\n{text}");
             }
-            Source { place: format!("program {i}\n{text}"), text, tolerance: 1e-9, lines: true }
+            let place = format!("program {i}\n{text}");
+            Source { place, text, tolerance: 1e-9, scaled, lines: !scaled }
         };
         let end = (first + count).min(first + (batch + 1) * FILE);
         (first + batch * FILE..end).map(source).collect()
@@ -73,7 +75,7 @@ fn changed(first: usize, count: usize) {
         let (a, b) = (random.below(texts.len()), random.below(texts.len()));
         mutate(random, &texts[a], &texts[b])
     };
-    let report = check(first, count, make, &|_| {});
+    let report = check(first, count, false, make, &|_| {});
     assert!(report.of("value") > count / 20, "{:?}", report.labels);
 }
 
@@ -106,11 +108,34 @@ fn generated(first: usize, programs: usize) -> Counts {
         let fuel = 4 + random.below(160);
         for_engines(random, fuel)
     };
-    let report = check(first, programs, make, &see);
+    let report = check(first, programs, false, make, &see);
     let of = |label| report.of(label);
     assert!(of("value") > programs / 2, "{:?}", report.labels);
     assert!(of("refused") < programs / 20, "{:?}", report.labels);
     counts.into_inner().expect("no panic")
+}
+
+/// Programs with derivative operators within each other.
+fn derived(first: usize, programs: usize) {
+    let make = |random: &mut Random| {
+        let fuel = 4 + random.below(60);
+        for_derivatives(random, fuel)
+    };
+    let report = check(first, programs, true, make, &|_| {});
+    let of = |label| report.of(label);
+    assert!(of("value") > programs / 2, "{:?}", report.labels);
+    assert!(of("refused") < programs / 20, "{:?}", report.labels);
+}
+
+#[test]
+fn generated_derivatives() {
+    derived(0, 200);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_generated_derivatives() {
+    derived(1_000_000, 10_000);
 }
 
 #[test]

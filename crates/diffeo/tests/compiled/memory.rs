@@ -169,6 +169,18 @@ fn kernels_make_no_blocks_for_their_steps() {
              def next(s: State, c: Int) -> State = case s of { Start -> Digits(c) | Digits(n) -> if n > 1000 then Bad else Digits(n + c) | Bad -> Start }\n\
              def main = case (loop s = Start for i < SIZE do next(s, i % 10)) of { Digits(n) -> n | _ -> -1 }\n",
         ),
+        (
+            "the gradient of a regression",
+            "def loss(w: [d]Real, xs: [n][d]Real, ys: [n]Real) = sum([softplus(-ys[i] * dot(xs[i], w)) for i < n])\n\
+             def xs = [[real((i * 7 + j) % 11) * 0.1 for j < 5] for i < SIZE]\n\
+             def main = sum(grad(fn w -> loss(w, xs, [real(i % 3) - 1 for i < SIZE]))([0.5 for j < 5]))\n",
+        ),
+        (
+            "the gradient of a mixture",
+            "def likelihood(ms: [k][d]Real, xs: [n][d]Real) = sum([logsumexp([-norm_sq(x - m) for m in ms]) for x in xs])\n\
+             def xs = [[real((i * 7 + j) % 11) * 0.1 for j < 2] for i < SIZE]\n\
+             def main = sum(map(sum, grad(fn ms -> likelihood(ms, xs))([[real(i - j) for j < 2] for i < 2])))\n",
+        ),
     ];
     programs.iter().for_each(|(name, text)| steady(name, text));
 }

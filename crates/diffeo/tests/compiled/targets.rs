@@ -3,7 +3,7 @@
 //! A [`Program`] comes in with what the evaluator gave; what an engine gave goes out, as text. Engines get
 //! several programs at a time, because a C compiler takes as long for one of them as for ten.
 
-use crate::support::near;
+use crate::support::{near, near_largest};
 use diffeo::lower::value::Interface;
 use diffeo::pipeline::{self, Backend};
 use diffeo::{Diagnostic, Engine, Entry, Limits, Options, Session};
@@ -80,6 +80,7 @@ pub struct Program {
     pub stack: usize,
     /// How far numbers may be from those of the evaluator, relative to them.
     pub tolerance: f64,
+    pub scaled: bool,
     /// Whether what it prints is compared.
     pub lines: bool,
     pub expected: Ran,
@@ -254,7 +255,10 @@ fn run_c(programs: &[Program]) -> Vec<Ran> {
 /// What is wrong with what an engine gave.
 pub fn differences(program: &Program, ran: &Ran) -> Vec<String> {
     let mut wrong = Vec::new();
-    let close = |a: &str, b: &str| near(a, b, program.tolerance);
+    let close = |a: &str, b: &str| match program.scaled {
+        true => near_largest(a, b, program.tolerance),
+        false => near(a, b, program.tolerance),
+    };
     let expected = &program.expected;
     let same = match (&expected.result, &ran.result) {
         (Ok(a), Ok(b)) => close(a, b),

@@ -276,34 +276,45 @@ pub fn judge_by(
     wrong
 }
 
+/// The numbers of a printed value, and what is left of it.
+fn split(s: &str) -> (Vec<f64>, String) {
+    let mut numbers = Vec::new();
+    let mut rest = String::new();
+    let mut word = String::new();
+    for c in s.chars().chain([' ']) {
+        if c.is_ascii_alphanumeric() || "+-._'".contains(c) {
+            word.push(c);
+            continue;
+        }
+        match word.parse::<f64>() {
+            Ok(x) => {
+                numbers.push(x);
+                rest.push('#');
+            }
+            Err(_) => rest.push_str(&word),
+        }
+        word.clear();
+        rest.push(c);
+    }
+    (numbers, rest)
+}
+
 /// Whether two printed values agree up to a relative tolerance in their numbers.
 pub fn near(a: &str, b: &str, tolerance: f64) -> bool {
-    fn split(s: &str) -> (Vec<f64>, String) {
-        let mut numbers = Vec::new();
-        let mut rest = String::new();
-        let mut word = String::new();
-        for c in s.chars().chain([' ']) {
-            if c.is_ascii_alphanumeric() || "+-._'".contains(c) {
-                word.push(c);
-                continue;
-            }
-            match word.parse::<f64>() {
-                Ok(x) => {
-                    numbers.push(x);
-                    rest.push('#');
-                }
-                Err(_) => rest.push_str(&word),
-            }
-            word.clear();
-            rest.push(c);
-        }
-        (numbers, rest)
-    }
+    agree(a, b, &|x, y| tolerance * x.abs().max(y.abs()).max(1e-12))
+}
+
+/// The same relative to the largest of the numbers, or to 1.
+pub fn near_largest(a: &str, b: &str, tolerance: f64) -> bool {
+    let finite = split(a).0.into_iter().filter(|x| x.is_finite());
+    let largest = finite.fold(1.0, |m: f64, x| m.max(x.abs()));
+    agree(a, b, &|_, _| tolerance * largest)
+}
+
+fn agree(a: &str, b: &str, allowed: &dyn Fn(f64, f64) -> f64) -> bool {
     let ((xs, s), (ys, t)) = (split(a), split(b));
     let close = |x: f64, y: f64| {
-        x == y
-            || x.is_nan() && y.is_nan()
-            || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1e-12)
+        x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= allowed(x, y)
     };
     s == t && xs.len() == ys.len() && xs.iter().zip(&ys).all(|(x, y)| close(*x, *y))
 }

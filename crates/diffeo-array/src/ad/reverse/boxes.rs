@@ -6,7 +6,8 @@
 //! of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 
 use super::{unsupported, Reverser};
-use crate::ad::shadow::tangents;
+use crate::ad::bag::both;
+use crate::ad::shadow::{tangents, ADJOINT};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
@@ -25,7 +26,7 @@ pub(super) enum Bar {
 
 /// The type of the adjoints of a type of Reals or boxes.
 pub(super) fn adjoint(module: &mut Module, cache: &mut Deriver, ty: &Ty) -> Ty {
-    tangents(module, cache, ty, 1).pop().unwrap_or(Ty::Real)
+    tangents(module, cache, ty, ADJOINT).pop().unwrap_or(Ty::Real)
 }
 
 /// Whether what varies can be of this type.
@@ -34,11 +35,10 @@ pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
     let mut seen = HashSet::new();
     while let Some(ty) = todo.pop() {
         match ty {
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text => {}
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) => {}
             Ty::Array(Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _) => {}
-            Ty::Array(Elem::Box(_), _) if !differentiable(module, ty) => {}
-            Ty::Array(Elem::Box(_), _) | Ty::Acc(_) | Ty::Stack(_) => return false,
-            Ty::Box(id) => {
+            Ty::Stack(_) => return false,
+            Ty::Array(Elem::Box(id), _) | Ty::Box(id) => {
                 if seen.insert(*id) {
                     let variants = &module.boxes[id.0 as usize].variants;
                     todo.extend(variants.iter().flat_map(|variant| &variant.fields));
@@ -88,7 +88,7 @@ pub(in crate::ad) fn sum(
             let inner = is(b, module, n, 0);
             let first = b.block(|_| vec![x.clone()]);
             b.open();
-            let both = elements(b, module, [x, y], rank);
+            let both = elements(b, module, cache, [x, y], rank);
             let second = b.close(vec![both]);
             let both = b.one(module, Op::If { cond: inner, then: first, otherwise: second });
             let otherwise = b.close(vec![both]);
@@ -99,16 +99,22 @@ pub(in crate::ad) fn sum(
 }
 
 /// The sum of arrays of the same sizes.
-fn elements(b: &mut Builder, module: &Module, [x, y]: [Atom; 2], rank: u8) -> Atom {
+fn elements(
+    b: &mut Builder,
+    module: &mut Module,
+    cache: &mut Deriver,
+    [x, y]: [Atom; 2],
+    rank: u8,
+) -> Atom {
     if rank == 0 {
-        return b.one(module, Op::Real(RealOp::Add, vec![x, y]));
+        return sum(b, module, cache, [x, y]);
     }
     let count = b.one(module, Op::Dim(x.clone(), 0));
     let index = b.var(Ty::Int, Some("i".into()));
     b.open();
     let x = b.one(module, Op::Get(x, vec![Atom::Var(index)]));
     let y = b.one(module, Op::Get(y, vec![Atom::Var(index)]));
-    let element = elements(b, module, [x, y], rank - 1);
+    let element = elements(b, module, cache, [x, y], rank - 1);
     let body = b.close(vec![element]);
     b.one(module, Op::Build { count, index, body })
 }
@@ -129,6 +135,23 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
         module.functions.push(declared);
     }
     cache.adders.insert(id, function);
+    let made = match cache.bag_types.contains_key(&id) {
+        true => both((&mut b, module, cache), id, [&x, &y]),
+        false => sum_fields((&mut b, module, cache), id, [&x, &y]),
+    };
+    if let Ok(made) = b.finish(name, vec![made]) {
+        let declared = &mut module.functions[function.0 as usize];
+        (declared.vars, declared.body) = (made.vars, made.body);
+    }
+    function
+}
+
+/// The sum of two shadows that are no bags.
+fn sum_fields(
+    (b, module, cache): (&mut Builder, &mut Module, &mut Deriver),
+    id: BoxId,
+    [x, y]: [&Atom; 2],
+) -> Atom {
     let variants = module.boxes[id.0 as usize].variants.clone();
     let zero = i64::from(zero_tag(module, id));
     let on = b.one(module, Op::Tag(x.clone()));
@@ -136,14 +159,14 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
     for (tag, variant) in (0..zero_tag(module, id)).zip(&variants) {
         b.open();
         let other = b.one(module, Op::Tag(y.clone()));
-        let cond = is(&mut b, module, other, zero);
+        let cond = is(b, module, other, zero);
         let then = b.block(|_| vec![x.clone()]);
         b.open();
         let mut fields = Vec::new();
         for index in 0..variant.fields.len() as u32 {
             let of = |object: &Atom| Op::Field { object: object.clone(), tag, index };
-            let parts = [b.one(module, of(&x)), b.one(module, of(&y))];
-            fields.push(sum(&mut b, module, cache, parts));
+            let parts = [b.one(module, of(x)), b.one(module, of(y))];
+            fields.push(sum(b, module, cache, parts));
         }
         let made = b.one(module, Op::New(id, tag, fields));
         let otherwise = b.close(vec![made]);
@@ -151,12 +174,7 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
         arms.push((i64::from(tag), b.close(vec![made])));
     }
     let default = Some(b.block(|_| vec![y.clone()]));
-    let made = b.one(module, Op::Switch { on, arms, default });
-    if let Ok(made) = b.finish(name, vec![made]) {
-        let declared = &mut module.functions[function.0 as usize];
-        (declared.vars, declared.body) = (made.vars, made.body);
-    }
-    function
+    b.one(module, Op::Switch { on, arms, default })
 }
 
 impl<'s> Reverser<'_, 's> {
@@ -177,9 +195,9 @@ impl<'s> Reverser<'_, 's> {
         sum(&mut self.back, self.module, self.cache, [x, y])
     }
 
-    /// Whether the adjoint of a variable is a value: of a Real or a box.
+    /// Whether the adjoint of a variable is a value: of a Real, a box, or an array of boxes.
     pub fn has_bar(&self, v: Var) -> bool {
-        matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Box(_))
+        matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _))
     }
 
     /// The adjoint of a variable as a value.
@@ -199,6 +217,35 @@ impl<'s> Reverser<'_, 's> {
             }
             (Bar::Fields(..), _) => Atom::Real(0.0),
         }
+    }
+
+    /// The sum of a shadow and these adjoints of fields.
+    pub fn with_fields(
+        &mut self,
+        v: Var,
+        old: Atom,
+        tag: u32,
+        fields: Vec<Option<Atom>>,
+    ) -> Atom {
+        let Ty::Box(shadow) = self.back.ty(&old) else { return old };
+        let found = self.one(Op::Tag(old.clone()));
+        let cond = is(&mut self.back, self.module, found, i64::from(tag));
+        self.back.open();
+        let mut sums = Vec::new();
+        for (index, bar) in (0..).zip(&fields) {
+            let field = self.one(Op::Field { object: old.clone(), tag, index });
+            sums.push(match bar {
+                Some(bar) => self.sum_bars(field, bar.clone()),
+                None => field,
+            });
+        }
+        let made = self.one(Op::New(shadow, tag, sums));
+        let then = self.back.close(vec![made]);
+        // It was zero.
+        self.back.open();
+        let made = self.value_of(v, Bar::Fields(tag, fields));
+        let otherwise = self.back.close(vec![made]);
+        self.one(Op::If { cond, then, otherwise })
     }
 
     /// The backward part of the making of a box.
@@ -289,8 +336,7 @@ impl<'s> Reverser<'_, 's> {
             Some(old) => {
                 let old = self.value_of(*v, old);
                 fields[place] = Some(bar);
-                let node = self.value_of(*v, Bar::Fields(tag, fields));
-                let sum = self.sum_bars(old, node);
+                let sum = self.with_fields(*v, old, tag, fields);
                 self.top().bars.insert(*v, Bar::Value(sum));
                 return;
             }

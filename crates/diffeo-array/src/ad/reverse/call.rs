@@ -1,7 +1,8 @@
 //! Calls: of functions, of functions with derivatives of their own, of such as are computed again.
 
-use super::{derive, unsupported, Reverse, Reverser};
-use crate::ad::{activity, differentiable, forward, Rule, Unsupported};
+use super::prepare::added;
+use super::{derive, Reverse, Reverser};
+use crate::ad::{activity, differentiable, forward, from_tangent, zero, Rule, Unsupported};
 use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
 use crate::typing::param_types;
 
@@ -30,14 +31,18 @@ impl<'s> Reverser<'_, 's> {
             self.call_back(&made, kept, bars, args, &active);
             return Ok(vec![stmt.clone()]);
         }
-        let (kept, atoms) = self.residuals(&made);
+        let (kept, atoms) = self.residuals(&made, args);
         let bars = self.result_bars(&stmt.results, &made.active);
-        self.call_back(&made, atoms, bars, args, &passed(&active, &given));
-        for arg in args.iter().zip(&given).filter(|(_, given)| **given).map(|(arg, _)| arg) {
-            if let Atom::Var(v) = arg {
-                self.touch(*v);
+        let mut passed = active.to_vec();
+        for ((arg, given), passed) in args.iter().zip(&given).zip(&mut passed) {
+            if let (Atom::Var(v), true) = (arg, *given) {
+                if !self.has_bar(*v) {
+                    self.touch(*v);
+                    *passed = false;
+                }
             }
         }
+        self.call_back(&made, atoms, bars, args, &passed);
         let results = stmt.results.iter().copied().chain(kept).collect();
         let op = Op::Call(made.forward, args.to_vec());
         Ok(vec![Stmt { results, op, site: stmt.site }])
@@ -65,12 +70,17 @@ impl<'s> Reverser<'_, 's> {
         (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
     }
 
-    /// The residuals of a call, as variables of the forward part, and in the backward part.
-    fn residuals(&mut self, made: &Reverse) -> (Vec<Var>, Vec<Atom>) {
+    /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments may
+    /// be computed again.
+    fn residuals(&mut self, made: &Reverse, args: &[Atom]) -> (Vec<Var>, Vec<Atom>) {
         let home = self.scopes.len() - 1;
         let kept: Vec<Var> =
             made.residuals.iter().map(|ty| self.forward_var(ty.clone(), None, home)).collect();
-        let atoms = kept.iter().map(|v| self.primal(&Atom::Var(*v))).collect();
+        let atoms = kept.iter().zip(&made.same).map(|(v, same)| match same {
+            Some(param) => self.primal(&args[*param]),
+            None => self.primal(&Atom::Var(*v)),
+        });
+        let atoms = atoms.collect();
         (kept, atoms)
     }
 
@@ -78,9 +88,9 @@ impl<'s> Reverser<'_, 's> {
     fn result_bars(&mut self, results: &[Var], active: &[bool]) -> Vec<Atom> {
         let active = results.iter().zip(active).filter(|(_, active)| **active);
         let active: Vec<Var> = active.map(|(result, _)| *result).collect();
-        let bar = |v: Var| match self.vars[v.0 as usize].ty {
-            Ty::Array(..) => self.acc(v),
-            _ => self.take_bar(v).unwrap_or_else(|| self.zero_bar(v)),
+        let bar = |v: Var| match self.has_bar(v) {
+            true => self.take_bar(v).unwrap_or_else(|| self.zero_bar(v)),
+            false => self.acc(v),
         };
         active.into_iter().map(bar).collect()
     }
@@ -99,7 +109,12 @@ impl<'s> Reverser<'_, 's> {
         let mut reals = Vec::new();
         for (arg, _) in args.iter().zip(active).filter(|(_, active)| **active) {
             match arg {
-                Atom::Var(v) if matches!(self.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _)) => {
+                Atom::Var(v)
+                    if matches!(
+                        self.vars[v.0 as usize].ty,
+                        Ty::Array(Elem::Real, _) | Ty::Acc(_)
+                    ) =>
+                {
                     operands.push(self.acc(*v));
                     self.touch(*v);
                 }
@@ -122,14 +137,14 @@ impl<'s> Reverser<'_, 's> {
         active: &[bool],
         rule: &Rule,
     ) -> Result<Vec<Stmt>, Unsupported> {
-        let (mut made, operands, tangents) = self.ruled(stmt, args, rule)?;
+        let (mut made, operands, tangents) = self.ruled(stmt, args, rule);
         let mut wanted: Vec<bool> =
             active.iter().enumerate().map(|(i, active)| *active && i < rule.point).collect();
         wanted.extend(tangents.iter().map(|i| active[*i]));
         let given = vec![false; operands.len()];
         let derived =
             self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
-        let (kept, atoms) = self.residuals(&derived);
+        let (kept, atoms) = self.residuals(&derived, &operands);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
             .collect();
@@ -153,16 +168,16 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// What goes before a call of a rule, its operands with tangents zero, and of which arguments these are.
-    fn ruled(&mut self, stmt: &Stmt, args: &[Atom], rule: &Rule) -> Result<Ruled, Unsupported> {
+    fn ruled(&mut self, stmt: &Stmt, args: &[Atom], rule: &Rule) -> Ruled {
         let types = param_types(&self.module.functions[rule.function.0 as usize]);
         let (mut before, mut operands, mut tangents) = (Vec::new(), args.to_vec(), Vec::new());
         for i in rule.point..args.len() {
             if differentiable(self.module, &types[i]) {
-                operands.push(self.zero(&args[i], stmt, &mut before)?);
+                operands.push(self.zero(&args[i], true, stmt, &mut before));
                 tangents.push(i);
             }
         }
-        Ok((before, operands, tangents))
+        (before, operands, tangents)
     }
 
     /// A call of which only the values are wanted, in a function that is differentiated: what rules say counts.
@@ -179,14 +194,14 @@ impl<'s> Reverser<'_, 's> {
         }
         let (mut made, function, operands) = match self.cache.rules.get(&callee).cloned() {
             Some(rule) => {
-                let (before, operands, _) = self.ruled(stmt, args, &rule)?;
+                let (before, operands, _) = self.ruled(stmt, args, &rule);
                 (before, rule.function, operands)
             }
             None if activity(self.module, self.cache, callee, &active).ruled => {
                 let derived = forward(self.module, self.cache, callee, &active, 1)?;
                 let (mut before, mut operands) = (Vec::new(), args.to_vec());
                 for (arg, _) in args.iter().zip(&active).filter(|(_, active)| **active) {
-                    operands.push(self.zero(arg, stmt, &mut before)?);
+                    operands.push(self.zero(arg, false, stmt, &mut before));
                 }
                 (before, derived.function, operands)
             }
@@ -228,37 +243,21 @@ impl<'s> Reverser<'_, 's> {
         copy
     }
 
-    /// A tangent that is zero, for an argument of the forward part.
-    fn zero(
-        &mut self,
-        arg: &Atom,
-        stmt: &Stmt,
-        before: &mut Vec<Stmt>,
-    ) -> Result<Atom, Unsupported> {
-        let Atom::Var(v) = arg else { return Ok(Atom::Real(0.0)) };
-        let (home, site) = (self.scopes.len() - 1, stmt.site);
-        let rank = match self.vars[v.0 as usize].ty {
-            Ty::Real => return Ok(Atom::Real(0.0)),
-            Ty::Array(Elem::Real, rank) => rank,
-            _ => return unsupported("a derivative that was given, with boxes that vary"),
-        };
-        let mut sizes = Vec::new();
-        for k in 0..rank {
-            let size = self.forward_var(Ty::Int, None, home);
-            before.push(Stmt { results: vec![size], op: Op::Dim(arg.clone(), k), site });
-            sizes.push(Atom::Var(size));
-        }
-        let acc = self.forward_var(Ty::Acc(rank), None, home);
-        before.push(Stmt { results: vec![acc], op: Op::AccNew(sizes), site });
-        let zero = self.forward_var(Ty::Array(Elem::Real, rank), None, home);
-        before.push(Stmt { results: vec![zero], op: Op::AccGet(Atom::Var(acc)), site });
-        Ok(Atom::Var(zero))
+    /// A tangent that is zero, for an argument of the forward part: for a rule, as a value of the type of the argument.
+    fn zero(&mut self, arg: &Atom, rule: bool, stmt: &Stmt, before: &mut Vec<Stmt>) -> Atom {
+        let (module, cache) = (&mut *self.module, &mut *self.cache);
+        let (stmts, dot) = added(&mut self.vars, stmt.site, |b| {
+            let dot = zero(b, module, cache, arg, 1).pop().unwrap_or(Atom::Real(0.0));
+            if rule {
+                from_tangent(b, module, cache, arg, &dot)
+            } else {
+                dot
+            }
+        });
+        before.extend(stmts);
+        self.homes.resize(self.vars.len(), self.scopes.len() - 1);
+        dot
     }
-}
-
-/// The arguments that vary and do not share their accumulators with results.
-fn passed(active: &[bool], given: &[bool]) -> Vec<bool> {
-    active.iter().zip(given).map(|(active, given)| *active && !given).collect()
 }
 
 /// Of the adjoints of variables, those of the ones that vary.

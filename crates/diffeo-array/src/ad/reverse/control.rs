@@ -30,7 +30,7 @@ struct Loop {
 impl<'s> Reverser<'_, 's> {
     /// Adds the backward part of a statement with regions; gives what it is in the forward part.
     pub fn control(&mut self, stmt: &'s Stmt) -> Made {
-        if !self.is_wanted(&stmt.results) {
+        if !self.is_wanted(&stmt.results) && !self.acts(stmt) && !self.is_ruled(stmt) {
             return Ok(vec![stmt.clone()]);
         }
         match &stmt.op {
@@ -133,7 +133,7 @@ impl<'s> Reverser<'_, 's> {
     /// Gives the adjoint of an array that a region chose to the array of the region.
     fn flow(&mut self, result: Var, from: &Atom) {
         let Atom::Var(v) = from else { return };
-        if !matches!(self.vars[v.0 as usize].ty, Ty::Array(..))
+        if self.has_bar(*v)
             || !self.varies(from)
             || !self.is_touched(result)
             || (!self.is_view(*v) && self.plan.root(*v) == self.plan.root(result))
@@ -193,10 +193,12 @@ impl<'s> Reverser<'_, 's> {
             let depth = self.scopes.len() - 2;
             let before = self.scopes[depth].bars.remove(&v);
             let before = self.outer_value(at, v, before);
-            let bar = self.value_of(v, bar);
             let ty = self.bar_ty(v);
             let param = self.carry(at, ty, v, before);
-            let sum = self.sum_bars(param, bar);
+            let sum = match bar {
+                Bar::Value(bar) => self.sum_bars(param, bar),
+                Bar::Fields(tag, fields) => self.with_fields(v, param, tag, fields),
+            };
             at.results.push(sum);
         }
         outer
@@ -246,7 +248,7 @@ impl<'s> Reverser<'_, 's> {
         for (c, v) in carried.iter().zip(&stmt.results) {
             let active = self.varies(&Atom::Var(*v));
             bars.push(match self.vars[v.0 as usize].ty {
-                Ty::Real | Ty::Box(_) if active => {
+                _ if active && self.has_bar(*v) => {
                     Some(self.take_bar(*v).unwrap_or_else(|| self.zero_bar(*v)))
                 }
                 Ty::Array(..) if active && self.plan.is_exchanged(c.param) => {
@@ -282,18 +284,17 @@ impl<'s> Reverser<'_, 's> {
         }
         let stmts = self.block(body, &binders(index, &params))?;
         for (c, _) in carried.iter().zip(&bars).filter(|(_, bar)| bar.is_some()) {
-            let result = match self.vars[c.param.0 as usize].ty {
-                Ty::Array(..) => {
-                    let acc = self.acc(c.param);
-                    self.read(Op::AccGet(acc))
-                }
-                _ => self.take_bar(c.param).unwrap_or_else(|| self.zero_bar(c.param)),
+            let result = if self.has_bar(c.param) {
+                self.take_bar(c.param).unwrap_or_else(|| self.zero_bar(c.param))
+            } else {
+                let acc = self.acc(c.param);
+                self.read(Op::AccGet(acc))
             };
             at.results.push(result);
         }
         let outer = self.carry_outer(&mut at);
         let (scope, code) = self.close();
-        let store = self.store(&scope);
+        let store = self.store(&scope, counted.map(|(count, _)| count));
         let first = self.unpack(&store, &at.step.clone(), site);
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
@@ -301,14 +302,12 @@ impl<'s> Reverser<'_, 's> {
         let mut given = self.back.emit(self.module, op).into_iter();
         for ((c, v), bar) in carried.iter().zip(&stmt.results).zip(&bars) {
             match (bar, &self.vars[v.0 as usize].ty) {
-                (Some(_), Ty::Real | Ty::Box(_)) => {
-                    if let Some(bar) = given.next() {
-                        self.add_bar(&c.init, bar);
-                    }
-                }
                 (Some(_), _) => {
                     if let Some(bar) = given.next() {
-                        self.add_array(&c.init, bar);
+                        match self.has_bar(*v) {
+                            true => self.add_bar(&c.init, bar),
+                            false => self.add_array(&c.init, bar),
+                        }
                     }
                 }
                 (None, Ty::Array(..)) if self.varies(&Atom::Var(*v)) => {
@@ -380,20 +379,26 @@ impl<'s> Reverser<'_, 's> {
     }
 
     fn comprehension(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
-        let accs: Vec<Option<(Var, Atom)>> = stmt
-            .results
-            .iter()
-            .map(|v| {
+        let mut accs: Vec<Option<(Var, Atom)>> = Vec::new();
+        for v in &stmt.results {
+            let bar = if self.has_bar(*v) {
+                self.take_elements(*v)
+            } else {
                 let wanted = self.varies(&Atom::Var(*v)) && self.is_touched(*v);
-                wanted.then(|| (*v, self.acc(*v)))
-            })
-            .collect();
+                wanted.then(|| self.acc(*v))
+            };
+            accs.push(bar.map(|bar| (*v, bar)));
+        }
         let steps = self.primal(count);
         let at = self.open_loop(Some(index), &[], body);
         for (acc, last) in accs.into_iter().zip(&body.results) {
             let Some((v, acc)) = acc.filter(|_| self.varies(last)) else { continue };
             let step = vec![at.step.clone()];
             match last {
+                last if self.has_bar(v) => {
+                    let bar = self.one(Op::Get(acc, step));
+                    self.add_part(last, bar);
+                }
                 Atom::Var(row) if matches!(self.vars[row.0 as usize].ty, Ty::Array(..)) => {
                     let root = self.plan.root(*row);
                     if !self.is_view(*row) && self.plan.place(root) == super::Place::Row(v, index) {
@@ -493,7 +498,7 @@ impl<'s> Reverser<'_, 's> {
         let pure = reals && !self.top().effects;
         let outer = if pure { self.sum_outer(&mut at) } else { self.carry_outer(&mut at) };
         let (scope, code) = self.close();
-        let store = self.store(&scope);
+        let store = self.store(&scope, number_of_steps(&stmt.op));
         let first = self.unpack(&store, &at.step.clone(), stmt.site);
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
@@ -532,9 +537,9 @@ impl<'s> Reverser<'_, 's> {
         };
         let number = Atom::Var(stmt.results[0]);
         let operands = [count.clone(), Atom::Var(array), number];
-        let (find, at) = chosen((&mut self.vars, self.module), operands, stmt.site);
+        let (find, at) = chosen(&mut self.vars, self.module, operands, stmt.site);
         self.homes.resize(self.vars.len(), self.scopes.len() - 1);
-        let at = self.primal(&Atom::Var(at));
+        let at = self.primal(&at);
         let acc = self.acc(array);
         self.touch(array);
         self.top().effects = true;
@@ -550,4 +555,12 @@ impl<'s> Reverser<'_, 's> {
 
 fn binders(index: Option<Var>, params: &[Var]) -> Vec<Var> {
     index.into_iter().chain(params.iter().copied()).collect()
+}
+
+/// How many steps a comprehension or a sum has.
+fn number_of_steps(op: &Op) -> Option<&Atom> {
+    match op {
+        Op::Build { count, .. } | Op::Reduce { count, .. } => Some(count),
+        _ => None,
+    }
 }

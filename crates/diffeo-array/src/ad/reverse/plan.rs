@@ -384,7 +384,8 @@ struct Planner<'f> {
 
 impl Planner<'_> {
     fn define(&mut self, v: Var, place: Place) {
-        if is_array(self.function, v) {
+        let accumulator = matches!(self.function.vars[v.0 as usize].ty, Ty::Acc(_));
+        if accumulator || is_array(self.function, v) {
             self.plan.places.insert(v, place);
             self.plan.depths.insert(v, self.depth);
             self.members.entry(self.plan.root(v)).or_default().push(v);
@@ -398,6 +399,7 @@ impl Planner<'_> {
     /// The root of the class of an array that is no view.
     fn class(&self, atom: &Atom) -> Option<Var> {
         match atom {
+            Atom::Var(v) if !is_array(self.function, *v) => None,
             Atom::Var(v) => match self.plan.places.get(v) {
                 Some(Place::View(_)) | None => None,
                 Some(_) => Some(self.plan.root(*v)),
@@ -506,7 +508,10 @@ impl Planner<'_> {
                 (
                     Op::Get(Atom::Var(x), _)
                     | Op::Slice { array: Atom::Var(x), .. }
-                    | Op::Reshape(Atom::Var(x), _),
+                    | Op::Reshape(Atom::Var(x), _)
+                    | Op::AccView(Atom::Var(x), _)
+                    | Op::AccSlice { acc: Atom::Var(x), .. }
+                    | Op::AccReshape(Atom::Var(x), _),
                     Some(y),
                 ) => self.define(y, Place::View(*x)),
                 (Op::Update { array, .. }, Some(new)) => self.version(array, new, false),
@@ -572,6 +577,15 @@ impl Planner<'_> {
         self.depth += 1;
         carried.iter().for_each(|c| self.define(c.param, Place::Own));
         self.depth -= 1;
+        for (c, result) in carried.iter().zip(results) {
+            if let (Ty::Acc(_), Atom::Var(init)) =
+                (&self.function.vars[c.param.0 as usize].ty, &c.init)
+            {
+                // It is the same one in every step.
+                self.plan.places.insert(c.param, Place::View(*init));
+                self.define(*result, Place::View(*init));
+            }
+        }
         if let Some(cond) = cond {
             self.inner(cond);
         }

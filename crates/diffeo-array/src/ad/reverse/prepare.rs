@@ -1,7 +1,11 @@
-//! What is written in another way before reverse mode: the largest and smallest of numbers.
+//! What is written in another way before reverse mode: the largest and smallest of numbers, and loops that go on with a
+//! part of an array.
 //!
 //! The derivative of a largest number is that of the first number that is as large. So the numbers are made an array
 //! of, and the reduction is one over its elements, whose backward part is to look for that element ([`chosen`]).
+//!
+//! A loop that carries an array, of which each step leaves a slice to the next, carries where the slice begins and ends
+//! in the array at first instead. So all steps have views of one accumulator.
 
 use crate::ad::Deriver;
 use crate::build::Builder;
@@ -12,12 +16,16 @@ use crate::ir::{
 use crate::opt::walk::{deep, has_regions, regions_mut, statements};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
-/// Makes arrays of the numbers of whose largest or smallest a function looks for.
+/// Makes arrays of the numbers of whose largest or smallest a function looks for; and slices of one array of those that
+/// a loop makes shorter.
 pub(super) fn prepare(module: &mut Module, cache: &mut Deriver, id: FunctionId) {
     let function = &mut module.functions[id.0 as usize];
     let mut found = false;
     statements(&function.body, &mut |stmt| {
-        found |= is_extremum(&stmt.op) && array(&stmt.op).is_none()
+        found |= is_extremum(&stmt.op) && array(&stmt.op).is_none();
+        if let Op::For { carried, body, .. } = &stmt.op {
+            found |= (0..carried.len()).any(|i| part(carried, body, i).is_some());
+        }
     });
     if found {
         cache.activities.retain(|key, _| key.0 != id);
@@ -57,6 +65,10 @@ fn block(vars: &mut Vec<VarInfo>, at: &mut Block) {
         if has_regions(&stmt.op) {
             deep(|| regions_mut(&mut stmt.op, |region| block(vars, region)));
         }
+        if let Op::For { .. } = &stmt.op {
+            parts(vars, at, stmt);
+            continue;
+        }
         if !is_extremum(&stmt.op) || array(&stmt.op).is_some() {
             at.stmts.push(stmt);
             continue;
@@ -85,14 +97,68 @@ fn block(vars: &mut Vec<VarInfo>, at: &mut Block) {
     }
 }
 
-/// Statements that look for the first of so many elements of an array that is this number; -1 if there is none.
-pub(super) fn chosen(
-    function: (&mut Vec<VarInfo>, &Module),
-    [count, array, number]: [Atom; 3],
+/// Of a loop that carries a slice of an array on, the array at first, and where the slice begins and ends.
+fn part(carried: &[Carried], body: &Block, i: usize) -> Option<(Var, Atom, Atom)> {
+    let (Atom::Var(first), Atom::Var(last)) = (&carried[i].init, &body.results[i]) else {
+        return None;
+    };
+    let stmt = body.stmts.iter().find(|stmt| stmt.results[..] == [*last])?;
+    match &stmt.op {
+        Op::Slice { array: Atom::Var(v), lo, hi } if *v == carried[i].param => {
+            Some((*first, lo.clone(), hi.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Adds a loop; where it carries a slice of an array on, it carries where that is.
+fn parts(vars: &mut Vec<VarInfo>, at: &mut Block, mut stmt: Stmt) {
+    let site = stmt.site;
+    let mut after = Vec::new();
+    if let Op::For { carried, body, .. } = &mut stmt.op {
+        let mut ints = |count: usize| -> Vec<Var> {
+            let first = vars.len() as u32;
+            vars.extend((0..count).map(|_| VarInfo { ty: Ty::Int, name: None }));
+            (first..first + count as u32).map(Var).collect()
+        };
+        for i in 0..carried.len() {
+            let Some((first, lo, hi)) = part(carried, body, i) else { continue };
+            let new = ints(7);
+            let [size, from, to, next_from, next_to, last_from, last_to] = new[..] else {
+                continue;
+            };
+            let slice = |result: Var, lo: Var, hi: Var| {
+                let (array, lo, hi) = (Atom::Var(first), Atom::Var(lo), Atom::Var(hi));
+                Stmt { results: vec![result], op: Op::Slice { array, lo, hi }, site }
+            };
+            let op = Op::Dim(Atom::Var(first), 0);
+            at.stmts.push(Stmt { results: vec![size], op, site });
+            let array = carried[i].param;
+            carried[i] = Carried { param: from, init: Atom::Int(0) };
+            carried.push(Carried { param: to, init: Atom::Var(size) });
+            body.stmts.insert(0, slice(array, from, to));
+            for (result, by) in [(next_from, lo), (next_to, hi)] {
+                let op = Op::IntFits(IntOp::Add, vec![Atom::Var(from), by]);
+                body.stmts.push(Stmt { results: vec![result], op, site });
+            }
+            body.results[i] = Atom::Var(next_from);
+            body.results.push(Atom::Var(next_to));
+            after.push(slice(stmt.results[i], last_from, last_to));
+            stmt.results[i] = last_from;
+            stmt.results.push(last_to);
+        }
+    }
+    at.stmts.push(stmt);
+    at.stmts.extend(after);
+}
+
+/// Statements added to a function of which only the variables are known.
+pub(super) fn added<T>(
+    vars: &mut Vec<VarInfo>,
     site: SiteId,
-) -> (Vec<Stmt>, Var) {
-    let (vars, module) = function;
-    let infos = Function {
+    add: impl FnOnce(&mut Builder) -> T,
+) -> (Vec<Stmt>, T) {
+    let function = Function {
         name: "".into(),
         shown: "".into(),
         library: false,
@@ -102,29 +168,38 @@ pub(super) fn chosen(
         results: Vec::new(),
         body: Block::default(),
     };
-    let mut b = Builder::resume(&infos, site);
+    let mut b = Builder::resume(&function, site);
     b.open();
-    let (index, param) = (b.var(Ty::Int, Some("i".into())), b.var(Ty::Int, Some("at".into())));
-    b.open();
-    let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
-    let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());
-    let same = b.one(module, same);
-    let nan = b.one(module, Op::IsNan(x));
-    let nans = b.one(module, Op::IsNan(number));
-    let nans = b.one(module, Op::And(nan, nans));
-    let same = b.one(module, Op::Or(same, nans));
-    let none = Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(param), Atom::Int(0));
-    let none = b.one(module, none);
-    let first = b.one(module, Op::And(same, none));
-    let next = b.one(module, Op::Select(first, Atom::Var(index), Atom::Var(param)));
-    let body = b.close(vec![next]);
-    let carried = vec![Carried { param, init: Atom::Int(-1) }];
-    let at = b.one(module, Op::For { count, index, carried, body });
-    let made = b.close(Vec::new()).stmts;
+    let made = add(&mut b);
+    let stmts = b.close(Vec::new()).stmts;
     // Nothing is wrong with the operands.
-    if let Ok(made) = b.finish("", Vec::new()) {
-        *vars = made.vars;
-    }
-    let at = if let Atom::Var(v) = at { v } else { param };
-    (made, at)
+    *vars = b.finish("", Vec::new()).map_or(function.vars, |made| made.vars);
+    (stmts, made)
+}
+
+/// Statements that look for the first of so many elements of an array that is this number; -1 if there is none.
+pub(super) fn chosen(
+    vars: &mut Vec<VarInfo>,
+    module: &Module,
+    [count, array, number]: [Atom; 3],
+    site: SiteId,
+) -> (Vec<Stmt>, Atom) {
+    added(vars, site, |b| {
+        let (index, param) = (b.var(Ty::Int, Some("i".into())), b.var(Ty::Int, Some("at".into())));
+        b.open();
+        let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
+        let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());
+        let same = b.one(module, same);
+        let nan = b.one(module, Op::IsNan(x));
+        let nans = b.one(module, Op::IsNan(number));
+        let nans = b.one(module, Op::And(nan, nans));
+        let same = b.one(module, Op::Or(same, nans));
+        let none = Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(param), Atom::Int(0));
+        let none = b.one(module, none);
+        let first = b.one(module, Op::And(same, none));
+        let next = b.one(module, Op::Select(first, Atom::Var(index), Atom::Var(param)));
+        let body = b.close(vec![next]);
+        let carried = vec![Carried { param, init: Atom::Int(-1) }];
+        b.one(module, Op::For { count, index, carried, body })
+    })
 }

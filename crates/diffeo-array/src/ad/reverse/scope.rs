@@ -7,9 +7,14 @@
 use super::boxes::Bar;
 use super::{Place, Reverser};
 use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
-use crate::opt::walk::{deep, has_regions, operands_mut};
+use crate::opt::walk::{
+    binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
+};
 use diffeo_calculus::prim::IntOp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Loops with bodies of at most so many statements are computed again.
+const SHORT: usize = 40;
 
 /// An open region of the backward part.
 #[derive(Default)]
@@ -38,6 +43,11 @@ pub(super) struct Scope<'s> {
 }
 
 impl Scope<'_> {
+    /// The statement that defines a variable of the region.
+    pub fn definition(&self, v: Var) -> Option<&Stmt> {
+        self.definitions.get(&v).copied()
+    }
+
     /// The statements of the region: first those given, then what it needs, then its code.
     pub fn with_head(self, mut first: Vec<Stmt>, code: Vec<Stmt>) -> Vec<Stmt> {
         first.extend(self.head);
@@ -126,6 +136,9 @@ impl<'s> Reverser<'_, 's> {
 
     /// Computes a statement of a region again.
     fn recompute(&mut self, stmt: &Stmt, depth: usize) {
+        if has_regions(&stmt.op) {
+            return self.recompute_loop(stmt, depth);
+        }
         let mut op = match &stmt.op {
             // They did not overflow.
             Op::Int(op @ (IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg), args) => {
@@ -139,6 +152,17 @@ impl<'s> Reverser<'_, 's> {
             self.scopes[depth].known.insert(*v, Atom::Var(*new));
         }
         self.scopes[depth].head.push(Stmt { results, op, site: stmt.site });
+    }
+
+    /// Computes a loop again.
+    fn recompute_loop(&mut self, stmt: &Stmt, depth: usize) {
+        let map = free(&stmt.op).into_iter().map(|v| (v, self.primal_var(v))).collect();
+        let mut copy = self.back.copy(stmt, &self.vars, map);
+        regions_mut(&mut copy.op, passed);
+        for (v, new) in stmt.results.iter().zip(&copy.results) {
+            self.scopes[depth].known.insert(*v, Atom::Var(*new));
+        }
+        self.scopes[depth].head.push(copy);
     }
 
     /// A variable of the backward part for one of the program.
@@ -202,8 +226,49 @@ impl<'s> Reverser<'_, 's> {
             | Op::Get(array, _)
             | Op::Slice { array, .. }
             | Op::Reshape(array, _) => self.obtains(array, depth),
+            // Elsewhere than in loops, to keep what is there costs nothing; in one loop, to keep a number costs little.
+            Op::Elements(..) => self.loops(depth) > 0,
+            Op::Build { body, .. } => self.loops(depth) > 0 && self.is_cheap(body, op, depth),
+            Op::Reduce { body, .. } => self.loops(depth) > 1 && self.is_cheap(body, op, depth),
             _ => false,
         }
+    }
+
+    /// How many loops there are around what a region defines.
+    fn loops(&self, depth: usize) -> usize {
+        self.scopes[1..=depth].iter().filter(|scope| scope.slots.is_none()).count()
+    }
+
+    /// Whether a loop with this body is short and has no loops in it, and needs no arrays that cannot be had.
+    fn is_cheap(&self, body: &Block, op: &Op, depth: usize) -> bool {
+        let simple = |stmt: &Stmt| match &stmt.op {
+            Op::Real(..)
+            | Op::PowInt(..)
+            | Op::Int(..)
+            | Op::IntFits(..)
+            | Op::Compare(..)
+            | Op::Not(_)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Select(..)
+            | Op::ToReal(_)
+            | Op::Round(..)
+            | Op::IsNan(_)
+            | Op::Constant(_)
+            | Op::Check(_)
+            | Op::Dim(..)
+            | Op::Get(..)
+            | Op::Slice { .. }
+            | Op::Reshape(..) => true,
+            _ => false,
+        };
+        let number = |v: &Var| match self.vars[v.0 as usize].ty {
+            Ty::Real | Ty::Int | Ty::Bool => true,
+            Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => false,
+        };
+        body.stmts.len() <= SHORT
+            && body.stmts.iter().all(simple)
+            && free(op).iter().all(|v| number(v) || self.obtains(&Atom::Var(*v), depth))
     }
 
     /// Whether an array can be had in a region without keeping it there.
@@ -225,6 +290,7 @@ impl<'s> Reverser<'_, 's> {
                     deep(|| self.obtains(array, depth))
                 }
                 Op::Constant(_) => true,
+                Op::Build { .. } | Op::Elements(..) => deep(|| self.recomputes(&stmt.op, depth)),
                 _ => false,
             },
             // A parameter of the function.
@@ -257,11 +323,20 @@ impl<'s> Reverser<'_, 's> {
         self.primal(&Atom::Var(size))
     }
 
-    fn rank(&self, v: Var) -> u8 {
-        match self.vars[v.0 as usize].ty {
+    /// The sizes of the accumulator of the class of this root.
+    fn sizes_of(&mut self, root: Var) -> Vec<Atom> {
+        let home = self.homes[root.0 as usize];
+        if let Some(Op::AccNew(sizes)) =
+            self.scopes[home].definitions.get(&root).map(|stmt| &stmt.op)
+        {
+            return self.primals(sizes);
+        }
+        let largest = self.plan.largest(root);
+        let rank = match self.vars[root.0 as usize].ty {
             Ty::Array(_, rank) => rank,
             _ => 0,
-        }
+        };
+        (0..rank).map(|k| self.size(largest, k)).collect()
     }
 
     // Adjoints of Reals and boxes
@@ -347,12 +422,16 @@ impl<'s> Reverser<'_, 's> {
     fn view(&mut self, v: Var, of: Var, home: usize) -> Atom {
         let acc = self.acc(of);
         let op = match self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op) {
-            Some(Op::Get(_, indices)) => Op::AccView(acc, self.primals(indices)),
-            Some(Op::Slice { lo, hi, .. }) => {
+            Some(Op::Get(_, indices) | Op::AccView(_, indices)) => {
+                Op::AccView(acc, self.primals(indices))
+            }
+            Some(Op::Slice { lo, hi, .. } | Op::AccSlice { lo, hi, .. }) => {
                 let (lo, hi) = (self.primal(lo), self.primal(hi));
                 Op::AccSlice { acc, lo, hi }
             }
-            Some(Op::Reshape(_, sizes)) => Op::AccReshape(acc, self.primals(sizes)),
+            Some(Op::Reshape(_, sizes) | Op::AccReshape(_, sizes)) => {
+                Op::AccReshape(acc, self.primals(sizes))
+            }
             _ => Op::AccView(acc, Vec::new()),
         };
         self.in_prologue(home, op)
@@ -369,8 +448,7 @@ impl<'s> Reverser<'_, 's> {
             let index = self.primal(&Atom::Var(index));
             self.in_prologue(home, Op::AccView(acc, vec![index]))
         } else {
-            let largest = self.plan.largest(root);
-            let sizes = (0..self.rank(root)).map(|k| self.size(largest, k)).collect();
+            let sizes = self.sizes_of(root);
             self.in_prologue(home, Op::AccNew(sizes))
         };
         self.scopes[home].storages.insert(root, storage.clone());
@@ -429,5 +507,42 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         Ok(out)
+    }
+}
+
+/// The variables of outside that an operation uses.
+fn free(op: &Op) -> BTreeSet<Var> {
+    let (mut used, mut own) = (BTreeSet::new(), HashSet::new());
+    let mut see = |atom: &Atom| {
+        if let Atom::Var(v) = atom {
+            used.insert(*v);
+        }
+    };
+    operands(op, &mut see);
+    binders(op, |v| {
+        own.insert(v);
+    });
+    regions(op, |region| {
+        region.results.iter().for_each(&mut see);
+        statements(region, &mut |stmt| {
+            operands(&stmt.op, &mut see);
+            regions(&stmt.op, |region| region.results.iter().for_each(&mut see));
+            own.extend(&stmt.results);
+            binders(&stmt.op, |v| {
+                own.insert(v);
+            });
+        });
+    });
+    used.retain(|v| !own.contains(v));
+    used
+}
+
+/// Takes out what is known not to happen: it was looked at in the forward part.
+fn passed(block: &mut Block) {
+    block.stmts.retain(|stmt| !matches!(stmt.op, Op::Check(_)));
+    for stmt in &mut block.stmts {
+        if let Op::Int(op @ (IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg), args) = &stmt.op {
+            stmt.op = Op::IntFits(*op, args.clone());
+        }
     }
 }

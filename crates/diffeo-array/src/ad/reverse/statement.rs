@@ -1,8 +1,12 @@
 //! Statements without regions: what they are in the forward part, and their backward parts.
+//!
+//! The adjoint of an accumulator, of what is in it at a point of the program, is an accumulator of the same sizes. It
+//! may be added to at any time, so whatever is done with an accumulator that varies has a backward part.
 
 use super::{unsupported, Reverser};
-use crate::ad::{slopes, Unsupported};
+use crate::ad::{activity, slopes, Unsupported};
 use crate::ir::{Atom, Op, Stmt, Ty, Var};
+use crate::opt::walk::{operands, regions, statements};
 use diffeo_calculus::prim::real::{row, Derivative, Partial};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
@@ -12,13 +16,18 @@ impl<'s> Reverser<'_, 's> {
         let same = Ok(vec![stmt.clone()]);
         let varies = stmt.results.iter().any(|v| self.varies(&Atom::Var(*v)));
         if let Op::Call(callee, args) = &stmt.op {
-            if !varies || !self.is_wanted(&stmt.results) {
+            if !self.acts(stmt) && (!varies || !self.is_wanted(&stmt.results)) {
                 let by_rule = self.call_value(stmt, *callee, args)?;
                 return Ok(by_rule.unwrap_or_else(|| vec![stmt.clone()]));
             }
+            return self.call(stmt, *callee, args);
+        }
+        if self.acts(stmt) {
+            self.accumulate(stmt);
+            return same;
         }
         let Some(result) = stmt.results.first().copied().filter(|_| varies) else {
-            return self.inactive(stmt);
+            return same;
         };
         if !self.is_wanted(&stmt.results) {
             return same;
@@ -44,6 +53,18 @@ impl<'s> Reverser<'_, 's> {
                     }
                 }
             }
+            Op::Get(Atom::Var(array), _)
+            | Op::Slice { array: Atom::Var(array), .. }
+            | Op::Reshape(Atom::Var(array), _)
+            | Op::Update { array: Atom::Var(array), .. }
+            | Op::Append(Atom::Var(array), _)
+                if self.has_bar(*array) =>
+            {
+                self.of_boxes(&stmt.op, result, *array);
+            }
+            Op::Elements(_, parts) | Op::Rows(parts) if self.has_bar(result) => {
+                self.made_of_boxes(result, parts);
+            }
             Op::Get(Atom::Var(array), indices) => {
                 if let Some(bar) = self.take_bar(result) {
                     let indices = self.primals(indices);
@@ -52,8 +73,8 @@ impl<'s> Reverser<'_, 's> {
                     self.touch(*array);
                 }
             }
-            // Its accumulator is a view.
-            Op::Get(..) | Op::Slice { .. } | Op::Reshape(..) => {}
+            // Its accumulator is a view, or is made where it is first needed.
+            Op::Get(..) | Op::Slice { .. } | Op::Reshape(..) | Op::AccNew(_) => {}
             Op::Update { array, indices, value } => self.update(result, array, indices, value),
             Op::Elements(_, elements) => {
                 let acc = self.acc(result);
@@ -89,31 +110,87 @@ impl<'s> Reverser<'_, 's> {
                 }
             }
             Op::Append(first, second) => self.append(result, first, second),
-            Op::Call(callee, args) => return self.call(stmt, *callee, args),
             op => return unsupported(format!("reverse mode of {}", name(op))),
         }
         same
     }
 
-    /// A statement whose results do not vary.
-    fn inactive(&mut self, stmt: &Stmt) -> Result<Vec<Stmt>, Unsupported> {
-        match &stmt.op {
-            Op::AccAdd(..)
-            | Op::AccAddArray(..)
-            | Op::Push(..)
-            | Op::AccNew(_)
-            | Op::AccView(..)
-            | Op::AccSlice { .. }
-            | Op::AccReshape(..)
-            | Op::StackNew(_) => {
-                let mut varies = false;
-                crate::opt::walk::operands(&stmt.op, |atom| varies |= self.varies(atom));
-                if varies {
-                    return unsupported(format!("reverse mode of {}", name(&stmt.op)));
+    /// Whether a statement does something with an accumulator that varies.
+    pub fn acts(&self, stmt: &Stmt) -> bool {
+        let mut acts = false;
+        if self.accumulates {
+            within(stmt, &mut |stmt| {
+                operands(&stmt.op, |atom| {
+                    if let Atom::Var(v) = atom {
+                        let accumulator = matches!(self.vars[v.0 as usize].ty, Ty::Acc(_));
+                        acts |= accumulator && self.varies(atom);
+                    }
+                });
+            });
+        }
+        acts
+    }
+
+    /// Whether a rule has a say in the values that a statement with regions gives.
+    pub fn is_ruled(&mut self, stmt: &Stmt) -> bool {
+        let mut ruled = false;
+        if self.activity.ruled {
+            let (module, cache, varied) = (&*self.module, &mut *self.cache, &self.activity);
+            within(stmt, &mut |stmt| {
+                let Op::Call(callee, args) = &stmt.op else { return };
+                let active: Vec<bool> = args.iter().map(|arg| varied.varies(arg)).collect();
+                ruled |= active.contains(&true)
+                    && !cache.detached.contains(callee)
+                    && (cache.rules.contains_key(callee)
+                        || activity(module, cache, *callee, &active).ruled);
+            });
+        }
+        ruled
+    }
+
+    /// The backward part of an operation on an accumulator that varies, which is linear in what is in it.
+    fn accumulate(&mut self, stmt: &Stmt) {
+        let result = stmt.results.first().copied();
+        match (&stmt.op, result) {
+            (Op::AccAdd(Atom::Var(acc), indices, value), _) => {
+                if self.varies(value) {
+                    let (acc, indices) = (self.acc(*acc), self.primals(indices));
+                    let bar = self.read(Op::AccRead(acc, indices));
+                    self.add_bar(value, bar);
                 }
-                Ok(vec![stmt.clone()])
             }
-            _ => Ok(vec![stmt.clone()]),
+            (Op::AccAddArray(Atom::Var(acc), array), _) => {
+                if self.varies(array) {
+                    let acc = self.acc(*acc);
+                    self.add_all(array, acc);
+                }
+            }
+            (Op::AccRead(Atom::Var(acc), indices), Some(result)) => {
+                if let Some(bar) = self.take_bar(result) {
+                    let (acc, indices) = (self.acc(*acc), self.primals(indices));
+                    self.effect(Op::AccAdd(acc, indices, bar));
+                }
+            }
+            (Op::AccTake(Atom::Var(acc), indices), Some(result)) => {
+                // What is there afterwards is 0, whatever was there before.
+                let (acc, indices) = (self.acc(*acc), self.primals(indices));
+                self.read(Op::AccTake(acc.clone(), indices.clone()));
+                if let Some(bar) = self.take_bar(result) {
+                    self.effect(Op::AccAdd(acc, indices, bar));
+                }
+            }
+            (Op::AccGet(Atom::Var(acc)), Some(result)) => {
+                let acc = self.acc(*acc);
+                if let Some(bar) = self.take_bar(result) {
+                    self.effect(Op::AccAdd(acc, Vec::new(), bar));
+                } else if self.is_touched(result) {
+                    let bar = self.acc(result);
+                    let bar = self.read(Op::AccGet(bar));
+                    self.effect(Op::AccAddArray(acc, bar));
+                }
+            }
+            // Views have views.
+            (_, _) => {}
         }
     }
 
@@ -236,6 +313,12 @@ fn term(partial: &Partial, needs: &mut [bool; 3]) {
             term(a, needs);
         }
     }
+}
+
+/// Goes over a statement and all within it.
+fn within<'a>(stmt: &'a Stmt, see: &mut dyn FnMut(&'a Stmt)) {
+    see(stmt);
+    regions(&stmt.op, |region| statements(region, see));
 }
 
 /// What an operation is called in a message.

@@ -1,4 +1,5 @@
-//! What loops keep for the backward part: an array for each number, one of boxes for everything else.
+//! What loops keep for the backward part: an array for each number, of more dimensions for arrays whose size is the same
+//! in all steps, and one of boxes for everything else.
 
 use super::scope::Scope;
 use super::{box_type, Reverser};
@@ -7,8 +8,8 @@ use diffeo_calculus::prim::IntOp;
 
 /// What each step of a loop keeps.
 pub(super) struct Store {
-    /// Elements of arrays: variables of the forward and the backward part.
-    numbers: Vec<(Var, Var, Elem)>,
+    /// Elements of arrays, or rows of this length: variables of the forward and the backward part.
+    numbers: Vec<(Var, Var, Elem, Option<Atom>)>,
     /// Fields of a box.
     others: Option<(BoxId, Vec<(Var, Var)>)>,
     /// The arrays, in the forward part.
@@ -16,14 +17,20 @@ pub(super) struct Store {
 }
 
 impl<'s> Reverser<'_, 's> {
-    /// What a region that was closed keeps.
-    pub fn store(&mut self, scope: &Scope<'_>) -> Store {
+    /// What a region that was closed keeps, of a loop with so many steps, if that is known before.
+    pub fn store(&mut self, scope: &Scope<'_>, count: Option<&Atom>) -> Store {
         let (mut numbers, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {
             match self.vars[v.0 as usize].ty {
-                Ty::Real => numbers.push((*v, *var, Elem::Real)),
-                Ty::Int => numbers.push((*v, *var, Elem::Int)),
-                Ty::Bool => numbers.push((*v, *var, Elem::Bool)),
+                Ty::Real => numbers.push((*v, *var, Elem::Real, None)),
+                Ty::Int => numbers.push((*v, *var, Elem::Int, None)),
+                Ty::Bool => numbers.push((*v, *var, Elem::Bool, None)),
+                Ty::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), 1) => {
+                    match self.same_length(scope, *v).filter(|_| count.is_some()) {
+                        Some(length) => numbers.push((*v, *var, elem, Some(length))),
+                        None => others.push((*v, *var)),
+                    }
+                }
                 Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
                     others.push((*v, *var));
                 }
@@ -31,10 +38,15 @@ impl<'s> Reverser<'_, 's> {
         }
         let home = self.scopes.len() - 1;
         let mut arrays: Vec<Var> = Vec::new();
-        for (v, _, elem) in &numbers {
+        for (v, _, elem, length) in &numbers {
+            let rank = 1 + u8::from(length.is_some());
             let name =
                 self.vars[v.0 as usize].name.as_ref().map(|name| format!("{name}_kept").into());
-            arrays.push(self.forward_var(Ty::Array(*elem, 1), name, home));
+            let array = self.forward_var(Ty::Array(*elem, rank), name, home);
+            arrays.push(array);
+            if let (Some(count), None) = (count, length) {
+                self.lengths.insert(array, count.clone());
+            }
         }
         let others = (!others.is_empty()).then(|| {
             let id = box_type(self.module, &"loop".into());
@@ -44,6 +56,19 @@ impl<'s> Reverser<'_, 's> {
             (id, others)
         });
         Store { numbers, others, arrays }
+    }
+
+    /// The length of an array of a region that was closed, if it is the same in all steps.
+    fn same_length(&self, scope: &Scope<'_>, v: Var) -> Option<Atom> {
+        let count = match scope.definition(v).map(|stmt| &stmt.op) {
+            Some(Op::Build { count, .. }) => Some(count),
+            _ => self.lengths.get(&v),
+        };
+        let same = |count: &&Atom| match count {
+            Atom::Var(count) => self.homes[count.0 as usize] < self.scopes.len(),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
+        };
+        count.filter(same).cloned()
     }
 
     /// Statements at the end of a step of the forward part, and what the step keeps.
@@ -60,17 +85,18 @@ impl<'s> Reverser<'_, 's> {
         (stmts, values)
     }
 
-    /// The types of the elements of the arrays.
-    fn elements(store: &Store) -> Vec<Elem> {
-        let others = store.others.iter().map(|(id, _)| Elem::Box(*id));
-        store.numbers.iter().map(|(_, _, elem)| *elem).chain(others).collect()
+    /// The types of the elements of the arrays, and the lengths of rows.
+    fn elements(store: &Store) -> Vec<(Elem, Option<Atom>)> {
+        let others = store.others.iter().map(|(id, _)| (Elem::Box(*id), None));
+        let numbers = store.numbers.iter().map(|(_, _, elem, length)| (*elem, length.clone()));
+        numbers.chain(others).collect()
     }
 
     /// Statements of the backward part that read what the step at an index has kept.
     pub fn unpack(&mut self, store: &Store, index: &Atom, site: SiteId) -> Vec<Stmt> {
         let mut stmts = Vec::new();
         let mut arrays = store.arrays.iter();
-        for ((_, var, _), array) in store.numbers.iter().zip(arrays.by_ref()) {
+        for ((_, var, ..), array) in store.numbers.iter().zip(arrays.by_ref()) {
             let array = self.primal(&Atom::Var(*array));
             let op = Op::Get(array, vec![index.clone()]);
             stmts.push(Stmt { results: vec![*var], op, site });
@@ -104,11 +130,9 @@ impl<'s> Reverser<'_, 's> {
         if values.is_empty() {
             return (before, carried);
         }
-        let steps = self.forward_var(Ty::Int, None, home);
-        let op = Op::Int(IntOp::Max, vec![count.clone(), Atom::Int(0)]);
-        before.push(Stmt { results: vec![steps], op, site });
-        for (value, elem) in values.into_iter().zip(Self::elements(store)) {
-            let ty = Ty::Array(elem, 1);
+        let steps = self.at_least_0(count, site, &mut before);
+        for (value, (elem, length)) in values.into_iter().zip(Self::elements(store)) {
+            let ty = Ty::Array(elem, 1 + u8::from(length.is_some()));
             let nothing = match elem {
                 Elem::Real => Atom::Real(0.0),
                 Elem::Int => Atom::Int(0),
@@ -123,7 +147,17 @@ impl<'s> Reverser<'_, 's> {
             };
             let (empty, at) =
                 (self.forward_var(ty.clone(), None, home), self.forward_var(Ty::Int, None, home));
-            let rows = Block { stmts: Vec::new(), results: vec![nothing] };
+            let mut rows = Block { stmts: Vec::new(), results: vec![nothing] };
+            if let Some(length) = length {
+                let length = self.at_least_0(&length, site, &mut before);
+                let (row, at) = (
+                    self.forward_var(Ty::Array(elem, 1), None, home + 1),
+                    self.forward_var(Ty::Int, None, home + 1),
+                );
+                let op = Op::Build { count: Atom::Var(length), index: at, body: rows };
+                let stmts = vec![Stmt { results: vec![row], op, site }];
+                rows = Block { stmts, results: vec![Atom::Var(row)] };
+            }
             let op = Op::Build { count: Atom::Var(steps), index: at, body: rows };
             before.push(Stmt { results: vec![empty], op, site });
             let (param, next) = (
@@ -139,6 +173,14 @@ impl<'s> Reverser<'_, 's> {
         (before, carried)
     }
 
+    /// A variable before a loop of the forward part: a number, 0 if it is less.
+    fn at_least_0(&mut self, number: &Atom, site: SiteId, before: &mut Vec<Stmt>) -> Var {
+        let result = self.forward_var(Ty::Int, None, self.scopes.len() - 1);
+        let op = Op::Int(IntOp::Max, vec![number.clone(), Atom::Int(0)]);
+        before.push(Stmt { results: vec![result], op, site });
+        result
+    }
+
     /// Has a conditional loop of the forward part make the arrays longer with each step.
     pub fn grow(
         &mut self,
@@ -150,7 +192,7 @@ impl<'s> Reverser<'_, 's> {
         let (mut before, mut carried) = (Vec::new(), Vec::new());
         let (stmts, values) = self.step_keeps(store, site);
         body.stmts.extend(stmts);
-        for (value, elem) in values.into_iter().zip(Self::elements(store)) {
+        for (value, (elem, _)) in values.into_iter().zip(Self::elements(store)) {
             let ty = Ty::Array(elem, 1);
             let empty = self.forward_var(ty.clone(), None, home);
             before.push(Stmt { results: vec![empty], op: Op::Empty(elem, 1), site });

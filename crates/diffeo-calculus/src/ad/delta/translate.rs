@@ -25,6 +25,9 @@ use crate::typing::{first_order, literal_type};
 use diffeo_base::Span;
 use std::collections::HashMap;
 
+/// The first id of what definitions that are no functions do: so small that no id gets to 0.
+const CLOSED: i64 = i64::MIN / 2;
+
 /// `D{ℝ} = ℝ × Delta`
 pub(crate) fn real_type(w: &mut Workspace, system: &System) -> Ty {
     Ty::tuple(vec![Ty::Real, runtime::delta(w, system)])
@@ -61,15 +64,6 @@ pub(crate) fn monad(w: &mut Workspace, system: &System, a: Ty) -> Ty {
     Ty::fun(state.clone(), Ty::tuple(vec![a, state]))
 }
 
-/// The type of the translation of a definition: `D{A}`, and `M D{A}` for a constant with functions in it.
-pub(crate) fn definition_type(w: &mut Workspace, system: &System, a: &Ty) -> Ty {
-    let translated = homomorphism::ty(w, system, a);
-    if matches!(a, Ty::Fun(_)) || is_first_order(w, a) {
-        return translated;
-    }
-    monad(w, system, translated)
-}
-
 fn is_first_order(w: &Workspace, a: &Ty) -> bool {
     first_order(a, &w.declarations())
 }
@@ -84,27 +78,19 @@ pub(crate) fn definition(
     let state = runtime::state(w, system);
     let constant = is_first_order(w, &source.ty);
     let mut t = Translator { w, system, state, variables: HashMap::new() };
-    match (&source.ty, &source.body.kind) {
+    match &source.body.kind {
         // f_rev = D{λx. e}
-        (_, Kind::Lam(x, body)) => t.function(x, body).0,
-        // (ours) A function that is not written as one: f_rev = λx. do { f ← D{e}; f x }
-        (Ty::Fun(f), _) => {
-            let from = t.ty(&f.0);
-            let x = t.w.binder("x", from.clone());
-            let s = t.w.binder("s", t.state.clone());
-            let mut block = Block::new(var(&s));
-            let value = t.term(&source.body, &mut block);
-            let result = t.call(&mut block, &value, var(&x), Span::NONE);
-            lam(x, lam(s, t.finish(block, result)))
-        }
+        Kind::Lam(x, body) => t.function(x, body).0,
         // (ours) A constant is evaluated once; it is closed, so its Deltas are Zero.
         _ if constant => homomorphism::lift(t.w, system, &source.ty, None, global(id)),
-        // (ours) One with functions in it is run at each use: f_rev = D{e}
+        // (ours) So is one with functions in it, and a function that is not written as one. Their Deltas may be
+        // variables, of a state that is not kept: with ids below 0, on which nothing depends (`eval`).
         _ => {
+            let start = runtime::function(t.w, system, "start");
             let s = t.w.binder("s", t.state.clone());
             let mut block = Block::new(var(&s));
             let value = t.term(&source.body, &mut block);
-            lam(s, t.finish(block, value))
+            bind(s, app(global(start), int(CLOSED)), block.close_with(value))
         }
     }
 }
@@ -377,7 +363,7 @@ impl Translator<'_> {
                 self.let_(block, "r", ty, r)
             }
             // D{f} = f_rev, the translation of its definition (section 7.5)
-            Kind::Global(id) => self.global(*id, block),
+            Kind::Global(id) => self.global(*id),
             // D{[e₁, …]} = do { x₁ ← D{e₁}; …; pure [x₁, …] } (ours)
             Kind::Array(a, es) => {
                 let ty = self.ty(&Ty::array(a.clone()));
@@ -398,18 +384,14 @@ impl Translator<'_> {
         }
     }
 
-    fn global(&mut self, id: GlobalId, block: &mut Block) -> Value {
+    fn global(&mut self, id: GlobalId) -> Value {
         let source = self.w.global(id).ty.clone();
         let ty = self.ty(&source);
         if inert(self.w, &source) {
             return Value { term: global(id), ty };
         }
         let f = global(self.w.translated(self.system, id));
-        if matches!(source, Ty::Fun(_)) || is_first_order(self.w, &source) {
-            return Value { term: f, ty };
-        }
-        let m = app(f, block.state.clone());
-        self.run(block, "r", &ty, m)
+        Value { term: f, ty }
     }
 
     fn case(&mut self, case: &Case, block: &mut Block, span: Span) -> Value {

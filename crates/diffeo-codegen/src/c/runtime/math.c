@@ -12,9 +12,13 @@ DF_FN double df_from_bits(int64_t bits) {
   return x;
 }
 
-/* The first if they are equal; a nan is preferred. */
-DF_FN double df_min(double a, double b) { return (a != a) | (a <= b) ? a : b; }
-DF_FN double df_max(double a, double b) { return (a != a) | (a >= b) ? a : b; }
+/* A nan is preferred; -0 is smaller than 0. */
+DF_FN double df_min(double a, double b) {
+  return (a != a) | (a < b) | ((a == b) & (df_bits(a) < 0)) ? a : b;
+}
+DF_FN double df_max(double a, double b) {
+  return (a != a) | (a > b) | ((a == b) & (df_bits(a) >= 0)) ? a : b;
+}
 
 /* Halves to even, whatever the direction of rounding is. */
 #if __has_builtin(__builtin_roundeven) && defined(__SSE4_1__)

@@ -148,7 +148,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A call of an intrinsic function of Reals.
-    fn real_intrinsic(&mut self, name: &str, args: &[&str]) -> String {
+    pub(super) fn real_intrinsic(&mut self, name: &str, args: &[&str]) -> String {
         let params = vec!["double"; args.len()].join(", ");
         let args: Vec<_> = args.iter().map(|arg| format!("double {arg}")).collect();
         self.intrinsic("", "double", &format!("llvm.{name}.f64"), &params, &args.join(", "))
@@ -196,7 +196,6 @@ impl Emitter<'_, '_> {
     }
 
     fn math(&mut self, register: Reg, op: RealOp, a: &str, b: &str) -> String {
-        let reduced = self.reduced.contains(&register);
         let binary = |e: &mut Self, op: Binary| {
             let instruction = e.binary(register, op);
             e.compute(format_args!("{instruction} double {a}, {b}"))
@@ -210,10 +209,8 @@ impl Emitter<'_, '_> {
             RealOp::Sqrt => self.unary(Unary::Sqrt, a),
             RealOp::Abs => self.unary(Unary::Abs, a),
             RealOp::Sign => self.sign(a),
-            RealOp::Min if reduced => self.extremum("minimum", a, b),
-            RealOp::Max if reduced => self.extremum("maximum", a, b),
-            RealOp::Min => self.choose("ole", a, b),
-            RealOp::Max => self.choose("oge", a, b),
+            RealOp::Min => self.real_intrinsic("minimum", &[a, b]),
+            RealOp::Max => self.real_intrinsic("maximum", &[a, b]),
             RealOp::Polygamma(order) => self.call_math(op, format_args!("i64 {order}, double {a}")),
             RealOp::Sin | RealOp::Cos => {
                 let function = runtime::math(op);
@@ -253,21 +250,6 @@ impl Emitter<'_, '_> {
     fn call_math(&mut self, op: RealOp, args: std::fmt::Arguments<'_>) -> String {
         let name = self.import(runtime::math(op));
         self.compute(format_args!("call double @{name}({args})"))
-    }
-
-    /// The first if it is nan or is as wanted to the second (see `prim::real::chooses_first`).
-    fn choose(&mut self, wanted: &str, a: &str, b: &str) -> String {
-        let holds = self.compute(format_args!("fcmp {wanted} double {a}, {b}"));
-        let nan = self.compute(format_args!("fcmp uno double {a}, {a}"));
-        let first = self.compute(format_args!("or i1 {holds}, {nan}"));
-        self.compute(format_args!("select i1 {first}, double {a}, double {b}"))
-    }
-
-    /// The smaller or larger one, or nan; of zeros with different signs, either.
-    pub(super) fn extremum(&mut self, which: &str, a: &str, b: &str) -> String {
-        let args = format!("double {a}, double {b}");
-        let name = format!("llvm.{which}.f64");
-        self.intrinsic("nsz ", "double", &name, "double, double", &args)
     }
 
     /// -1, 0 or 1; nan of nan.

@@ -186,8 +186,8 @@ impl Emitter<'_, '_> {
                 let which = if how == Reduction::Max { "maximum" } else { "minimum" };
                 let name = format!("llvm.vector.reduce.f{which}.v{width}f64");
                 let args = format!("{ty} {lanes}");
-                let one = self.intrinsic("nsz ", "double", &name, &ty, &args);
-                self.extremum(which, &before, &one)
+                let one = self.intrinsic("", "double", &name, &ty, &args);
+                self.real_intrinsic(which, &[&before, &one])
             }
         };
         self.set(register, value);
@@ -712,13 +712,10 @@ impl Emitter<'_, '_> {
                 return value;
             }
             RealOp::Min | RealOp::Max => {
-                // The first if it is nan or is as wanted to the second (see `prim::real::chooses_first`).
-                let wanted = if op == RealOp::Min { "ole" } else { "oge" };
-                let bools = vector(width, Ty::Bool);
-                let holds = self.compute(format_args!("fcmp {wanted} {ty} {a}, {b}"));
-                let nan = self.compute(format_args!("fcmp uno {ty} {a}, {a}"));
-                let first = self.compute(format_args!("or {bools} {holds}, {nan}"));
-                return self.select(width, &first, &ty, a, b);
+                let which = if op == RealOp::Min { "minimum" } else { "maximum" };
+                let (name, args) =
+                    (format!("llvm.{which}.v{width}f64"), format!("{ty} {a}, {ty} {b}"));
+                return self.intrinsic("", &ty, &name, &format!("{ty}, {ty}"), &args);
             }
             _ => {
                 let function = runtime::math(op);

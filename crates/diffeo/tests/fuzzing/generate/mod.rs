@@ -66,6 +66,23 @@ pub fn for_engines(choices: &mut dyn Choices, fuel: usize) -> String {
     text
 }
 
+/// A program without a parameter for comparing engines, with derivative operators up to three deep.
+pub fn for_derivatives(choices: &mut dyn Choices, fuel: usize) -> String {
+    let mut generator = Generator::new(choices, fuel);
+    generator.max_orders = 3;
+    generator.engines = true;
+    let mut text =
+        String::from("type Tree[a] = Leaf(a) | Node(Tree[a], Tree[a]) | Many([]Tree[a], Int)\n");
+    text.push_str(&generator.definitions());
+    let ty = generator.data(2);
+    let body = match generator.derivative(&ty) {
+        Some((body, _)) => body,
+        None => generator.expr(&ty),
+    };
+    text.push_str(&format!("def main: {} = {body}\n", generator.written(&ty)));
+    text
+}
+
 /// Numbers that look like chance, from a seed (Knuth's MMIX generator).
 pub struct Random(pub u64);
 

@@ -1,0 +1,131 @@
+//! Makes comprehensions of loops that only put a number into each element of new accumulators.
+//!
+//! What it takes: a counted loop without carried variables that adds to new accumulators, each of as many elements as the
+//! loop has steps, at its index, and touches no others; nothing else is added to them before they are read whole.
+//! Why it is right: each element is 0 and one number, as is each element of the comprehension.
+
+use super::walk::{deep, has_regions, operands, regions, regions_mut, same, statements, var};
+use crate::ir::{Atom, Block, Function, Module, Op, Stmt, Ty, Var, VarInfo};
+use diffeo_calculus::prim::RealOp;
+use std::collections::HashMap;
+
+/// See the head of the file.
+pub fn adjoints(mut module: Module) -> Module {
+    for function in &mut module.functions {
+        if !function.vars.iter().any(|info| info.ty == Ty::Acc(1)) {
+            continue;
+        }
+        let uses = uses(function);
+        let mut body = std::mem::take(&mut function.body);
+        let mut cx = Adjoints { uses, vars: &mut function.vars };
+        cx.block(&mut body);
+        function.body = body;
+    }
+    module
+}
+
+/// How often each variable is used.
+fn uses(function: &Function) -> Vec<u32> {
+    let mut uses = vec![0; function.vars.len()];
+    let mut see = |atom: &Atom| {
+        if let Some(v) = var(atom) {
+            uses[v.0 as usize] += 1;
+        }
+    };
+    statements(&function.body, &mut |stmt| {
+        operands(&stmt.op, &mut see);
+        regions(&stmt.op, |region| region.results.iter().for_each(&mut see));
+    });
+    function.body.results.iter().for_each(&mut see);
+    uses
+}
+
+struct Adjoints<'f> {
+    uses: Vec<u32>,
+    vars: &'f mut Vec<VarInfo>,
+}
+
+impl Adjoints<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for stmt in &mut block.stmts {
+            if has_regions(&stmt.op) {
+                deep(|| regions_mut(&mut stmt.op, |region| self.block(region)));
+            }
+        }
+        let mut sizes = HashMap::new();
+        let mut gone = Vec::new();
+        for at in 0..block.stmts.len() {
+            let Some((stmt, after)) = block.stmts[at..].split_first_mut() else { break };
+            if let (Op::AccNew(new), [v]) = (&stmt.op, &stmt.results[..]) {
+                if let [size] = &new[..] {
+                    sizes.insert(*v, size.clone());
+                }
+            } else if let Some(accs) = self.filled(stmt, &sizes) {
+                let read = |acc: &Var| {
+                    let whole = Op::AccGet(Atom::Var(*acc));
+                    after.iter().find(|stmt| stmt.op == whole).map(|stmt| stmt.results[0])
+                };
+                let Some(results) = accs.iter().map(read).collect::<Option<Vec<Var>>>() else {
+                    continue;
+                };
+                self.comprehension(stmt, results);
+                gone.extend(accs);
+            }
+        }
+        if !gone.is_empty() {
+            block.stmts.retain(|stmt| match &stmt.op {
+                Op::AccNew(_) => !stmt.results.iter().any(|v| gone.contains(v)),
+                Op::AccGet(Atom::Var(acc)) => !gone.contains(acc),
+                _ => true,
+            });
+        }
+    }
+
+    /// The accumulators that a loop fills, if that is all that it does with any.
+    fn filled(&self, stmt: &Stmt, sizes: &HashMap<Var, Atom>) -> Option<Vec<Var>> {
+        let Op::For { count, index, carried, body } = &stmt.op else { return None };
+        let mut accs = Vec::new();
+        for stmt in &body.stmts {
+            if let Op::AccAdd(Atom::Var(acc), at, _) = &stmt.op {
+                let new = sizes.get(acc).is_some_and(|size| same(size, count));
+                // Here, and where it is read.
+                let twice = self.uses[acc.0 as usize] == 2;
+                if !new || !twice || at[..] != [Atom::Var(*index)] {
+                    return None;
+                }
+                accs.push(*acc);
+            } else if self.touches(stmt) {
+                return None;
+            }
+        }
+        (carried.is_empty() && !accs.is_empty()).then_some(accs)
+    }
+
+    /// Whether a statement uses accumulators or stacks.
+    fn touches(&self, stmt: &Stmt) -> bool {
+        let changed = |v: Var| matches!(self.vars[v.0 as usize].ty, Ty::Acc(_) | Ty::Stack(_));
+        let mut found = stmt.results.iter().any(|v| changed(*v));
+        operands(&stmt.op, |atom| found |= var(atom).is_some_and(changed));
+        deep(|| {
+            regions(&stmt.op, |region| found |= region.stmts.iter().any(|s| self.touches(s)));
+        });
+        found
+    }
+
+    /// Makes a comprehension of a loop.
+    fn comprehension(&mut self, stmt: &mut Stmt, results: Vec<Var>) {
+        let op = std::mem::replace(&mut stmt.op, Op::AccNew(Vec::new()));
+        let Op::For { count, index, mut body, .. } = op else { return };
+        for stmt in &mut body.stmts {
+            let Op::AccAdd(_, _, value) = &stmt.op else { continue };
+            // As it is added to 0.
+            stmt.op = Op::Real(RealOp::Add, vec![Atom::Real(0.0), value.clone()]);
+            self.vars.push(VarInfo { ty: Ty::Real, name: None });
+            let sum = Var(self.vars.len() as u32 - 1);
+            stmt.results = vec![sum];
+            body.results.push(Atom::Var(sum));
+        }
+        stmt.op = Op::Build { count, index, body };
+        stmt.results = results;
+    }
+}

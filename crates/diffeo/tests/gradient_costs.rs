@@ -1,0 +1,183 @@
+//! What value and gradient of compiled programs cost, by counting operations of Flat: at most so many times those of
+//! the program and the sizes of what it takes and gives.
+
+mod support;
+
+use diffeo::differentiate::numbers;
+use diffeo::{Engine, Entry, Options, Session};
+use diffeo_calculus::value::Value;
+use support::corpus;
+
+/// What is looked at: `fn o -> …` of a function and a point, which says of which type `o` is.
+const VALUE: &str = "fn o -> let _ = fn () -> [o, POINT] in (FUNCTION)(o)";
+const GRADIENT: &str =
+    "fn o -> let _ = fn () -> [o, POINT] in let (y, back) = vjp(FUNCTION, o) in (y, back(y))";
+
+/// The bar for the programs of this file, at every size.
+const MOST: f64 = 6.0;
+
+struct Costs {
+    value: u64,
+    gradient: u64,
+    /// Of point and value.
+    size: u64,
+}
+
+impl Costs {
+    fn ratio(&self) -> f64 {
+        self.gradient as f64 / (self.value + self.size) as f64
+    }
+}
+
+fn entry(session: &mut Session, program: &str, text: &str) -> Option<Entry> {
+    let module = session.load_text("case.deo", program);
+    session.check();
+    let it = session.expression(Some(module), text)?;
+    session.function(it, "it")
+}
+
+/// The operations on Flat, and the result; none if it runs on the evaluator, or stops.
+fn run(entry: &Entry, session: &Session, arg: Option<Value>) -> Option<(u64, Value)> {
+    let run = session.run_on(entry, arg, Options::default(), Engine::Flat);
+    let value = run.result.ok()?;
+    Some((run.operations.filter(|_| run.unsupported.is_none())?, value))
+}
+
+/// The costs of a function of a program at a point; none if the evaluator computes it.
+fn costs(program: &str, function: &str, point: &str) -> Option<Costs> {
+    let mut session = Session::new();
+    let at = entry(&mut session, program, point)?;
+    let at = session.run_on(&at, None, Options::default(), Engine::Evaluator).result.ok()?;
+    let text = |form: &str| form.replace("POINT", point).replace("FUNCTION", function);
+    let entry = |form: &str| {
+        let mut session = Session::new();
+        entry(&mut session, program, &text(form)).map(|entry| (session, entry))
+    };
+    let ((first, value), (second, gradient)) = (entry(VALUE)?, entry(GRADIENT)?);
+    let (value, result) = run(&value, &first, Some(at.clone()))?;
+    let (gradient, _) = run(&gradient, &second, Some(at.clone()))?;
+    let size = (numbers(&at).len() + numbers(&result).len()) as u64;
+    Some(Costs { value, gradient, size })
+}
+
+#[test]
+fn gradients_of_the_corpus() {
+    let mut all = Vec::new();
+    let mut left = 0;
+    for case in corpus() {
+        for (f, x, _) in &case.derivatives {
+            match costs(&case.text, f, x) {
+                Some(costs) => all.push((costs, format!("{}: {f} at {x}", case.name))),
+                None => left += 1,
+            }
+        }
+    }
+    all.sort_by(|a, b| b.0.ratio().total_cmp(&a.0.ratio()));
+    for (costs, name) in &all {
+        let (Costs { value, gradient, size }, ratio) = (costs, costs.ratio());
+        println!("{ratio:6.2} = {gradient} / ({value} + {size}) {name:.100}");
+    }
+    println!("{} functions, {left} on the evaluator", all.len());
+    assert!(all.len() > 300, "{} functions", all.len());
+}
+
+/// The program at three sizes.
+fn linear(program: &str, function: &str, point: &str) {
+    let mut ratios = Vec::new();
+    for n in [100, 1_000, 10_000] {
+        let of = |text: &str| text.replace("SIZE", &n.to_string());
+        let costs = costs(&of(program), &of(function), &of(point));
+        let costs = costs.unwrap_or_else(|| panic!("{program}: left to the evaluator"));
+        let Costs { value, gradient, size } = costs;
+        println!("{n}: {:.2} = {gradient} / ({value} + {size})", costs.ratio());
+        ratios.push(costs.ratio());
+    }
+    assert!(ratios.iter().all(|r| *r <= MOST), "{ratios:?}: {program}");
+}
+
+#[test]
+fn calls_that_pass_one_array() {
+    let text = "def f(xs: [n]Real, i: Int) -> Real = xs[i] * xs[0]
+                def g(xs: []Real) -> Real = loop s = 0.0 for i < SIZE do s + f(xs, i % length(xs))";
+    linear(text, "g", "replicate(100, 0.5)");
+}
+
+#[test]
+fn slices_in_a_loop() {
+    let text = "def f(xs: []Real) -> Real =
+                  loop s = 0.0 for i < length(xs) do s + xs[i..length(xs)][0] * s + xs[0..i + 1][i]";
+    linear(text, "f", "replicate(SIZE, 1e-9)");
+}
+
+#[test]
+fn slices_that_a_loop_carries() {
+    let text = "def f(xs: []Real) -> Real =
+                  let (_, s) = loop (v, s) = (xs, 0.3) for i < length(xs) - 1 do
+                    (v[1..length(v)], sin(s) + v[0] * v[length(v) - 1]) in
+                  s";
+    linear(text, "f", "replicate(SIZE, 0.5)");
+}
+
+#[test]
+fn updates_in_a_loop() {
+    let text = "def f(xs: []Real) -> Real =
+                  sum(loop a = xs for i < length(xs) do a with [i] = sin(a[i]))";
+    linear(text, "f", "replicate(SIZE, 0.5)");
+}
+
+const CHAIN: &str = "type Chain = End | Link(Real, Chain)
+    def total(c: Chain) -> Real = case c of { End -> 0.0 | Link(x, rest) -> x * x + total(rest) }
+    def made(n: Int) -> Chain = loop c = End for i < n do Link(0.5, c)\n";
+
+#[test]
+fn one_boxed_input_at_two_positions() {
+    let text = format!("{CHAIN} def f(a: Chain, b: Chain) -> Real = total(a) * total(b)");
+    linear(&text, "f", "let c = made(SIZE) in (c, c)");
+}
+
+#[test]
+fn a_list_that_is_read_many_times() {
+    let text = format!(
+        "{CHAIN} def first(c: Chain) -> Real = case c of {{ End -> 0.0 | Link(x, _) -> x }}
+         def f(c: Chain) -> Real = loop s = 0.0 for i < SIZE do sin(s) + first(c)"
+    );
+    linear(&text, "f", "made(SIZE)");
+}
+
+#[test]
+fn deep_recursion() {
+    linear(CHAIN, "total", "made(SIZE)");
+}
+
+#[test]
+fn a_pullback_that_is_called_twice() {
+    let text = "def h(xs: []Real) -> Real = sum([sin(x) * x for x in xs])
+                def f(xs: []Real) -> Real = let (y, back) = vjp(h, xs) in sum(back(y)) + sum(back(2.0))";
+    linear(text, "f", "replicate(SIZE, 0.5)");
+}
+
+#[test]
+fn closures_in_data() {
+    let text = "def f(x: Real) -> Real =
+                  let fs = [fn (y: Real) -> x * y, fn (y: Real) -> sin(x + y)] in
+                  loop s = 0.5 for i < SIZE do fs[i % 2](s) * 0.5";
+    linear(text, "f", "0.3");
+}
+
+#[test]
+fn arrays_of_trees_that_are_read_and_updated_in_a_loop() {
+    let text = "type Tree = Leaf | Node(Tree, Real, Tree)
+                def root(t: Tree) -> Real = case t of { Leaf -> 0.1 | Node(_, x, _) -> x }
+                def f(x: Real) -> Real =
+                  let ts = loop (ts: []Tree) = [Node(Leaf, x, Leaf) for _ < SIZE] for i < SIZE do
+                    ts with [i] = Node(Leaf, sin(root(ts[i])) + root(ts[i / 2]), Leaf) in
+                  sum([root(t) for t in ts])";
+    linear(text, "f", "0.3");
+}
+
+#[test]
+fn gradients_of_gradients() {
+    let text = "def h(xs: []Real) -> Real = loop s = 0.1 for i < length(xs) do sin(s * xs[i]) + xs[i]
+                def f(xs: []Real) -> Real = sum([g * g for g in grad(h)(xs)])";
+    linear(text, "f", "replicate(SIZE, 0.5)");
+}
