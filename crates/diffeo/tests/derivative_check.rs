@@ -285,7 +285,7 @@ fn gradients_and_taylor_coefficients_have_the_names_of_the_program() {
             (".1.y[0]".to_string(), "{a = 12.0, b = [0.0, 0.0]}".to_string()),
         ]
     );
-    let taylor = evaluator.taylor(&point, 2, 2).expect("no error");
+    let taylor = evaluator.taylor(&point, gradient.value.clone(), 2, 2).expect("no error");
     assert_eq!(taylor.variables, ["a", "b[0]"]);
     assert_eq!(numbers(&taylor.value), [10.0, 8.0]);
     assert_eq!(taylor.indices, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]);
