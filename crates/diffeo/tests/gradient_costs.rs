@@ -177,7 +177,8 @@ fn arrays_of_trees_that_are_read_and_updated_in_a_loop() {
 
 #[test]
 fn gradients_of_gradients() {
-    let text = "def h(xs: []Real) -> Real = loop s = 0.1 for i < length(xs) do sin(s * xs[i]) + xs[i]
+    let text =
+        "def h(xs: []Real) -> Real = loop s = 0.1 for i < length(xs) do sin(s * xs[i]) + xs[i]
                 def f(xs: []Real) -> Real = sum([g * g for g in grad(h)(xs)])";
     linear(text, "f", "replicate(SIZE, 0.5)");
 }

@@ -229,9 +229,8 @@ impl Lower<'_> {
             alternatives.push(Alternative { fields, slots: places });
         }
         // Derivatives look at all slots, and what is in that of another alternative is no array or box.
-        let reference = |ty: &Flat| {
-            matches!(ty, Flat::Box(_) | Flat::Array(Elem::Real | Elem::Box(_), _))
-        };
+        let reference =
+            |ty: &Flat| matches!(ty, Flat::Box(_) | Flat::Array(Elem::Real | Elem::Box(_), _));
         let shared = |slot: usize| alternatives.iter().any(|a| !a.slots.contains(&slot));
         if self.differentiates
             && slots.iter().enumerate().any(|(slot, ty)| reference(ty) && shared(slot))

@@ -220,13 +220,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// The sum of a shadow and these adjoints of fields.
-    pub fn with_fields(
-        &mut self,
-        v: Var,
-        old: Atom,
-        tag: u32,
-        fields: Vec<Option<Atom>>,
-    ) -> Atom {
+    pub fn with_fields(&mut self, v: Var, old: Atom, tag: u32, fields: Vec<Option<Atom>>) -> Atom {
         let Ty::Box(shadow) = self.back.ty(&old) else { return old };
         let found = self.one(Op::Tag(old.clone()));
         let cond = is(&mut self.back, self.module, found, i64::from(tag));
