@@ -7,7 +7,7 @@ use common::{c_compiler, Done, Folder};
 const SUM: &str = "def main = sum([sin(real(i)) for i < 1000])\n";
 
 const DATA: &str = "type Shape = Round(Real) | Flat
-def list(xs: List[Real]) = foldl(fn (s, x) -> s + x * x, xs, 0.0)
+def total(xs: List[Real]) = foldl(fn (s, x) -> s + x * x, xs, 0.0)
 def shape(s: Shape) = case s of { Round(r) -> r * r | Flat -> 0.0 }
 ";
 
@@ -159,7 +159,7 @@ fn the_account_says_which_engine_ran() {
     let done = folder.run(&["eval", "log(-1.0)", "-v", "--kinks", "warn"]);
     assert!(done.err.contains("log(-1.0) is outside the domain of the operation"), "{done:?}");
     assert!(done.err.contains("engine: interp\nreason: a kink, an operand outside"), "{done:?}");
-    for (entry, at) in [("list", "[1.0, 2.0]"), ("shape", "{\"Round\": 2.0}")] {
+    for (entry, at) in [("total", "[1.0, 2.0]"), ("shape", "{\"Round\": 2.0}")] {
         let done = folder.run(&["grad", "data.deo", entry, "--at", at, "--jet", "1,2", "-v"]);
         let reason = "reason: the derivative is not compiled yet: Taylor coefficients in data\n";
         assert!(done.err.starts_with(&format!("engine: interp\n{reason}")), "{done:?}");

@@ -174,7 +174,8 @@ fn programs_to_be_called_often_get_the_best_code() {
 fn the_reason_names_what_the_user_wrote() {
     let cases = [
         (
-            "def main = jet(20, 3, fn (x: Real, y: Real) -> x * y)([2.0, 1.0, 0.0], [3.0, 0.0, 1.0])\n",
+            "def s(x: Real) -> []Real = [x for i < 1771]
+def main = jet(20, 3, fn (x: Real, y: Real) -> x * y)(s(2.0), s(1.0))\n",
             "`jet(20, 3, fn (x: Real, y: Real)",
         ),
         (

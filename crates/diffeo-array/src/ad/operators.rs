@@ -284,7 +284,7 @@ pub fn jet(
         let mut all = vec![value.clone()];
         if *varies {
             all.extend(tangents.by_ref().take(width));
-        } else {
+        } else if width > 0 {
             all.extend(zero(&mut b, module, cache, value, width));
         }
         results.push(together(&mut b, module, &all, &indices, &ty)?);
