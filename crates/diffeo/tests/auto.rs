@@ -184,9 +184,9 @@ def main = jet(20, 3, fn (x: Real, y: Real) -> x * y)(s(2.0), s(1.0))\n",
         ),
         // In the library, but not because of the library.
         (
-            "def f(x: Real) = sum([g(x) for g in [fn (y: Real) -> y * x, fn (y: Real) -> y + x]])
-def main = grad(f)(2.0)\n",
-            "`grad(f)",
+            "def g(x: Real) -> Real = if x < 1.0 then x else g(x / 2.0) * grad(g)(x / 2.0)
+def main = grad(g)(5.0)\n",
+            "`grad(g)(5.0)`",
         ),
         (
             "import quadrature

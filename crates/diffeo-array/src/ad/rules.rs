@@ -113,12 +113,10 @@ impl Derive<'_> {
         let lower = self.cache.indices(Orders { k, r: r - 1 });
         let mut all: Vec<Vec<Atom>> = Vec::new();
         for var in &stmt.results {
-            let value = Atom::Var(*var);
-            let ty = self.b.ty(&value);
-            all.push(match differentiable(self.module, &ty) {
-                true => zero(&mut self.b, self.module, self.cache, &value, self.width),
-                false => Vec::new(),
-            });
+            let ty = self.b.ty(&Atom::Var(*var));
+            // All of them are set below.
+            let width = if differentiable(self.module, &ty) { self.width } else { 0 };
+            all.push(vec![Atom::Real(0.0); width]);
         }
         for i in 0..k as usize {
             let found = self.slope((stmt, args), (&rule, &slope), &varying, (i, &lower))?;
