@@ -84,7 +84,7 @@ pub(crate) fn definition(
         // (ours) A constant is evaluated once; it is closed, so its Deltas are Zero.
         _ if constant => homomorphism::lift(t.w, system, &source.ty, None, global(id)),
         // (ours) So is one with functions in it, and a function that is not written as one. Their Deltas may be
-        // variables, of a state that is not kept: with ids below 0, on which nothing depends (`eval`).
+        // variables, of a state that is not kept: with ids below 0, on which nothing depends (`addDelta`).
         _ => {
             let start = runtime::function(t.w, system, "start");
             let s = t.w.binder("s", t.state.clone());
