@@ -216,7 +216,8 @@ def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
     let along = |dots: (f64, Vec<f64>)| {
         move |f: &diffeo::Function| format!("{:?}", f.pushforward::<f64>((1.0, [2.0, 3.0]), &dots))
     };
-    let cases: [Box<dyn Fn(&diffeo::Function) -> String>; 5] = [
+    type Work = Box<dyn Fn(&diffeo::Function) -> String>;
+    let cases: [Work; 5] = [
         Box::new(gradient((1.5, vec![2.0, 3.0]))),
         // A nan, an index that is out of bounds, a tangent of another shape.
         Box::new(gradient((0.0, vec![2.0]))),

@@ -15,15 +15,15 @@ fn derivatives_run_as_machine_code() {
     for i in 0..1000 {
         let x = f64::from(i);
         let point = ([x, 2.0], 3);
-        let found: (f64, (Vec<f64>, i64)) = compiled.value_and_gradient(&point).expect("one");
-        let slopes: (f64, f64) = compiled.pushforward(&point, ([1.0, 0.5], 0)).expect("one");
+        let found: (f64, (Vec<f64>, i64)) = compiled.value_and_gradient(point).expect("one");
+        let slopes: (f64, f64) = compiled.pushforward(point, ([1.0, 0.5], 0)).expect("one");
         let now = [&compiled.pull, &compiled.push]
             .map(|code| code.get().and_then(Option::as_ref).map(|code| code.as_ptr()));
         assert!(now[0].is_some() && now[1].is_some());
         assert_eq!(*code.get_or_insert(now), now);
         if i % 100 == 0 {
-            assert_eq!(Ok(found), evaluated.value_and_gradient(&point));
-            assert_eq!(Ok(slopes), evaluated.pushforward(&point, ([1.0, 0.5], 0)));
+            assert_eq!(Ok(found), evaluated.value_and_gradient(point));
+            assert_eq!(Ok(slopes), evaluated.pushforward(point, ([1.0, 0.5], 0)));
         }
     }
     assert_eq!(compiled.machine.borrow().operations(), 0);

@@ -22,7 +22,7 @@ pub struct Source {
     pub tolerance: f64,
     /// Whether they may be so far from them relative to the largest number, or to 1.
     pub scaled: bool,
-    /// Whether what it prints is compared. The steps of an iteration that ends near a solution depend on the last
+    /// Whether what it prints is compared, and the numbers in messages. The steps of an iteration that ends near a solution depend on the last
     /// digits of each number, and so does how many there are.
     pub lines: bool,
 }
