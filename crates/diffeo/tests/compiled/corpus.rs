@@ -14,7 +14,7 @@ const FILE: usize = 32;
 const LEAST: usize = 700;
 
 /// In at most so many runs a derivative is nan, or might be, so that the evaluator takes over.
-const MOST_NAN: usize = 100;
+const MOST_NAN: usize = 120;
 
 /// Their steps, which they print or name in a message, depend on the last digits.
 const ITERATES: &[&str] = &[
