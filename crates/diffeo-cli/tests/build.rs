@@ -79,12 +79,13 @@ fn a_program_in_c_takes_derivatives() {
         derivatives.iter().for_each(|kind| build.extend(["--derivative", kind]));
         folder.run(&build)
     };
-    build(&["loss", "root", "at"], &["gradient", "vjp", "jvp", "jet:1,2"], "slopes").prints("");
+    build(&["loss", "root", "guarded", "at"], &["gradient", "vjp", "jvp", "jet:1,2"], "slopes")
+        .prints("");
     build(&["pair"], &["vjp"], "pairs").prints("");
     let compile = "cc main.c -Ilib -o main -std=c11 -Wall -Wextra -Werror -pedantic lib/libslopes.a lib/libpairs.a -lm";
     run(&folder, &compile.split(' ').collect::<Vec<_>>());
     let expected = "\
-slopes.deo:7:30: index 2 is out of bounds: the array has length 2, its indices are 0 to 1
+slopes.deo:9:30: index 2 is out of bounds: the array has length 2, its indices are 0 to 1
 the tangent: arrays of length 2 and 1
 0 failures
 ";

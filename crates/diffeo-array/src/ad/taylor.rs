@@ -33,6 +33,12 @@ pub(super) fn coefficients(
             if row(*op).derivative == Derivative::Select {
                 return select(series, (*op, args), result, operands);
             }
+            if let (RealOp::Pow, Some(n)) = (op, args.get(1).and_then(whole)) {
+                // Unlike b·y/a, this is right at 0, too, and where y is too small to tell from 0.
+                let base = series.given(&args[0], operands[0].as_deref());
+                let value = series.power(base, n);
+                return (1..=width).map(|i| series.coefficient(value, i)).collect();
+            }
             let mut nodes = [0; 2];
             for (node, (arg, known)) in nodes.iter_mut().zip(args.iter().zip(operands)) {
                 *node = series.given(arg, known.as_deref());
@@ -57,6 +63,14 @@ pub(super) fn coefficients(
     (1..=width).map(|i| series.coefficient(value, i)).collect()
 }
 
+/// A small whole number that is an exponent.
+fn whole(exponent: &Atom) -> Option<i64> {
+    match exponent {
+        Atom::Real(n) if n.fract() == 0.0 && n.abs() <= MULTIPLIED => Some(*n as i64),
+        Atom::Real(_) | Atom::Var(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+    }
+}
+
 /// Of an operation that is one of its operands.
 fn select(
     series: Series<'_>,
@@ -78,6 +92,9 @@ fn select(
 
 /// Powers below this have lost digits, or may be about to.
 const TINY: f64 = 1e-280;
+
+/// Powers with a constant Real for an exponent are products for whole exponents up to this.
+const MULTIPLIED: f64 = 64.0;
 
 /// A series.
 struct Node {

@@ -190,6 +190,26 @@ pub(crate) fn int_can_fail(op: IntOp, args: &[Atom]) -> bool {
     }
 }
 
+/// Whether the operands of an operation that costs something ([`speculative_cost`]) have derivative 0 wherever its
+/// result does not matter, whatever they are: its partial derivatives are 0, 1 and -1. Those of others are infinite
+/// somewhere, and 0 times that is nan.
+pub(crate) fn has_bounded_partials(op: &Op) -> bool {
+    use diffeo_calculus::prim::RealOp;
+    match op {
+        Op::Real(op, _) => matches!(
+            op,
+            RealOp::Add
+                | RealOp::Sub
+                | RealOp::Neg
+                | RealOp::Abs
+                | RealOp::Sign
+                | RealOp::Min
+                | RealOp::Max
+        ),
+        op => !matches!(op, Op::PowInt(..)),
+    }
+}
+
 /// What computing an operation where it did not stand costs, counted in additions; `None` where it must not be:
 /// it has effects, or what guards it (a check, a branch) may not hold there.
 pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {

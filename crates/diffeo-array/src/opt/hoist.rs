@@ -8,7 +8,7 @@
 //! if need be: so it happens when it would have happened first, and it would have been the first to happen.
 //! Loops are gone through from the inside out, so a statement leaves as many loops as it can.
 
-use super::effects::{speculative_cost, Effects};
+use super::effects::{has_bounded_partials, speculative_cost, Effects};
 use super::shapes::Shapes;
 use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
 use crate::ir::{Atom, Block, Check, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
@@ -16,10 +16,21 @@ use diffeo_calculus::prim::Comparison;
 use std::collections::{HashMap, HashSet};
 
 /// See the head of the file.
-pub fn hoist(mut module: Module) -> Module {
+pub fn hoist(module: Module) -> Module {
+    hoist_all(module, false)
+}
+
+/// The same, before derivatives are taken: what may have an infinite derivative moves only to where the loop
+/// certainly makes a step, too.
+pub(super) fn hoist_early(module: Module) -> Module {
+    hoist_all(module, true)
+}
+
+fn hoist_all(mut module: Module, early: bool) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
         let mut cx = Hoist {
+            early,
             effects: &effects,
             shapes: Shapes::of(function),
             level: vec![0; function.vars.len()],
@@ -37,6 +48,8 @@ pub fn hoist(mut module: Module) -> Module {
 }
 
 struct Hoist<'a> {
+    /// Whether derivatives are still to be taken.
+    early: bool,
     effects: &'a Effects,
     shapes: Shapes,
     /// How many regions there are around the definition of a variable.
@@ -122,16 +135,19 @@ impl Hoist<'_> {
         let mut guarded_vars = HashSet::new();
         let mut first = !matches!(step, Step::Unknown);
         for stmt in std::mem::take(&mut body.stmts) {
-            let free = speculative_cost(&stmt.op).is_some() || matches!(stmt.op, Op::Text(_));
-            if !first && !free {
+            let pure = speculative_cost(&stmt.op).is_some() || matches!(stmt.op, Op::Text(_));
+            if !first && !pure {
                 kept.push(stmt);
                 continue;
             }
+            let free = pure && !(self.early && !has_bounded_partials(&stmt.op));
             let effect = self.effects.stmt(&stmt, &self.shapes, &self.vars);
             let moves =
                 effect.repeatable() && !self.is_new(&stmt) && self.is_invariant(&stmt, level);
             if !moves {
                 first &= !effect.any();
+                kept.push(stmt);
+            } else if matches!(step, Step::Unknown) && !free {
                 kept.push(stmt);
             } else if matches!(step, Step::Certain) || free && !uses(&stmt, &guarded_vars) {
                 stmt.results.iter().for_each(|v| self.level[v.0 as usize] = level);

@@ -56,6 +56,8 @@ pub use tail::tail;
 pub use unroll::unroll;
 
 use crate::ir::{FunctionId, Module};
+use hoist::hoist_early;
+use simplify::simplify_early;
 use std::collections::HashSet;
 
 /// A pass with its name.
@@ -114,24 +116,24 @@ pub const PASSES: &[Pass] = &[
 /// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
 /// where they are, with their parameters and results; `roots` are called from elsewhere than the module, too, and calls of
 /// `stay` stay calls. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
-/// depends on how they are written.
+/// depends on how they are written. What may have an infinite derivative is not computed where it was not.
 pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -> Module {
-    const BEFORE: [fn(Module) -> Module; 3] = [simplify, cse, dce::dce_within];
+    const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
     const AFTER: [fn(Module) -> Module; 16] = [
-        simplify,
+        simplify_early,
         cse,
         count,
         unroll,
-        simplify,
+        simplify_early,
         ranges,
-        simplify,
+        simplify_early,
         cse,
         dce::dce_within,
         fuse,
-        hoist,
-        simplify,
+        hoist_early,
+        simplify_early,
         unroll,
-        simplify,
+        simplify_early,
         cse,
         dce::dce_within,
     ];

@@ -54,6 +54,12 @@ int main(void) {
   CHECK(slopes_root_gradient(cx, 0.0, 1.0, &value, &x_bar, &y_bar) == SLOPES_OK);
   CHECK(value == 1 && isnan(x_bar) && y_bar == 1);
 
+  /* What a branch guards does not matter where it is not taken. */
+  CHECK(slopes_guarded_gradient(cx, 0.0, &value, &x_bar) == SLOPES_OK);
+  CHECK(value == 3 && x_bar == 0);
+  CHECK(slopes_guarded_gradient(cx, 4.0, &value, &x_bar) == SLOPES_OK);
+  CHECK(value == 2 && x_bar == 0.25);
+
   /* Errors as those of the function. */
   CHECK(slopes_at_gradient(cx, w, two, 2, &value, &bar, &k) == SLOPES_INDEX_OUT_OF_BOUNDS);
   printf("%s\n", slopes_message(cx));

@@ -180,6 +180,12 @@ fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) ->
             // Then the evaluator's result is the result.
             if ran.stopped() == Some("nan-derivative") {
                 report.count("nan");
+                if program.expected.result.as_ref().is_ok_and(|value| !value.contains("nan")) {
+                    report.count("nan on an engine only");
+                    if std::env::var_os("DIFFEO_TELL").is_some() {
+                        eprintln!("{} on {}: a derivative is nan", program.place, target.name);
+                    }
+                }
                 continue;
             }
             if ran.stopped().is_some_and(|code| bounds.ignored.contains(&code)) {

@@ -14,7 +14,10 @@ const FILE: usize = 32;
 const LEAST: usize = 700;
 
 /// In at most so many runs a derivative is nan, or might be, so that the evaluator takes over.
-const MOST_NAN: usize = 120;
+const MOST_NAN: usize = 95;
+
+/// And in at most so many of them it is not, for the evaluator.
+const MOST_NAN_ON_ENGINES: usize = 25;
 
 /// Their steps, which they print or name in a message, depend on the last digits.
 const ITERATES: &[&str] = &[
@@ -50,5 +53,10 @@ fn the_corpus_gives_what_the_evaluator_gives() {
     let ran = report.labels.values().sum::<usize>() - stopped;
     // On each engine.
     assert!(report.of("nan") <= MOST_NAN, "{} derivatives are nan", report.of("nan"));
+    let false_alarms = report.of("nan on an engine only");
+    assert!(
+        false_alarms <= MOST_NAN_ON_ENGINES,
+        "{false_alarms} derivatives are nan on engines only"
+    );
     assert!(only.is_some() || ran >= LEAST, "{ran} cases were run");
 }

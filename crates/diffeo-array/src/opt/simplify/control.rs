@@ -1,7 +1,7 @@
 //! Rules for branches and loops: those that are decided, that run once or never, that are as cheap as a
 //! selection, and results and carried variables that are the same each time.
 
-use super::super::effects::speculative_cost;
+use super::super::effects::{has_bounded_partials, speculative_cost};
 use super::super::walk::same;
 use super::{New, Simplifier};
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var};
@@ -188,6 +188,9 @@ impl Simplifier {
             return false;
         }
         for stmt in blocks.iter().flat_map(|block| &block.stmts) {
+            if self.early && !has_bounded_partials(&stmt.op) {
+                return false;
+            }
             match speculative_cost(&stmt.op) {
                 Some(more) if cost + more <= SPECULATION => cost += more,
                 Some(_) | None => return false,

@@ -19,9 +19,18 @@ use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var,
 use std::collections::hash_map::{Entry, HashMap};
 
 /// See the head of the file.
-pub fn simplify(mut module: Module) -> Module {
+pub fn simplify(module: Module) -> Module {
+    simplify_all(module, false)
+}
+
+/// The same, before derivatives are taken: what a branch guards stays there if its derivative may be infinite.
+pub(super) fn simplify_early(module: Module) -> Module {
+    simplify_all(module, true)
+}
+
+fn simplify_all(mut module: Module, early: bool) -> Module {
     for function in &mut module.functions {
-        let mut cx = Simplifier::new(function);
+        let mut cx = Simplifier::new(function, early);
         let body = std::mem::take(&mut function.body);
         let mut out = Vec::with_capacity(body.stmts.len());
         let results = cx.splice(body, &mut out).0;
@@ -33,6 +42,8 @@ pub fn simplify(mut module: Module) -> Module {
 
 /// The state of simplifying one function.
 struct Simplifier {
+    /// Whether derivatives are still to be taken.
+    early: bool,
     vars: Vec<VarInfo>,
     shapes: Shapes,
     /// What stands for a variable.
@@ -67,11 +78,12 @@ impl From<Op> for New {
 }
 
 impl Simplifier {
-    fn new(function: &mut Function) -> Simplifier {
+    fn new(function: &mut Function, early: bool) -> Simplifier {
         let shapes = Shapes::of(function);
         let vars = std::mem::take(&mut function.vars);
         let count = vars.len();
         Simplifier {
+            early,
             vars,
             shapes,
             subst: vec![None; count],
