@@ -510,4 +510,6 @@ pub enum Stop {
     },
     /// A derivative is nan. What knows more of each number takes over.
     Nan,
+    /// A derivative of a higher order than was compiled. What needs no code for each order takes over.
+    Order,
 }

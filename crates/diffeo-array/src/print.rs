@@ -368,6 +368,7 @@ impl<'m> Printer<'m> {
             Op::Stop(stop) => match stop {
                 Stop::Fail(message) => call("fail", &[message]),
                 Stop::Nan => call("fail_nan", &[]),
+                Stop::Order => call("fail_order", &[]),
                 Stop::Shape { what, difference } => {
                     call(&format!("fail_shape[{}]", escape(what, '"')), &[difference])
                 }

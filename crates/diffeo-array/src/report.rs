@@ -37,6 +37,8 @@ pub enum Why {
     Shape(Name),
     /// A derivative is nan. `()`
     Nan,
+    /// A derivative of a higher order than was compiled. `()`
+    Order,
     /// The constant needs its own value. `()`
     Cycle(ConstantId),
     /// There is no stack left for a call, the innermost of those that are open. `()`
@@ -158,6 +160,7 @@ fn kind(why: &Why, operands: &[Operand]) -> ErrorKind {
         Why::Fail => ErrorKind::Fail { message: text() },
         Why::Shape(op) => ErrorKind::ShapeMismatch { op: op.clone(), difference: text() },
         Why::Nan => ErrorKind::NanDerivative,
+        Why::Order => ErrorKind::DerivativeOrder,
         Why::Exceeded(bound) => ErrorKind::Exceeded(*bound),
         Why::Internal => internal(&text()),
         // These need more than operands.

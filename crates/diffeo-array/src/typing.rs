@@ -229,7 +229,7 @@ impl Typing<'_> {
             Stop::Shape { what: _, difference } => {
                 self.wants("the difference", difference, &Ty::Text)
             }
-            Stop::Nan => Ok(()),
+            Stop::Nan | Stop::Order => Ok(()),
         }
     }
 

@@ -443,6 +443,8 @@ pub enum Raise {
     Shape(Name),
     /// A derivative is nan. `()`
     Nan,
+    /// A derivative of a higher order than was compiled. `()`
+    Order,
     /// A constant needs its own value; the constant of this index in `Module::flat`. The others of the cycle
     /// are those whose initialisers are open. `()`
     Cycle(u32),

@@ -124,7 +124,8 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
                 Err(Stopped::text(Why::Shape(what.clone()), difference))
             }
             (Stop::Nan, []) => Err(Stopped::new(Why::Nan, [])),
-            (Stop::Fail(_) | Stop::Shape { .. } | Stop::Nan, _) => Err(mistyped(op)),
+            (Stop::Order, []) => Err(Stopped::new(Why::Order, [])),
+            (Stop::Fail(_) | Stop::Shape { .. } | Stop::Nan | Stop::Order, _) => Err(mistyped(op)),
         },
         Op::Trace(..) => match args.as_slice() {
             [Value::Text(label), Value::Text(value)] => {

@@ -175,6 +175,7 @@ impl Generator<'_> {
                 let stop = self.pick(&[
                     Stop::Fail(text.clone()),
                     Stop::Nan,
+                    Stop::Order,
                     Stop::Shape { what: "+".into(), difference: text.clone() },
                 ]);
                 self.b.reopen(stops);

@@ -14,7 +14,7 @@ macro_rules! operands {
             | Op::Empty(..)
             | Op::Constant(_)
             | Op::StackNew(_)
-            | Op::Stop(Stop::Nan) => {}
+            | Op::Stop(Stop::Nan | Stop::Order) => {}
             Op::Not(a)
             | Op::ToReal(a)
             | Op::Round(_, a)

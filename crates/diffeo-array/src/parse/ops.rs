@@ -229,6 +229,10 @@ impl Parser<'_> {
                 let [] = self.exactly()?;
                 Op::Stop(Stop::Nan)
             }
+            "fail_order" => {
+                let [] = self.exactly()?;
+                Op::Stop(Stop::Order)
+            }
             "fail_shape" => {
                 let what = self.bracketed(Parser::text)?;
                 let [difference] = self.exactly()?;

@@ -94,6 +94,8 @@ pub enum ErrorKind {
     },
     /// A derivative is nan, and what ran the program cannot tell why.
     NanDerivative,
+    /// A derivative is of a higher order than there is code for.
+    DerivativeOrder,
     /// A constant needs its own value.
     ConstantCycle {
         /// The constants in the cycle.
@@ -214,6 +216,7 @@ impl ErrorKind {
             ErrorKind::ShapeMismatch { .. } => "shape-mismatch",
             ErrorKind::Fail { .. } => "fail",
             ErrorKind::NanDerivative => "nan-derivative",
+            ErrorKind::DerivativeOrder => "derivative-order",
             ErrorKind::ConstantCycle { .. } => "constant-cycle",
             ErrorKind::TooDeep { .. } => "too-deep",
             ErrorKind::Kink { .. } => "kink",
@@ -267,6 +270,9 @@ impl ErrorKind {
             ErrorKind::ShapeMismatch { op, difference } => format!("{op}: {difference}"),
             ErrorKind::Fail { message } => message.clone(),
             ErrorKind::NanDerivative => "a derivative is nan".to_string(),
+            ErrorKind::DerivativeOrder => {
+                "a derivative is of a higher order than is compiled".to_string()
+            }
             ErrorKind::ConstantCycle { names } => {
                 let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
                 format!("the value of a constant depends on itself: {}", names.join(" needs "))
@@ -299,6 +305,7 @@ impl ErrorKind {
             }
             ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
             ErrorKind::NanDerivative => Some("`--engine interp` tells which operation made it so"),
+            ErrorKind::DerivativeOrder => Some("`--engine interp` has all orders"),
             ErrorKind::Internal { .. } => Some("please report it with the program"),
             ErrorKind::Exceeded(_)
             | ErrorKind::DivisionByZero { .. }

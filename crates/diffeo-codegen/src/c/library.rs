@@ -496,7 +496,7 @@ fn header(name: &str, arrays: &BTreeSet<(&'static str, u8)>, declarations: &str)
 }
 
 /// The codes of errors, by status from 1 on.
-pub const CODES: [&str; 18] = [
+pub const CODES: [&str; 19] = [
     "overflow",
     "division-by-zero",
     "negative-exponent",
@@ -515,6 +515,7 @@ pub const CODES: [&str; 18] = [
     "interrupted",
     "out-of-memory",
     "nan-derivative",
+    "derivative-order",
 ];
 
 /// What stands behind the functions of the program: places, messages, and what all libraries export.

@@ -453,6 +453,7 @@ fn kind_of(raise: &Raise, constants: &[Name]) -> (&'static str, String) {
         Raise::Fail => ("DF_FAIL", String::new()),
         Raise::Shape(what) => ("DF_SHAPE", what.to_string()),
         Raise::Nan => ("DF_NAN", String::new()),
+        Raise::Order => ("DF_ORDER", String::new()),
         Raise::Cycle(constant) => {
             ("DF_CYCLE", constants.get(*constant as usize).map_or(String::new(), Name::to_string))
         }

@@ -26,7 +26,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch};
 use diffeo_array::ir::SiteId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How many results that are no Reals have registers, with the status.
 const INTEGER_RESULTS: usize = 7;
@@ -145,6 +145,8 @@ pub(super) struct Translator<'t, 'm> {
     results: Option<Value>,
     loops: Vec<Open>,
     functions: HashMap<u32, FuncRef>,
+    /// The blocks that record errors without operands, by their indices and places.
+    raised: BTreeMap<(i64, u32), Block>,
     /// Leaves the function with an error that is recorded.
     fail: Option<Block>,
     /// Notes the place that is its parameter, and leaves the function.
@@ -172,6 +174,7 @@ pub(super) fn translate<'t>(
         results: None,
         loops: Vec::new(),
         functions: HashMap::new(),
+        raised: BTreeMap::new(),
         fail: None,
         note: None,
     };
@@ -270,6 +273,10 @@ impl Translator<'_, '_> {
     }
 
     fn finish(mut self) {
+        for ((error, site), block) in std::mem::take(&mut self.raised) {
+            self.b.switch_to_block(block);
+            self.record(error, &[], site);
+        }
         if let Some(note) = self.note {
             self.b.switch_to_block(note);
             let call = self.b.block_params(note).to_vec();
@@ -688,8 +695,24 @@ impl Translator<'_, '_> {
     /// Records an error and leaves the function.
     fn raise(&mut self, error: &Raise, args: &[Value], site: SiteId) {
         let index = self.env.imports.raises.index(error);
+        if !args.is_empty() {
+            self.record(index, args, site.0);
+            return;
+        }
+        let block = match self.raised.get(&(index, site.0)) {
+            Some(block) => *block,
+            None => {
+                let block = self.cold();
+                self.raised.insert((index, site.0), block);
+                block
+            }
+        };
+        self.b.ins().jump(block, &[]);
+    }
+
+    fn record(&mut self, error: i64, args: &[Value], site: u32) {
         let mut words =
-            vec![self.b.ins().iconst(I64, index), self.b.ins().iconst(I64, i64::from(site.0))];
+            vec![self.b.ins().iconst(I64, error), self.b.ins().iconst(I64, i64::from(site))];
         for i in 0..3 {
             let word = match args.get(i) {
                 Some(value) => expr::word(&mut self.b, *value),

@@ -173,6 +173,7 @@ impl Stopped {
             Raise::Fail => (Why::Fail, text()),
             Raise::Shape(what) => (Why::Shape(what), text()),
             Raise::Nan => (Why::Nan, vec![]),
+            Raise::Order => (Why::Order, vec![]),
             Raise::Cycle(constant) => (Why::Cycle(ConstantId(constant)), vec![]),
             Raise::Memory => (Why::Exceeded(exceeded), vec![]),
             Raise::Stopped if self.exceeded.is_some() => (Why::Exceeded(exceeded), vec![]),
@@ -415,6 +416,7 @@ impl Instance {
             | Raise::Size(_)
             | Raise::Rows
             | Raise::Nan
+            | Raise::Order
             | Raise::Cycle(_)
             | Raise::Memory
             | Raise::Stopped => None,
@@ -436,6 +438,7 @@ impl Instance {
             | Raise::Size(_)
             | Raise::Rows
             | Raise::Nan
+            | Raise::Order
             | Raise::Cycle(_) => None,
         };
         let (innermost, outermost) = (failure.innermost().to_vec(), failure.outermost());

@@ -274,6 +274,8 @@ struct Emitter<'e, 'm> {
     plain: bool,
     /// Where calls failed: the call and the block.
     failures: Vec<(runtime::Open, String)>,
+    /// The blocks that record errors without operands, by their indices and places.
+    raised: BTreeMap<(i64, u32), String>,
     /// Whether the function is left with an error somewhere.
     fails: bool,
 }
@@ -304,6 +306,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             lanes: None,
             plain: false,
             failures: Vec::new(),
+            raised: BTreeMap::new(),
             fails: false,
         }
     }

@@ -72,7 +72,7 @@ impl Raise {
             Raise::Slice => &[Int, Int, Int],
             Raise::Count => &[Int],
             Raise::Fail | Raise::Shape(_) => &[Ptr],
-            Raise::Nan | Raise::Cycle(_) | Raise::Memory | Raise::Stopped => &[],
+            Raise::Nan | Raise::Order | Raise::Cycle(_) | Raise::Memory | Raise::Stopped => &[],
         }
     }
 }

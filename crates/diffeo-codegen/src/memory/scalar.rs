@@ -234,6 +234,7 @@ impl Lower<'_, '_> {
                 self.raise(Raise::Shape(what.clone()), vec![difference]);
             }
             ir::Stop::Nan => self.raise(Raise::Nan, Vec::new()),
+            ir::Stop::Order => self.raise(Raise::Order, Vec::new()),
         }
     }
 }

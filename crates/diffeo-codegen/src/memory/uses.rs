@@ -49,7 +49,7 @@ pub(super) fn uses(
         | Op::Build { .. }
         | Op::Reduce { .. }
         | Op::Constant(_)
-        | Op::Stop(Stop::Nan)
+        | Op::Stop(Stop::Nan | Stop::Order)
         | Op::AccNew(_)
         | Op::StackNew(_) => {}
         Op::Compare(_, _, a, b) | Op::AppendText(a, b) | Op::Trace(a, b) => {

@@ -333,6 +333,7 @@ fn code(error: &Raise, operands: &[u64]) -> String {
         Raise::Fail => "fail".to_string(),
         Raise::Shape(_) => "shape-mismatch".to_string(),
         Raise::Nan => "nan-derivative".to_string(),
+        Raise::Order => "derivative-order".to_string(),
         Raise::Cycle(_) => "constant-cycle".to_string(),
         Raise::Memory => "memory".to_string(),
         Raise::Stopped => "stopped".to_string(),

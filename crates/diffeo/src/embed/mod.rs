@@ -365,8 +365,11 @@ impl Function {
         self.once.begin();
         let Some(code) = code else { return Ok(None) };
         match code.borrow_mut().call(given, &mut Vec::new()) {
-            // The evaluator finds out why, and whether it is.
-            Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => {
+            // The evaluator finds out why, and whether it is; and it has all orders.
+            Err(RuntimeError {
+                kind: ErrorKind::NanDerivative | ErrorKind::DerivativeOrder,
+                ..
+            }) => {
                 self.once.again();
                 Ok(None)
             }

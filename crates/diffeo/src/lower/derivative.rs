@@ -3,7 +3,8 @@
 //! What comes in: an operator of Core with its operands. What goes out: the call of a function that is *declared* for
 //! the derivative of the function. Its body is made when everything has been lowered ([`Lower::derive`]), because then
 //! what the function calls is complete; what is differentiated within it comes first. A function whose derivative is
-//! taken within itself has infinitely many derivatives, which are not made beforehand.
+//! taken within itself has infinitely many derivatives: the first is made, and where that would have to be derived, the
+//! program stops ([`Stop::Order`]), for the evaluator to begin again.
 //!
 //! A derivative that is nan stops the program ([`Stop::Nan`]): whether it is nan indeed, and which operation made it
 //! so, the evaluator finds out, which knows of each number whether it varies at all.
@@ -653,13 +654,39 @@ impl<'p> Lower<'p> {
         (found, seen)
     }
 
+    /// Lets the program stop, for the evaluator to begin again, where a derivative is taken within itself and is to be
+    /// derived once more.
+    fn end_tower(&mut self, function: FunctionId) {
+        if self.deriver.rules.contains_key(&function) {
+            return;
+        }
+        let f = &self.module.functions[function.0 as usize];
+        let params: Vec<Flat> = f.params.iter().map(|v| f.vars[v.0 as usize].ty.clone()).collect();
+        let results = f.results.clone();
+        let linear = results.iter().filter(|ty| differentiable(&self.module, ty)).cloned();
+        let all: Vec<Flat> = results.iter().cloned().chain(linear).collect();
+        let point = params.len();
+        let rule = self.glue("tower", &params, all.clone());
+        let saved = self.begin(rule, SiteId(0));
+        self.stop(Stop::Order, SiteId(0));
+        let results = all.into_iter().map(Atom::Unused).collect();
+        self.end(rule, results, saved);
+        self.deriver.rules.insert(function, Rule { function: rule, point });
+    }
+
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
         let Derivative { what, wrapper, pullback, of, captured, place, state, .. } =
             self.derivatives[i];
         let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
         match state {
             State::Made => return Ok(()),
-            State::Open => return Err(cannot("it is taken within itself")),
+            State::Open => {
+                self.end_tower(wrapper);
+                if let Some((pull, _)) = pullback {
+                    self.end_tower(pull);
+                }
+                return Ok(());
+            }
             State::Declared => {}
         }
         self.derivatives[i].state = State::Open;

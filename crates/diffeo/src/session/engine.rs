@@ -228,13 +228,15 @@ impl How {
                 Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
             }
         };
-        if let Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) = ran.result {
+        let why = match ran.result.as_ref().map_err(|error| &error.kind) {
             // The evaluator finds out why, and whether it is.
-            once.again();
-            let why = if kinks { Unsupported::Kinks } else { Unsupported::Nan };
-            return Ok(Compiled::Not(why, Vec::new()));
-        }
-        Ok(Compiled::Ran(Box::new(ran)))
+            Err(ErrorKind::NanDerivative) if kinks => Unsupported::Kinks,
+            Err(ErrorKind::NanDerivative) => Unsupported::Nan,
+            Err(ErrorKind::DerivativeOrder) => Unsupported::Order,
+            Ok(_) | Err(_) => return Ok(Compiled::Ran(Box::new(ran))),
+        };
+        once.again();
+        Ok(Compiled::Not(why, Vec::new()))
     }
 }
 

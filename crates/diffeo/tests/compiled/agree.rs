@@ -8,7 +8,7 @@ use diffeo::Limits;
 use diffeo_array::ir::Module;
 use diffeo_calculus::value::Value;
 use diffeo_codegen::low;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -124,12 +124,19 @@ fn program(
 pub struct Report {
     /// How often programs ended how: `value`, the code of an error, or why they were not run.
     pub labels: BTreeMap<&'static str, usize>,
+    /// The places of those that no engine, or one of them, left to the evaluator, by why.
+    pub left: BTreeMap<&'static str, BTreeSet<String>>,
     pub failures: Vec<String>,
 }
 
 impl Report {
     pub fn of(&self, label: &str) -> usize {
         self.labels.get(label).copied().unwrap_or(0)
+    }
+
+    fn leave(&mut self, label: &'static str, place: &str) {
+        self.count(label);
+        self.left.entry(label).or_default().insert(place.to_string());
     }
 
     fn count(&mut self, label: &'static str) {
@@ -157,6 +164,7 @@ fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) ->
                 report.count(program.expected.stopped().unwrap_or("value"));
                 programs.push(*program);
             }
+            Ok(Made::Not(why @ "derivative")) => report.leave(why, &source.place),
             Ok(Made::Not(why)) => report.count(why),
             Ok(Made::Wrong(what)) => report.failures.push(format!("{}: {what}", source.place)),
             Err(panic) => {
@@ -181,11 +189,12 @@ fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) ->
             if ran.stopped() == Some("nan-derivative") {
                 report.count("nan");
                 if program.expected.result.as_ref().is_ok_and(|value| !value.contains("nan")) {
-                    report.count("nan on an engine only");
-                    if std::env::var_os("DIFFEO_TELL").is_some() {
-                        eprintln!("{} on {}: a derivative is nan", program.place, target.name);
-                    }
+                    report.leave("nan on an engine only", &program.place);
                 }
+                continue;
+            }
+            if ran.stopped() == Some("derivative-order") {
+                report.leave("derivative-order", &program.place);
                 continue;
             }
             if ran.stopped().is_some_and(|code| bounds.ignored.contains(&code)) {
@@ -220,6 +229,9 @@ pub fn agree(
         if let Ok(mut all) = all.lock() {
             for (label, count) in report.labels {
                 *all.labels.entry(label).or_insert(0) += count;
+            }
+            for (label, places) in report.left {
+                all.left.entry(label).or_default().extend(places);
             }
             all.failures.extend(report.failures);
         }

@@ -130,7 +130,8 @@ enum df_error {
   DF_CYCLE,
   DF_MEMORY,
   DF_STOPPED,
-  DF_NAN
+  DF_NAN,
+  DF_ORDER
 };
 
 /* The blocks of the texts of the program, and of its boxes without fields. */

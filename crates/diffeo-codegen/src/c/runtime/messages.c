@@ -79,6 +79,8 @@ DF_FN int32_t df_status(const df_context *cx) {
     return 14;
   case DF_NAN:
     return 18;
+  case DF_ORDER:
+    return 19;
   case DF_STOPPED:
     return cx->stack_end == (char *)UINTPTR_MAX ? 16 : 15;
   case DF_MEMORY:
@@ -146,6 +148,9 @@ DF_FN void df_write_message(df_writer *w, const df_context *cx) {
     break;
   case DF_NAN:
     df_write_format(w, "a derivative is nan", words, what);
+    break;
+  case DF_ORDER:
+    df_write_format(w, "a derivative is of a higher order than is compiled", words, what);
     break;
   case DF_CYCLE:
     df_write_format(w, "the value of a constant depends on itself: `%s`", words, what);

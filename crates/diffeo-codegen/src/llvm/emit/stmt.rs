@@ -276,12 +276,24 @@ impl Emitter<'_, '_> {
     /// Records an error and leaves the function.
     fn raise(&mut self, error: &Raise, args: &[String], site: SiteId) {
         let index = self.shared.raises.index(error);
+        if !args.is_empty() {
+            self.record(index, args, site.0);
+            return;
+        }
+        if !self.raised.contains_key(&(index, site.0)) {
+            let label = self.label();
+            self.raised.insert((index, site.0), label);
+        }
+        let label = self.raised[&(index, site.0)].clone();
+        self.jump(&label);
+    }
+
+    fn record(&mut self, error: i64, args: &[String], site: u32) {
         let word = |i: usize| args.get(i).map_or("0", String::as_str);
         let (a, b, c) = (word(0), word(1), word(2));
         let name = self.import(runtime::raise());
         self.line(format_args!(
-            "call void @{name}(ptr %context, i64 {index}, i64 {}, i64 {a}, i64 {b}, i64 {c})",
-            site.0
+            "call void @{name}(ptr %context, i64 {error}, i64 {site}, i64 {a}, i64 {b}, i64 {c})"
         ));
         self.fail();
     }
@@ -309,6 +321,10 @@ impl Emitter<'_, '_> {
             let name = self.import(runtime::note());
             self.line(format_args!("call void @{name}(ptr %context, i64 {function}, i64 {site})"));
             self.fail();
+        }
+        for ((error, site), label) in std::mem::take(&mut self.raised) {
+            self.begin(label);
+            self.record(error, &[], site);
         }
         if self.fails {
             self.begin(FAILED.into());
