@@ -15,7 +15,7 @@ use super::sym::Sym;
 use super::{Lower, Nan, Unsupported};
 use diffeo_array::ad::{self, differentiable, Orders, Rule};
 use diffeo_array::ir::{
-    Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
+    Atom, BoxId, Check, Elem, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
 };
 use diffeo_array::opt::{early, walk::statements};
 use diffeo_base::{Name, Span};
@@ -655,8 +655,8 @@ impl<'p> Lower<'p> {
     }
 
     /// Lets the program stop, for the evaluator to begin again, where a derivative is taken within itself and is to be
-    /// derived once more.
-    fn end_tower(&mut self, function: FunctionId) {
+    /// derived once more. The place is that of the derivative.
+    fn end_tower(&mut self, function: FunctionId, place: Span) {
         if self.deriver.rules.contains_key(&function) {
             return;
         }
@@ -667,8 +667,10 @@ impl<'p> Lower<'p> {
         let all: Vec<Flat> = results.iter().cloned().chain(linear).collect();
         let point = params.len();
         let rule = self.glue("tower", &params, all.clone());
-        let saved = self.begin(rule, SiteId(0));
-        self.stop(Stop::Order, SiteId(0));
+        let at = SiteId(self.module.sites.len() as u32);
+        self.module.sites.push(Site { span: place, inlined: None });
+        let saved = self.begin(rule, at);
+        self.stop(Stop::Order, at);
         let results = all.into_iter().map(Atom::Unused).collect();
         self.end(rule, results, saved);
         self.deriver.rules.insert(function, Rule { function: rule, point });
@@ -681,9 +683,8 @@ impl<'p> Lower<'p> {
         match state {
             State::Made => return Ok(()),
             State::Open => {
-                self.end_tower(wrapper);
-                if let Some((pull, _)) = pullback {
-                    self.end_tower(pull);
+                for function in pullback.map(|(pull, _)| pull).into_iter().chain([wrapper]) {
+                    self.end_tower(function, place);
                 }
                 return Ok(());
             }

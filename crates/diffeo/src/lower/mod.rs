@@ -70,8 +70,6 @@ pub enum Unsupported {
     Derivative(Span, String),
     /// A derivative was nan when it ran: the evaluator knows more of each number.
     Nan,
-    /// A derivative was of a higher order than is compiled when it ran.
-    Order,
     /// The entry takes or gives functions.
     Entry,
     /// There is, or may be, a kink or an operand outside a domain, and these are to be reported.
@@ -106,7 +104,6 @@ impl Unsupported {
                 )
             }
             Unsupported::Nan => "a derivative is nan".to_string(),
-            Unsupported::Order => "a derivative is of a higher order than is compiled".to_string(),
             Unsupported::Entry => "the entry takes or gives functions".to_string(),
             Unsupported::Kinks => {
                 "a kink, an operand outside a domain or a nan was met, or might have been"
@@ -126,10 +123,6 @@ impl Unsupported {
             }
             Unsupported::Nan => {
                 Diagnostic::error("nan-derivative", entry, "a derivative is nan".to_string())
-            }
-            Unsupported::Order => {
-                let message = "a derivative is of a higher order than is compiled".to_string();
-                Diagnostic::error("derivative-order", entry, message)
             }
             Unsupported::Entry => {
                 let message = "an entry that takes or gives functions is not compiled".to_string();

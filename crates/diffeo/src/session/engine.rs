@@ -228,11 +228,13 @@ impl How {
                 Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
             }
         };
-        let why = match ran.result.as_ref().map_err(|error| &error.kind) {
+        let why = match &ran.result {
             // The evaluator finds out why, and whether it is.
-            Err(ErrorKind::NanDerivative) if kinks => Unsupported::Kinks,
-            Err(ErrorKind::NanDerivative) => Unsupported::Nan,
-            Err(ErrorKind::DerivativeOrder) => Unsupported::Order,
+            Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) if kinks => Unsupported::Kinks,
+            Err(RuntimeError { kind: ErrorKind::NanDerivative, .. }) => Unsupported::Nan,
+            Err(RuntimeError { kind: ErrorKind::DerivativeOrder, span, .. }) => {
+                Unsupported::Derivative(*span, "its order depends on the run".to_string())
+            }
             Ok(_) | Err(_) => return Ok(Compiled::Ran(Box::new(ran))),
         };
         once.again();
