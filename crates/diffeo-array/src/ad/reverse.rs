@@ -72,8 +72,8 @@ pub struct Reverse {
 }
 
 /// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
-/// calls it), and which share their accumulators with results.
-pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+/// calls it), which share their accumulators with results, and the adjoints of which arrays are bags.
+pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, Box<[bool]>);
 
 /// A function that is being derived.
 #[derive(Debug)]
@@ -96,7 +96,8 @@ pub fn reverse(
 ) -> Result<Reverse, Unsupported> {
     let kept = vec![true; active.len()];
     let given = vec![false; active.len()];
-    let key = (function, active.into(), kept.into(), given.into());
+    let bags = given.clone();
+    let key = (function, active.into(), kept.into(), given.into(), bags.into());
     on_large_stack(|| derive(module, cache, &key))
 }
 
@@ -112,7 +113,7 @@ fn derive(
     if let Some(known) = cache.reverses.get(key) {
         return Ok(known.clone());
     }
-    let (function, active, kept, given) = key;
+    let (function, active, kept, given, bags) = key;
     prepare::prepare(module, cache, *function);
     let activity = activity(module, cache, *function, active);
     let face = Face::new(module, cache, key, activity.results.clone())?;
@@ -120,7 +121,7 @@ fn derive(
         return Ok(call_open(module, cache, key, &face));
     }
     let source = module.functions[function.0 as usize].clone();
-    let plan = Plan::new(module, cache, &source, kept, given);
+    let plan = Plan::new(module, cache, &source, &activity, [kept, given, bags]);
     if !plan.is_given(&source, given) {
         return unsupported("a bug of Diffeo: an array that a function is given");
     }
@@ -146,6 +147,7 @@ fn derive(
         sizes: HashMap::new(),
         lengths: HashMap::new(),
         touched: HashSet::new(),
+        lost: false,
     };
     let made = reverser.function(&source, key, &face);
     cache.open_reverses.remove(key);
@@ -179,7 +181,7 @@ impl Face {
         key: &ReverseKey,
         active: Box<[bool]>,
     ) -> Result<Face, Unsupported> {
-        let (function, active_params, _, shared) = key;
+        let (function, active_params, _, shared, bags) = key;
         let function = &module.functions[function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
@@ -196,6 +198,7 @@ impl Face {
         }
         for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
+                Ty::Array(..) if bags[i] => given.push(adjoint(module, cache, ty)),
                 Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     given.push(adjoint(module, cache, ty));
                 }
@@ -308,6 +311,8 @@ struct Reverser<'m, 's> {
     lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
+    /// Whether the accumulator of an array that has none was asked for.
+    lost: bool,
 }
 
 impl<'s> Reverser<'_, 's> {
@@ -335,8 +340,9 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         for (i, param) in source.params.iter().enumerate() {
+            let in_acc = key.1[i] && !key.3[i] && !self.has_bar(*param);
             if let (Ty::Array(Elem::Real, rank) | Ty::Acc(rank), true) =
-                (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
+                (&self.vars[param.0 as usize].ty, in_acc)
             {
                 let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));
                 let acc = self.back.var(ty, name);
@@ -357,6 +363,9 @@ impl<'s> Reverser<'_, 's> {
                 let bar = self.take_bar(*param);
                 given.push(bar.unwrap_or_else(|| self.zero_bar(*param)));
             }
+        }
+        if self.lost {
+            return unsupported("a bug of Diffeo: an array without accumulator");
         }
         let mut results = source.body.results.clone();
         let (scope, code) = self.close();

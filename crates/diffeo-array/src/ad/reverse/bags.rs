@@ -1,11 +1,12 @@
-//! The backward parts of operations on arrays of boxes, whose adjoints are bags ([`crate::ad::bag`]).
+//! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::bag`]).
 
 use super::Reverser;
-use crate::ad::bag::{all, from, part, unfold, zeros};
+use super::boxes::Bar;
+use crate::ad::bag::{all, from, part, pourer, unfold, zeros};
 use crate::ir::{Atom, BoxId, Op, Ty, Var};
 
 impl Reverser<'_, '_> {
-    /// The type of the adjoint of an array of boxes.
+    /// The type of the adjoint of an array.
     fn bag(&mut self, array: Var) -> BoxId {
         match self.bar_ty(array) {
             Ty::Box(bag) => bag,
@@ -13,26 +14,51 @@ impl Reverser<'_, '_> {
         }
     }
 
-    /// Adds to the adjoint of an array of boxes those of all its elements.
-    fn add_elements(&mut self, array: Var, bars: Atom) {
+    /// Adds a bag to the accumulator of an array.
+    pub fn pour(&mut self, array: Var, bag: Atom) {
+        let Ty::Box(id) = self.back.ty(&bag) else { return };
+        let pour = pourer(self.module, self.cache, id);
+        let acc = self.acc(array);
+        self.effect(Op::Call(pour, vec![acc, bag, Atom::Int(0)]));
+        self.touch(array);
+    }
+
+    /// Adds to the adjoint of an array those of all its elements.
+    pub fn add_elements(&mut self, array: Var, bars: Atom) {
         let bag = self.bag(array);
         let bar = all(&mut self.back, self.module, bag, bars);
         self.add_bar(&Atom::Var(array), bar);
     }
 
-    /// Adds to the adjoint of a box; or, of the elements of an array of boxes, to those.
+    /// Adds to the adjoint of a Real or a box; or, of the elements of an array, to those.
     pub fn add_part(&mut self, to: &Atom, bar: Atom) {
-        match to {
-            Atom::Var(v) if matches!(self.vars[v.0 as usize].ty, Ty::Array(..)) => {
-                if self.varies(to) {
-                    self.add_elements(*v, bar);
-                }
-            }
-            to => self.add_bar(to, bar),
+        match self.back.ty(&bar) {
+            Ty::Array(..) => self.add_array(to, bar),
+            Ty::Real
+            | Ty::Int
+            | Ty::Bool
+            | Ty::Text
+            | Ty::Box(_)
+            | Ty::Acc(_)
+            | Ty::Stack(_) => self.add_bar(to, bar),
         }
     }
 
-    /// The adjoints of the elements of an array of boxes that the innermost region defines, if there are any.
+    /// Adds to the adjoint of an array what has been added to that of an element, or of rows, of it.
+    fn add_at(&mut self, array: Var, at: &[Atom], bar: Atom) {
+        let bag = self.bag(array);
+        let old = self.take_bar(array);
+        let bar = part((&mut self.back, self.module, self.cache), bag, old, at, bar);
+        self.top().bars.insert(array, Bar::Value(bar));
+    }
+
+    /// The same, where that is a bag.
+    pub fn with_part(&mut self, array: Var, old: Atom, at: &[Atom], bar: Atom) -> Atom {
+        let bag = self.bag(array);
+        part((&mut self.back, self.module, self.cache), bag, Some(old), at, bar)
+    }
+
+    /// The adjoints of the elements of an array that the innermost region defines, if there are any.
     pub fn take_elements(&mut self, array: Var) -> Option<Atom> {
         let bar = self.take_bar(array)?;
         let sizes = self.sizes_from(array, 0);
@@ -45,19 +71,19 @@ impl Reverser<'_, '_> {
         (first as u8..rank).map(|dim| self.size(array, dim)).collect()
     }
 
-    /// The backward part of an operation on an array of boxes that varies.
-    pub fn of_boxes(&mut self, op: &Op, result: Var, array: Var) {
+    /// The backward part of an operation on an array that varies, and whose adjoint is a bag.
+    pub fn of_bag(&mut self, op: &Op, result: Var, array: Var) {
         match op {
             Op::Get(_, indices) => {
                 let Some(bar) = self.take_bar(result) else { return };
-                let (bag, at) = (self.bag(array), self.primals(indices));
-                let bar = part((&mut self.back, self.module, self.cache), bag, &at, bar);
-                self.add_bar(&Atom::Var(array), bar);
+                let at = self.primals(indices);
+                self.add_at(array, &at, bar);
             }
             Op::Slice { lo, .. } => {
                 let Some(bar) = self.take_bar(result) else { return };
                 let (bag, lo) = (self.bag(array), self.primal(lo));
-                let bar = from(&mut self.back, self.module, bag, lo, bar);
+                let cx = (&mut self.back, &mut *self.module, &mut *self.cache);
+                let bar = from(cx, bag, None, lo, bar);
                 self.add_bar(&Atom::Var(array), bar);
             }
             Op::Reshape(..) => {
@@ -91,8 +117,8 @@ impl Reverser<'_, '_> {
         }
     }
 
-    /// The backward part of an operation that makes an array of boxes of these.
-    pub fn made_of_boxes(&mut self, result: Var, parts: &[Atom]) {
+    /// The backward part of an operation that makes an array whose adjoint is a bag of these.
+    pub fn made_of_parts(&mut self, result: Var, parts: &[Atom]) {
         let Some(bars) = self.take_elements(result) else { return };
         for (i, part) in (0..).zip(parts) {
             if self.varies(part) {

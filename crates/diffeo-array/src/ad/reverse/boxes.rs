@@ -1,7 +1,7 @@
 //! The adjoints of boxes: shadows that are made as the backward part goes.
 //!
-//! The adjoint of a box has the type of its tangents ([`crate::ad::shadow`]). What reads a field adds a shadow in
-//! which all else is zero; an array that is zero there may have no elements. Two shadows are added up alternative by
+//! The adjoint of a box has the type of its tangents ([`crate::ad::shadow`]), but that arrays in it are bags
+//! ([`crate::ad::bag`]). What reads a field adds a shadow in which all else is zero. Two shadows are added up alternative by
 //! alternative, down to where one of them is zero. So each addition takes away a shadow that a read has made, and all
 //! of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 
@@ -49,12 +49,17 @@ pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
     true
 }
 
-/// An adjoint of this type that is zero; an array has no elements.
+/// An adjoint of this type that is zero.
 pub(super) fn zero_adjoint(b: &mut Builder, module: &Module, ty: &Ty) -> Atom {
     match ty {
         Ty::Box(id) => b.one(module, Op::New(*id, zero_tag(module, *id), Vec::new())),
-        Ty::Array(elem, rank) => b.one(module, Op::Empty(*elem, *rank)),
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => Atom::Real(0.0),
+        Ty::Real
+        | Ty::Int
+        | Ty::Bool
+        | Ty::Text
+        | Ty::Array(..)
+        | Ty::Acc(_)
+        | Ty::Stack(_) => Atom::Real(0.0),
     }
 }
 
@@ -79,44 +84,8 @@ pub(in crate::ad) fn sum(
             let function = adder(module, cache, id);
             b.one(module, Op::Call(function, vec![x, y]))
         }
-        Ty::Array(_, rank) => {
-            let n = b.one(module, Op::Dim(x.clone(), 0));
-            let cond = is(b, module, n, 0);
-            let then = b.block(|_| vec![y.clone()]);
-            b.open();
-            let n = b.one(module, Op::Dim(y.clone(), 0));
-            let inner = is(b, module, n, 0);
-            let first = b.block(|_| vec![x.clone()]);
-            b.open();
-            let both = elements(b, module, cache, [x, y], rank);
-            let second = b.close(vec![both]);
-            let both = b.one(module, Op::If { cond: inner, then: first, otherwise: second });
-            let otherwise = b.close(vec![both]);
-            b.one(module, Op::If { cond, then, otherwise })
-        }
         _ => b.one(module, Op::Real(RealOp::Add, vec![x, y])),
     }
-}
-
-/// The sum of arrays of the same sizes.
-fn elements(
-    b: &mut Builder,
-    module: &mut Module,
-    cache: &mut Deriver,
-    [x, y]: [Atom; 2],
-    rank: u8,
-) -> Atom {
-    if rank == 0 {
-        return sum(b, module, cache, [x, y]);
-    }
-    let count = b.one(module, Op::Dim(x.clone(), 0));
-    let index = b.var(Ty::Int, Some("i".into()));
-    b.open();
-    let x = b.one(module, Op::Get(x, vec![Atom::Var(index)]));
-    let y = b.one(module, Op::Get(y, vec![Atom::Var(index)]));
-    let element = elements(b, module, cache, [x, y], rank - 1);
-    let body = b.close(vec![element]);
-    b.one(module, Op::Build { count, index, body })
 }
 
 /// The function that adds up shadows of a type.
@@ -178,10 +147,13 @@ fn sum_fields(
 }
 
 impl<'s> Reverser<'_, 's> {
-    /// The type of the adjoint of a variable; of an array, as a value.
+    /// The type of the adjoint of a variable; of an array whose adjoint is in an accumulator, as an array.
     pub fn bar_ty(&mut self, v: Var) -> Ty {
         let ty = self.vars[v.0 as usize].ty.clone();
-        adjoint(self.module, self.cache, &ty)
+        match ty {
+            Ty::Array(Elem::Real, _) if !self.has_bar(v) => ty,
+            ty => adjoint(self.module, self.cache, &ty),
+        }
     }
 
     /// The adjoint zero of a variable.
@@ -195,9 +167,13 @@ impl<'s> Reverser<'_, 's> {
         sum(&mut self.back, self.module, self.cache, [x, y])
     }
 
-    /// Whether the adjoint of a variable is a value: of a Real, a box, or an array of boxes.
+    /// Whether the adjoint of a variable is a value: of a Real, a box, an array of boxes, or one with a bag.
     pub fn has_bar(&self, v: Var) -> bool {
-        matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _))
+        match self.vars[v.0 as usize].ty {
+            Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) => true,
+            Ty::Array(Elem::Real, _) => self.plan.is_bag(v),
+            Ty::Array(..) | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => false,
+        }
     }
 
     /// The adjoint of a variable as a value.
@@ -263,29 +239,13 @@ impl<'s> Reverser<'_, 's> {
             Bar::Fields(found, bars) if found == tag => {
                 for (v, index) in varying {
                     if let Some(Some(bar)) = bars.get(index as usize) {
-                        self.add_field_bar(v, bar.clone());
+                        self.add_bar(&Atom::Var(v), bar.clone());
                     }
                 }
             }
             // A field of another alternative is read where the program never comes.
             Bar::Fields(..) => {}
         }
-    }
-
-    /// Adds the adjoint of a field, of an array as a value that may have no elements.
-    fn add_field_bar(&mut self, v: Var, bar: Atom) {
-        if self.has_bar(v) {
-            return self.add_bar(&Atom::Var(v), bar);
-        }
-        let acc = self.acc(v);
-        let n = self.one(Op::Dim(bar.clone(), 0));
-        let none = is(&mut self.back, self.module, n, 0);
-        self.back.open();
-        self.effect(Op::AccAddArray(acc, bar));
-        let otherwise = self.back.close(Vec::new());
-        let then = Default::default();
-        self.back.emit(self.module, Op::If { cond: none, then, otherwise });
-        self.touch(v);
     }
 
     /// The same, where the adjoint is a shadow, which may be zero.
@@ -299,12 +259,14 @@ impl<'s> Reverser<'_, 's> {
         self.back.open();
         let mut zeros = Vec::new();
         for (v, _) in varying {
-            zeros.push(self.zero_bar(*v));
+            let ty = self.vars[v.0 as usize].ty.clone();
+            let ty = adjoint(self.module, self.cache, &ty);
+            zeros.push(zero_adjoint(&mut self.back, self.module, &ty));
         }
         let otherwise = self.back.close(zeros);
         let parts = self.back.emit(self.module, Op::If { cond, then, otherwise });
         for ((v, _), part) in varying.iter().zip(parts) {
-            self.add_field_bar(*v, part);
+            self.add_bar(&Atom::Var(*v), part);
         }
     }
 

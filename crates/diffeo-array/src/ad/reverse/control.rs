@@ -133,7 +133,7 @@ impl<'s> Reverser<'_, 's> {
     /// Gives the adjoint of an array that a region chose to the array of the region.
     fn flow(&mut self, result: Var, from: &Atom) {
         let Atom::Var(v) = from else { return };
-        if self.has_bar(*v)
+        if self.has_bar(result)
             || !self.varies(from)
             || !self.is_touched(result)
             || (!self.is_view(*v) && self.plan.root(*v) == self.plan.root(result))
@@ -540,11 +540,24 @@ impl<'s> Reverser<'_, 's> {
         let (find, at) = chosen(&mut self.vars, self.module, operands, stmt.site);
         self.homes.resize(self.vars.len(), self.scopes.len() - 1);
         let at = self.primal(&at);
+        let found = Op::Compare(Comparison::Ge, crate::ir::Scalar::Int, at.clone(), Atom::Int(0));
+        let cond = self.one(found);
+        if self.has_bar(array) {
+            let old = match self.take_bar(array) {
+                Some(old) => old,
+                None => self.zero_bar(array),
+            };
+            self.back.open();
+            let made = self.with_part(array, old.clone(), &[at], bar);
+            let then = self.back.close(vec![made]);
+            let otherwise = self.back.block(|_| vec![old]);
+            let made = self.one(Op::If { cond, then, otherwise });
+            self.top().bars.insert(array, Bar::Value(made));
+            return Ok(same.into_iter().chain(find).collect());
+        }
         let acc = self.acc(array);
         self.touch(array);
         self.top().effects = true;
-        let found = Op::Compare(Comparison::Ge, crate::ir::Scalar::Int, at.clone(), Atom::Int(0));
-        let cond = self.one(found);
         self.back.open();
         self.back.emit(self.module, Op::AccAdd(acc, vec![at], bar));
         let then = self.back.close(Vec::new());

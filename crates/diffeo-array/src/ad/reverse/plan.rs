@@ -6,14 +6,19 @@
 //! accumulator. What shares one is a *class*; at every point of the program at most one version of it is in use.
 //! Versions that grow are at the front of the last one.
 //!
+//! Of an array that comes out of a box, and of one that a branch or a loop chooses among others, it is not known here whose
+//! accumulator it would share. Its adjoint is a *bag* of what is added to it ([`crate::ad::bag`]), and so is that of what
+//! is made of it by a view, an update or another choice: to make a new accumulator of its size would take longer than
+//! the program did.
+//!
 //! A function that is *given* an array, which nobody looks at afterwards, may share its accumulator with one of its
 //! results ([`shares`]).
 //!
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
 //! them: [`Plan::keeps`].
 
-use crate::ad::Deriver;
-use crate::ir::{Atom, Block, Carried, Function, FunctionId, Module, Op, Stmt, Ty, Var};
+use crate::ad::{activity, Activity, Deriver};
+use crate::ir::{Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Stmt, Ty, Var};
 use crate::opt::walk::{binders, deep, operands, regions, statements};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -33,6 +38,8 @@ pub(super) enum Place {
     Result(usize),
     /// The row of that of a comprehension, at an index.
     Row(Var, Var),
+    /// There is none: its adjoint is a bag.
+    Bag,
 }
 
 /// What is known of the arrays of a function.
@@ -51,6 +58,9 @@ pub(super) struct Plan {
     exchanged: HashSet<Var>,
     /// Parameters that the caller changes in place later.
     lent: HashSet<Var>,
+    /// Arrays that may be the same ones as others, with bags: groups by a member; and those of which one is changed.
+    groups: HashMap<Var, Var>,
+    unkept: HashSet<Var>,
     /// By first result, what calls share.
     calls: HashMap<Var, Rc<[Option<Shared>]>>,
 }
@@ -64,16 +74,17 @@ pub(in crate::ad) struct Shared {
     pub grows: bool,
 }
 
-/// A function, and which of its parameters it is given.
-pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>);
+/// A function, which of its parameters it is given, of which the adjoints are bags, and which vary.
+pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
 
 /// Of each result of a function that is given these parameters, with which of them it shares its accumulator.
 pub(super) fn shares(
     module: &Module,
     cache: &mut Deriver,
-    function: FunctionId,
-    given: &[bool],
+    key: &SharesKey,
 ) -> Rc<[Option<Shared>]> {
+    let (function, given, bags, active) = key;
+    let function = *function;
     let source = &module.functions[function.0 as usize];
     let none: Rc<[Option<Shared>]> = vec![None; source.results.len()].into();
     let special = cache.rules.contains_key(&function)
@@ -82,8 +93,7 @@ pub(super) fn shares(
     if special || !given.contains(&true) {
         return none;
     }
-    let key: SharesKey = (function, given.into());
-    if let Some(known) = cache.shares.get(&key) {
+    if let Some(known) = cache.shares.get(key) {
         return known.clone();
     }
     let before = cache.supposed.len();
@@ -91,8 +101,9 @@ pub(super) fn shares(
     let mut guess = matching(source, given);
     // If it calls itself, what is found has to be what was supposed.
     for _ in 0..3 {
-        suppose(cache, &key, &guess);
-        let plan = deep(|| Plan::new(module, cache, source, &kept, given));
+        suppose(cache, key, &guess);
+        let activity = activity(module, cache, function, active);
+        let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
         let found = plan.shared(source);
         if found == guess {
             return found;
@@ -102,7 +113,7 @@ pub(super) fn shares(
         }
         guess = found;
     }
-    suppose(cache, &key, &none);
+    suppose(cache, key, &none);
     none
 }
 
@@ -127,27 +138,31 @@ fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
 }
 
 impl Plan {
-    /// The plan of a function; `kept` says of its parameters whether they may be kept, `given` whether the function
-    /// is given them.
+    /// The plan of a function; of its parameters, whether they may be kept, whether the function is given them, and
+    /// whether their adjoints are bags.
     pub fn new(
         module: &Module,
         cache: &mut Deriver,
         function: &Function,
-        kept: &[bool],
-        given: &[bool],
+        activity: &Activity,
+        [kept, given, bags]: [&[bool]; 3],
     ) -> Plan {
         let mut separate = HashSet::new();
+        let bags = function.params.iter().zip(bags).filter(|(_, bag)| **bag);
+        let mut bags: HashSet<Var> = bags.map(|(v, _)| *v).collect();
         let arrays = function.params.iter().zip(given).filter(|(_, given)| **given);
         let mut given: HashSet<Var> = arrays.map(|(v, _)| *v).collect();
         loop {
-            let (plan, more) = plan(module, cache, function, kept, &given, &separate);
+            let (plan, more, more_bags) =
+                plan(module, cache, (function, activity), kept, [&given, &separate, &bags]);
             // What is no result in the end is not given. Every round changes something.
             let results: HashSet<Var> =
                 given.iter().copied().filter(|v| plan.is_result(*v)).collect();
-            if more.is_empty() && results.len() == given.len() {
+            if more.is_empty() && more_bags.is_empty() && results.len() == given.len() {
                 return plan;
             }
             separate.extend(more);
+            bags.extend(more_bags);
             given = results;
         }
     }
@@ -183,6 +198,11 @@ impl Plan {
         self.places.get(&v).cloned().unwrap_or(Place::Own)
     }
 
+    /// Whether the adjoint of an array of Reals is a bag.
+    pub fn is_bag(&self, v: Var) -> bool {
+        matches!(self.places.get(&v), Some(Place::Bag))
+    }
+
     /// The array whose accumulator it is, or a view of it.
     pub fn root(&self, v: Var) -> Var {
         let mut v = v;
@@ -215,27 +235,39 @@ impl Plan {
     /// Whether the backward part may keep an array.
     pub fn keeps(&self, v: Var) -> bool {
         let root = self.root(v);
-        !self.changed.contains(&root) && !self.lent.contains(&root)
+        let group = self.group(root);
+        !self.changed.contains(&root) && !self.lent.contains(&root) && !self.unkept.contains(&group)
+    }
+
+    /// The array that stands for those that may be the same one.
+    fn group(&self, v: Var) -> Var {
+        let mut v = v;
+        while let Some(w) = self.groups.get(&v) {
+            v = *w;
+        }
+        v
     }
 }
 
-/// The plan, if these new versions do not share; and which else must not.
+/// The plan, if these arrays are given, these new versions do not share, and the adjoints of these are bags; which others
+/// must not share, or be bags.
 fn plan(
     module: &Module,
     cache: &mut Deriver,
-    function: &Function,
+    (function, activity): (&Function, &Activity),
     kept: &[bool],
-    given: &HashSet<Var>,
-    separate: &HashSet<Var>,
-) -> (Plan, Vec<Var>) {
+    [given, separate, bags]: [&HashSet<Var>; 3],
+) -> (Plan, Vec<Var>, Vec<Var>) {
     let mut lives = Lives { function, live: HashSet::new(), at: HashMap::new() };
     lives.block(&function.body);
     let mut planner = Planner {
         module,
         cache,
         function,
+        activity,
         given,
         separate,
+        bags,
         lives: lives.at,
         plan: Plan {
             places: HashMap::new(),
@@ -246,8 +278,12 @@ fn plan(
             last: HashMap::new(),
             exchanged: HashSet::new(),
             lent: HashSet::new(),
+            groups: HashMap::new(),
+            unkept: HashSet::new(),
             calls: HashMap::new(),
         },
+        more_bags: Vec::new(),
+        bags_changed: Vec::new(),
         members: HashMap::new(),
         taken: HashSet::new(),
         grown: Vec::new(),
@@ -255,7 +291,7 @@ fn plan(
         depth: 0,
     };
     for (param, kept) in function.params.iter().zip(kept) {
-        planner.define(*param, Place::Param);
+        planner.define(*param, if bags.contains(param) { Place::Bag } else { Place::Param });
         if !kept {
             planner.plan.lent.insert(*param);
         }
@@ -272,7 +308,7 @@ fn plan(
         }
     }
     let more = planner.finish();
-    (planner.plan, more)
+    (planner.plan, more, planner.more_bags)
 }
 
 fn is_array(function: &Function, v: Var) -> bool {
@@ -367,9 +403,15 @@ struct Planner<'f> {
     module: &'f Module,
     cache: &'f mut Deriver,
     function: &'f Function,
+    activity: &'f Activity,
     /// The parameters that nobody looks at afterwards.
     given: &'f HashSet<Var>,
     separate: &'f HashSet<Var>,
+    /// Parameters, of the function and of loops, whose adjoints are bags; those of loops that are to be.
+    bags: &'f HashSet<Var>,
+    more_bags: Vec<Var>,
+    /// What is changed in place, if it is with a bag.
+    bags_changed: Vec<Var>,
     lives: HashMap<Var, HashSet<Var>>,
     plan: Plan,
     /// By root, the arrays of its class, with the views of them.
@@ -401,10 +443,44 @@ impl Planner<'_> {
         match atom {
             Atom::Var(v) if !is_array(self.function, *v) => None,
             Atom::Var(v) => match self.plan.places.get(v) {
-                Some(Place::View(_)) | None => None,
+                Some(Place::View(_) | Place::Bag) | None => None,
                 Some(_) => Some(self.plan.root(*v)),
             },
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+
+    fn is_bag(&self, atom: &Atom) -> bool {
+        matches!(atom, Atom::Var(v) if self.plan.is_bag(*v))
+    }
+
+    /// Whether a variable is an array of Reals that varies.
+    fn is_varying(&self, v: Var) -> bool {
+        matches!(self.function.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _))
+            && self.activity.varies(&Atom::Var(v))
+    }
+
+    /// Whether an array was made in the innermost region, or is a view of such.
+    fn is_made(&self, atom: &Atom) -> bool {
+        let Atom::Var(v) = atom else { return true };
+        let root = self.plan.root(*v);
+        !self.plan.is_bag(*v)
+            && self.depth_of(root) >= self.depth
+            && matches!(self.plan.place(root), Place::Own | Place::Row(..))
+    }
+
+    /// Notes that two arrays may be the same one.
+    fn unite(&mut self, v: Var, w: Var) {
+        let (v, w) = (self.plan.group(v), self.plan.group(w));
+        if v != w {
+            self.plan.groups.insert(v, w);
+        }
+    }
+
+    fn unite_with(&mut self, v: Var, atom: &Atom) {
+        if let Atom::Var(w) = atom {
+            let root = self.plan.root(*w);
+            self.unite(v, root);
         }
     }
 
@@ -447,8 +523,11 @@ impl Planner<'_> {
             !others && !separate && self.is_own(class) && self.is_dead(class, first)
         });
         let mut given: Vec<bool> = given.collect();
+        let bags: Box<[bool]> = args.iter().map(|arg| self.is_bag(arg)).collect();
+        let active: Box<[bool]> = args.iter().map(|arg| self.activity.varies(arg)).collect();
         let shared = loop {
-            let shared = shares(self.module, self.cache, callee, &given);
+            let key = (callee, given.clone().into(), bags.clone(), active.clone());
+            let shared = shares(self.module, self.cache, &key);
             let is_shared = |i| shared.iter().flatten().any(|shared| shared.param == i);
             let less: Vec<bool> = (0..given.len()).map(is_shared).collect();
             if less == given {
@@ -474,6 +553,11 @@ impl Planner<'_> {
 
     /// A new version of an array, by an update or an append.
     fn version(&mut self, array: &Atom, new: Var, grows: bool) {
+        if let (Atom::Var(old), true) = (array, self.is_bag(array)) {
+            self.define(new, Place::Bag);
+            self.unite(new, *old);
+            return self.bags_changed.push(new);
+        }
         let root = self.class(array).filter(|root| {
             self.is_own(*root) && !self.separate.contains(&new) && self.is_dead(*root, new)
         });
@@ -513,7 +597,17 @@ impl Planner<'_> {
                     | Op::AccSlice { acc: Atom::Var(x), .. }
                     | Op::AccReshape(Atom::Var(x), _),
                     Some(y),
-                ) => self.define(y, Place::View(*x)),
+                ) => {
+                    if self.plan.is_bag(*x) {
+                        self.define(y, Place::Bag);
+                        self.unite(y, *x);
+                    } else {
+                        self.define(y, Place::View(*x));
+                    }
+                }
+                (Op::Field { .. }, Some(new)) if self.is_varying(new) => {
+                    self.define(new, Place::Bag);
+                }
                 (Op::Update { array, .. }, Some(new)) => self.version(array, new, false),
                 (Op::Append(array, _), Some(new)) => self.version(array, new, true),
                 (Op::If { .. } | Op::Switch { .. }, _) => {
@@ -561,6 +655,17 @@ impl Planner<'_> {
                     continue;
                 }
             }
+            self.depth += 1;
+            let chosen = blocks.iter().any(|block| {
+                let from = &block.results[i];
+                self.activity.varies(from) && !self.is_made(from)
+            });
+            self.depth -= 1;
+            if chosen && self.is_varying(*result) {
+                self.define(*result, Place::Bag);
+                blocks.iter().for_each(|block| self.unite_with(*result, &block.results[i]));
+                continue;
+            }
             self.define(*result, Place::Own);
             self.depth += 1;
             for block in blocks {
@@ -575,7 +680,10 @@ impl Planner<'_> {
 
     fn repeat(&mut self, carried: &[Carried], cond: Option<&Block>, body: &Block, results: &[Var]) {
         self.depth += 1;
-        carried.iter().for_each(|c| self.define(c.param, Place::Own));
+        for c in carried {
+            let bag = self.bags.contains(&c.param);
+            self.define(c.param, if bag { Place::Bag } else { Place::Own });
+        }
         self.depth -= 1;
         for (c, result) in carried.iter().zip(results) {
             if let (Ty::Acc(_), Atom::Var(init)) =
@@ -594,7 +702,19 @@ impl Planner<'_> {
             if !is_array(self.function, c.param) {
                 continue;
             }
+            if self.plan.is_bag(c.param) {
+                self.define(*result, Place::Bag);
+                self.unite(*result, c.param);
+                self.unite_with(c.param, &c.init);
+                self.unite_with(c.param, &body.results[i]);
+                continue;
+            }
             if self.class(&body.results[i]) != Some(c.param) {
+                self.depth += 1;
+                if self.is_varying(c.param) && !self.is_made(&body.results[i]) {
+                    self.more_bags.push(c.param);
+                }
+                self.depth -= 1;
                 self.plan.exchanged.insert(c.param);
                 self.define(*result, Place::Own);
                 continue;
@@ -648,6 +768,8 @@ impl Planner<'_> {
         }
         let more = self.grown.iter().filter(|v| wrong.contains(&self.plan.root(**v)));
         let more = more.copied().collect();
+        let unkept = self.bags_changed.iter().chain(&self.plan.lent).chain(&changed);
+        self.plan.unkept = unkept.map(|v| self.plan.group(self.plan.root(*v))).collect();
         (self.plan.changed, self.plan.grown, self.plan.last) = (changed, grown, last);
         more
     }

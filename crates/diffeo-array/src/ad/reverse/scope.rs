@@ -320,11 +320,14 @@ impl<'s> Reverser<'_, 's> {
         self.activity.varies(atom)
     }
 
-    /// Adds to the adjoint of a Real or a box.
+    /// Adds to the adjoint of a variable: that of an array is a bag.
     pub fn add_bar(&mut self, to: &Atom, bar: Atom) {
         let Atom::Var(v) = to else { return };
         if !self.varies(to) {
             return;
+        }
+        if !self.has_bar(*v) {
+            return self.pour(*v, bar);
         }
         let sum = match self.top().bars.remove(v) {
             Some(old) => {
@@ -385,6 +388,10 @@ impl<'s> Reverser<'_, 's> {
                     storage
                 }
             }
+            Place::Bag => {
+                self.lost = true;
+                Atom::Unused(Ty::Acc(1))
+            }
         };
         if let Some(name) = self.bar_name(&Atom::Var(v)) {
             self.back.name(&acc, &name);
@@ -439,6 +446,9 @@ impl<'s> Reverser<'_, 's> {
     pub fn add_array(&mut self, to: &Atom, bar: Atom) {
         let Atom::Var(v) = to else { return };
         if self.varies(to) {
+            if self.has_bar(*v) {
+                return self.add_elements(*v, bar);
+            }
             let acc = self.acc(*v);
             self.effect(Op::AccAddArray(acc, bar));
             self.touch(*v);
