@@ -120,12 +120,19 @@ pub(super) fn from(
     lo: Atom,
     slice: Atom,
 ) -> Atom {
-    let zero = nothing(b, module, bag);
-    let made = b.one(module, Op::New(bag, FROM, vec![lo, slice, zero]));
-    match old {
-        Some(old) => sum(b, module, cache, [old, made]),
-        None => made,
-    }
+    let Some(old) = old else {
+        let old = nothing(b, module, bag);
+        return b.one(module, Op::New(bag, FROM, vec![lo, slice, old]));
+    };
+    let cond = has_tag(b, module, &old, ALL);
+    b.open();
+    let array = field(b, module, &old, ALL, 0);
+    let put = putter(module, cache, bag, 0);
+    let array = b.one(module, Op::Call(put, vec![array, slice.clone(), lo.clone()]));
+    let made = all(b, module, bag, array);
+    let then = b.close(vec![made]);
+    let otherwise = b.block(|b| vec![b.one(module, Op::New(bag, FROM, vec![lo, slice, old]))]);
+    b.one(module, Op::If { cond, then, otherwise })
 }
 
 /// The adjoints of all elements of an array of these sizes.

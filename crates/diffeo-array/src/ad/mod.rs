@@ -67,8 +67,8 @@ pub struct Deriver {
     indices: HashMap<Orders, Rc<Indices>>,
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
-    /// Of functions, which results have accumulators in common with parameters.
-    shares: HashMap<reverse::SharesKey, Rc<[Option<reverse::Shared>]>>,
+    /// Of functions, what the adjoints of results are.
+    shares: HashMap<reverse::SharesKey, Rc<[reverse::Source]>>,
     /// The same in the order in which it was found, or supposed.
     supposed: Vec<reverse::SharesKey>,
     /// What adds up shadows.

@@ -47,7 +47,7 @@ pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
 use plan::{Place, Plan};
-pub(super) use plan::{Shared, SharesKey};
+pub(super) use plan::{SharesKey, Source};
 use scope::Scope;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -72,8 +72,10 @@ pub struct Reverse {
 }
 
 /// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
-/// calls it), which share their accumulators with results, and the adjoints of which arrays are bags.
-pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+/// calls it), which share their accumulators with results, and of which parameters and results, if they are arrays, the
+/// adjoints are bags.
+pub(super) type ReverseKey =
+    (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, [Box<[bool]>; 2]);
 
 /// A function that is being derived.
 #[derive(Debug)]
@@ -96,8 +98,9 @@ pub fn reverse(
 ) -> Result<Reverse, Unsupported> {
     let kept = vec![true; active.len()];
     let given = vec![false; active.len()];
-    let bags = given.clone();
-    let key = (function, active.into(), kept.into(), given.into(), bags.into());
+    let results = vec![false; module.functions[function.0 as usize].results.len()];
+    let bags = [given.clone().into(), results.into()];
+    let key = (function, active.into(), kept.into(), given.into(), bags);
     on_large_stack(|| derive(module, cache, &key))
 }
 
@@ -113,7 +116,7 @@ fn derive(
     if let Some(known) = cache.reverses.get(key) {
         return Ok(known.clone());
     }
-    let (function, active, kept, given, bags) = key;
+    let (function, active, kept, given, [bags, _]) = key;
     prepare::prepare(module, cache, *function);
     let activity = activity(module, cache, *function, active);
     let face = Face::new(module, cache, key, activity.results.clone())?;
@@ -181,12 +184,13 @@ impl Face {
         key: &ReverseKey,
         active: Box<[bool]>,
     ) -> Result<Face, Unsupported> {
-        let (function, active_params, _, shared, bags) = key;
+        let (function, active_params, _, shared, [bags, bag_results]) = key;
         let function = &module.functions[function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
-        for (ty, _) in results.iter().zip(&active).filter(|(_, active)| **active) {
+        for (i, ty) in results.iter().enumerate().filter(|(i, _)| active[*i]) {
             match ty {
+                Ty::Array(..) if bag_results[i] => adjoints.push(adjoint(module, cache, ty)),
                 Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     adjoints.push(adjoint(module, cache, ty));
                 }

@@ -3,7 +3,8 @@
 use super::Reverser;
 use super::boxes::Bar;
 use crate::ad::bag::{all, from, part, pourer, unfold, zeros};
-use crate::ir::{Atom, BoxId, Op, Ty, Var};
+use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
+use diffeo_calculus::prim::{Comparison, IntOp};
 
 impl Reverser<'_, '_> {
     /// The type of the adjoint of an array.
@@ -46,16 +47,134 @@ impl Reverser<'_, '_> {
 
     /// Adds to the adjoint of an array what has been added to that of an element, or of rows, of it.
     fn add_at(&mut self, array: Var, at: &[Atom], bar: Atom) {
-        let bag = self.bag(array);
-        let old = self.take_bar(array);
-        let bar = part((&mut self.back, self.module, self.cache), bag, old, at, bar);
-        self.top().bars.insert(array, Bar::Value(bar));
+        let old = self.bag_so_far(array);
+        let dense = match self.vars[array.0 as usize].ty {
+            Ty::Array(Elem::Real, rank) if usize::from(rank) == at.len() => self.dense(array),
+            _ => None,
+        };
+        let Some((cond, acc)) = dense else {
+            let sum = self.with_part(array, old, at, bar);
+            return self.set_bar(array, sum);
+        };
+        let old = old.unwrap_or_else(|| self.zero_bar(array));
+        self.back.open();
+        self.effect(Op::AccAdd(acc, at.to_vec(), bar.clone()));
+        let then = self.back.close(vec![old.clone()]);
+        self.back.open();
+        let sum = self.with_part(array, Some(old), at, bar);
+        let otherwise = self.back.close(vec![sum]);
+        let sum = self.one(Op::If { cond, then, otherwise });
+        self.set_bar(array, sum);
     }
 
-    /// The same, where that is a bag.
-    pub fn with_part(&mut self, array: Var, old: Atom, at: &[Atom], bar: Atom) -> Atom {
+    /// Whether a variable is an array.
+    pub fn is_array(&self, v: Var) -> bool {
+        matches!(self.vars[v.0 as usize].ty, Ty::Array(..))
+    }
+
+    /// Puts a value in the place of the adjoint so far.
+    pub fn set_bar(&mut self, v: Var, bar: Atom) {
+        self.top().bars.insert(v, Bar::Value(bar));
+    }
+
+    /// What has been added to the adjoint of an array so far, which is a bag; none if nothing. A branch goes on with
+    /// what was there before it, and so does each step of a loop.
+    pub fn bag_so_far(&mut self, array: Var) -> Option<Atom> {
+        self.bag_in(array, self.scopes.len() - 1)
+    }
+
+    /// The same in an open region.
+    pub fn bag_in(&mut self, array: Var, depth: usize) -> Option<Atom> {
+        if let Some(Bar::Value(bar)) = self.scopes[depth].bars.get(&array) {
+            return Some(bar.clone());
+        }
+        if depth <= self.homes[array.0 as usize] {
+            return None;
+        }
+        if self.scopes[depth].slots.is_some() {
+            return self.bag_in(array, depth - 1);
+        }
+        let ty = self.bar_ty(array);
+        let name = self.bar_name(&Atom::Var(array));
+        let start = self.back.var(ty, name);
+        self.scopes[depth].starts.insert(array, start);
+        self.scopes[depth].bars.insert(array, Bar::Value(Atom::Var(start)));
+        Some(Atom::Var(start))
+    }
+
+    /// Where loops take as many steps as an array has elements, what they add goes to an accumulator: whether they do, and
+    /// the accumulator. None if that is not known before.
+    fn dense(&mut self, array: Var) -> Option<(Atom, Atom)> {
+        let (home, top) = (self.homes[array.0 as usize], self.scopes.len() - 1);
+        let depth = (home..top).find(|depth| self.steps_known(depth + 1, *depth).is_some())?;
+        if let Some(known) = self.scopes[depth].dense.get(&array) {
+            return Some(known.clone());
+        }
+        let counts: Vec<Atom> =
+            (depth + 1..=top).map_while(|inner| self.steps_known(inner, depth)).collect();
+        let (counts, sizes) = (self.primals(&counts), self.sizes_from(array, 0));
+        self.back.open();
+        let [steps, elements] = [&counts, &sizes].map(|factors| {
+            let mut factors = factors.iter().cloned();
+            let first = factors.next().unwrap_or(Atom::Int(1));
+            factors.fold(first, |a, b| self.one(Op::IntFits(IntOp::Mul, vec![a, b])))
+        });
+        let cond = self.one(Op::Compare(Comparison::Ge, Scalar::Int, steps, elements));
+        let sizes = sizes.into_iter().map(|size| {
+            let size = self.one(Op::Select(cond.clone(), size, Atom::Int(0)));
+            self.one(Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)]))
+        });
+        let sizes = sizes.collect();
+        let acc = self.one(Op::AccNew(sizes));
+        let made = self.back.close(Vec::new());
+        self.begin_with(depth, made.stmts);
+        self.scopes[depth].dense.insert(array, (cond.clone(), acc.clone()));
+        Some((cond, acc))
+    }
+
+    /// How many steps a loop has whose step a region is, if that is known in a region around it.
+    fn steps_known(&self, inner: usize, depth: usize) -> Option<Atom> {
+        let steps = self.scopes[inner].steps.clone()?;
+        match steps {
+            Atom::Var(v) if self.homes[v.0 as usize] > depth => None,
+            steps => Some(steps),
+        }
+    }
+
+    /// Puts what was added to the adjoint of an array in the loops of the innermost region to it.
+    pub fn flush(&mut self, array: Var) {
+        let Some((cond, acc)) = self.top().dense.remove(&array) else { return };
+        let (bag, old) = (self.bag(array), self.bag_so_far(array));
+        self.back.open();
+        let sum = self.read(Op::AccGet(acc));
+        let sum = all(&mut self.back, self.module, bag, sum);
+        let sum = match &old {
+            Some(old) => self.sum_bars(old.clone(), sum),
+            None => sum,
+        };
+        let then = self.back.close(vec![sum]);
+        self.back.open();
+        let old = old.unwrap_or_else(|| self.zero_bar(array));
+        let otherwise = self.back.close(vec![old]);
+        let sum = self.one(Op::If { cond, then, otherwise });
+        self.set_bar(array, sum);
+    }
+
+    /// The same for all arrays of outside.
+    pub fn flush_outer(&mut self) {
+        let top = self.scopes.len() - 1;
+        let arrays: Vec<Var> = self.top().dense.keys().copied().collect();
+        for array in arrays {
+            if self.homes[array.0 as usize] < top {
+                self.flush(array);
+            }
+        }
+    }
+
+    /// A bag, if it is not zero, and the adjoint of the element, or rows, of an array at these indices.
+    pub fn with_part(&mut self, array: Var, old: Option<Atom>, at: &[Atom], bar: Atom) -> Atom {
         let bag = self.bag(array);
-        part((&mut self.back, self.module, self.cache), bag, Some(old), at, bar)
+        part((&mut self.back, self.module, self.cache), bag, old, at, bar)
     }
 
     /// The adjoints of the elements of an array that the innermost region defines, if there are any.
@@ -82,9 +201,10 @@ impl Reverser<'_, '_> {
             Op::Slice { lo, .. } => {
                 let Some(bar) = self.take_bar(result) else { return };
                 let (bag, lo) = (self.bag(array), self.primal(lo));
+                let old = self.bag_so_far(array);
                 let cx = (&mut self.back, &mut *self.module, &mut *self.cache);
-                let bar = from(cx, bag, None, lo, bar);
-                self.add_bar(&Atom::Var(array), bar);
+                let bar = from(cx, bag, old, lo, bar);
+                self.set_bar(array, bar);
             }
             Op::Reshape(..) => {
                 let Some(bars) = self.take_elements(result) else { return };

@@ -10,7 +10,9 @@ use crate::ad::bag::both;
 use crate::ad::shadow::{tangents, ADJOINT};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
+use crate::ir::{
+    Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant,
+};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use std::collections::HashSet;
@@ -22,6 +24,16 @@ pub(super) enum Bar {
     Value(Atom),
     /// Of a box with this tag: the adjoints of its fields, as far as they are not zero.
     Fields(u32, Vec<Option<Atom>>),
+}
+
+impl Bar {
+    /// The adjoint of the field in this place of a shadow, if it is known alone and not zero.
+    pub fn field(&self, place: usize) -> Option<Atom> {
+        match self {
+            Bar::Fields(_, fields) => fields.get(place).cloned().flatten(),
+            Bar::Value(_) => None,
+        }
+    }
 }
 
 /// The type of the adjoints of a type of Reals or boxes.
@@ -274,12 +286,37 @@ impl<'s> Reverser<'_, 's> {
     pub fn read_field(&mut self, object: &Atom, (tag, index): (u32, u32), bar: Atom) {
         let Atom::Var(v) = object else { return };
         let Ty::Box(id) = self.vars[v.0 as usize].ty else { return };
-        let types = self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
-        let differ = |ty: &Ty| differentiable(self.module, ty);
-        let place = types[..index as usize].iter().filter(|ty| differ(ty)).count();
-        let count = types.iter().filter(|ty| differ(ty)).count();
-        let mut fields = vec![None; count];
-        match self.top().bars.remove(v) {
+        let types = &self.module.boxes[id.0 as usize].variants[tag as usize].fields;
+        let differ = |ty: &&Ty| differentiable(self.module, ty);
+        let place = types[..index as usize].iter().filter(differ).count();
+        self.add_field(*v, (tag, place), bar);
+    }
+
+    /// The types of the fields of a shadow of a box with this tag.
+    fn field_types(&mut self, v: Var, tag: u32) -> Vec<Ty> {
+        match self.bar_ty(v) {
+            Ty::Box(id) => self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The adjoint zero of the field in this place of the shadow.
+    pub fn zero_field(&mut self, v: Var, (tag, place): (u32, usize)) -> Atom {
+        let types = self.field_types(v, tag);
+        zero_adjoint(&mut self.back, self.module, types.get(place).unwrap_or(&Ty::Real))
+    }
+
+    /// Whether boxes vary in one alternative only: so a shadow that is not zero is of that one.
+    pub fn has_one_variant(&self, v: Var) -> bool {
+        let Ty::Box(id) = self.vars[v.0 as usize].ty else { return false };
+        let varies = |variant: &&Variant| variant.fields.iter().any(|ty| differentiable(self.module, ty));
+        self.module.boxes[id.0 as usize].variants.iter().filter(varies).count() == 1
+    }
+
+    /// Adds to the adjoint of the field in this place of the shadow of a box.
+    pub fn add_field(&mut self, v: Var, (tag, place): (u32, usize), bar: Atom) {
+        let mut fields = vec![None; self.field_types(v, tag).len()];
+        match self.top().bars.remove(&v) {
             None => fields[place] = Some(bar),
             Some(Bar::Fields(found, bars)) if found == tag => {
                 fields = bars;
@@ -290,14 +327,14 @@ impl<'s> Reverser<'_, 's> {
                 fields[place] = Some(sum);
             }
             Some(old) => {
-                let old = self.value_of(*v, old);
+                let old = self.value_of(v, old);
                 fields[place] = Some(bar);
-                let sum = self.with_fields(*v, old, tag, fields);
-                self.top().bars.insert(*v, Bar::Value(sum));
+                let sum = self.with_fields(v, old, tag, fields);
+                self.top().bars.insert(v, Bar::Value(sum));
                 return;
             }
         }
-        self.top().bars.insert(*v, Bar::Fields(tag, fields));
+        self.top().bars.insert(v, Bar::Fields(tag, fields));
     }
 
     /// Whether all that varies is of types that are supported.

@@ -22,7 +22,8 @@ impl<'s> Reverser<'_, 's> {
             return self.call_rule(stmt, args, &active, &rule);
         }
         let given = self.given(stmt, args.len());
-        let made = self.derived(callee, [args, args], active.clone(), given.clone())?;
+        let bags = stmt.results.iter().map(|v| self.plan.is_bag(*v)).collect();
+        let made = self.derived(callee, [args, args], active.clone(), given.clone(), bags)?;
         if self.cache.checkpoints.contains(&callee) {
             let operands = self.primals(args);
             let kept = self.back.emit(self.module, Op::Call(made.forward, operands));
@@ -55,6 +56,7 @@ impl<'s> Reverser<'_, 's> {
         [args, targets]: [&[Atom]; 2],
         active: Box<[bool]>,
         given: Box<[bool]>,
+        results: Box<[bool]>,
     ) -> Result<Reverse, Unsupported> {
         let kept = args.iter().map(|arg| match arg {
             Atom::Var(v) => self.plan.keeps(*v),
@@ -64,14 +66,15 @@ impl<'s> Reverser<'_, 's> {
             Atom::Var(v) => self.plan.is_bag(*v),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
         });
-        let key = (callee, active, kept.collect(), given, bags.collect());
+        let bags = [bags.collect(), results];
+        let key = (callee, active, kept.collect(), given, bags);
         derive(self.module, self.cache, &key)
     }
 
     /// Which arguments of a call share their accumulators with results.
     fn given(&self, stmt: &Stmt, count: usize) -> Box<[bool]> {
         let shared = stmt.results.first().map(|v| self.plan.call(*v)).unwrap_or_default();
-        (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
+        (0..count).map(|i| shared.iter().any(|shared| shared.param() == Some(i))).collect()
     }
 
     /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments may
@@ -150,7 +153,9 @@ impl<'s> Reverser<'_, 's> {
         let arguments: Vec<Atom> =
             args.iter().chain(tangents.iter().map(|i| &args[*i])).cloned().collect();
         let all = [&operands[..], &arguments[..]];
-        let derived = self.derived(rule.function, all, wanted.clone().into(), given.into())?;
+        let bags = vec![false; self.module.functions[rule.function.0 as usize].results.len()];
+        let derived =
+            self.derived(rule.function, all, wanted.clone().into(), given.into(), bags.into())?;
         let (kept, atoms) = self.residuals(&derived, &operands);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))

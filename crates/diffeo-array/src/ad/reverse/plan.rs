@@ -62,35 +62,48 @@ pub(super) struct Plan {
     groups: HashMap<Var, Var>,
     unkept: HashSet<Var>,
     /// By first result, what calls share.
-    calls: HashMap<Var, Rc<[Option<Shared>]>>,
+    calls: HashMap<Var, Rc<[Source]>>,
 }
 
-/// What a result of a function has its accumulator in common with.
+/// What the adjoint of a result of a function is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ad) struct Shared {
-    /// The parameter.
-    pub param: usize,
-    /// Whether the result may be larger.
-    pub grows: bool,
+pub(in crate::ad) enum Source {
+    /// If it is an array, it has an accumulator of its own.
+    Own,
+    /// It has that of this parameter in common with it; the result may be larger.
+    Shared { param: usize, grows: bool },
+    /// A bag.
+    Bag,
+}
+
+impl Source {
+    /// The parameter with which the accumulator is shared.
+    pub fn param(self) -> Option<usize> {
+        match self {
+            Source::Shared { param, .. } => Some(param),
+            Source::Own | Source::Bag => None,
+        }
+    }
 }
 
 /// A function, which of its parameters it is given, of which the adjoints are bags, and which vary.
 pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
 
-/// Of each result of a function that is given these parameters, with which of them it shares its accumulator.
-pub(super) fn shares(
+/// What the adjoint of each result of a function is.
+pub(super) fn sources(
     module: &Module,
     cache: &mut Deriver,
     key: &SharesKey,
-) -> Rc<[Option<Shared>]> {
+) -> Rc<[Source]> {
     let (function, given, bags, active) = key;
     let function = *function;
     let source = &module.functions[function.0 as usize];
-    let none: Rc<[Option<Shared>]> = vec![None; source.results.len()].into();
+    let none: Rc<[Source]> = vec![Source::Own; source.results.len()].into();
     let special = cache.rules.contains_key(&function)
         || cache.detached.contains(&function)
         || cache.checkpoints.contains(&function);
-    if special || !given.contains(&true) {
+    let arrays = source.results.iter().any(|ty| matches!(ty, Ty::Array(Elem::Real, _)));
+    if special || !(arrays && active.contains(&true) || given.contains(&true)) {
         return none;
     }
     if let Some(known) = cache.shares.get(key) {
@@ -104,7 +117,7 @@ pub(super) fn shares(
         suppose(cache, key, &guess);
         let activity = activity(module, cache, function, active);
         let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
-        let found = plan.shared(source);
+        let found = plan.sources(source, &activity);
         if found == guess {
             return found;
         }
@@ -117,13 +130,13 @@ pub(super) fn shares(
     none
 }
 
-fn suppose(cache: &mut Deriver, key: &SharesKey, shared: &Rc<[Option<Shared>]>) {
+fn suppose(cache: &mut Deriver, key: &SharesKey, shared: &Rc<[Source]>) {
     cache.supposed.push(key.clone());
     cache.shares.insert(key.clone(), shared.clone());
 }
 
 /// Supposes that the arrays given are the results of the same types, in order.
-fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
+fn matching(function: &Function, given: &[bool]) -> Rc<[Source]> {
     let mut taken = HashSet::new();
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
     let mut find = |wanted: &Ty| {
@@ -132,9 +145,9 @@ fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
             **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
         })?;
         taken.insert(param);
-        Some(Shared { param, grows: false })
+        Some(Source::Shared { param, grows: false })
     };
-    function.results.iter().map(&mut find).collect()
+    function.results.iter().map(|ty| find(ty).unwrap_or(Source::Own)).collect()
 }
 
 impl Plan {
@@ -177,19 +190,28 @@ impl Plan {
         params.all(|(v, _)| self.is_result(*v))
     }
 
-    /// What results share with parameters.
-    fn shared(&self, function: &Function) -> Rc<[Option<Shared>]> {
-        let mut shared = vec![None; function.results.len()];
-        for (param, v) in function.params.iter().enumerate() {
-            if let Some(Place::Result(k)) = self.places.get(v) {
-                shared[*k] = Some(Shared { param, grows: self.grown.contains(v) });
+    /// What the adjoints of the results are.
+    fn sources(&self, function: &Function, activity: &Activity) -> Rc<[Source]> {
+        let mut sources = vec![Source::Own; function.results.len()];
+        for (source, result) in sources.iter_mut().zip(&function.body.results) {
+            let (Atom::Var(v), true) = (result, activity.varies(result)) else { continue };
+            let place = self.place(self.root(*v));
+            if matches!(function.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _))
+                && matches!(place, Place::Bag | Place::Param)
+            {
+                *source = Source::Bag;
             }
         }
-        shared.into()
+        for (param, v) in function.params.iter().enumerate() {
+            if let Some(Place::Result(k)) = self.places.get(v) {
+                sources[*k] = Source::Shared { param, grows: self.grown.contains(v) };
+            }
+        }
+        sources.into()
     }
 
-    /// What a call with this first result shares.
-    pub fn call(&self, result: Var) -> &[Option<Shared>] {
+    /// What the adjoints of the results of a call with this first result are.
+    pub fn call(&self, result: Var) -> &[Source] {
         self.calls.get(&result).map(|shared| &shared[..]).unwrap_or_default()
     }
 
@@ -469,6 +491,13 @@ impl Planner<'_> {
             && matches!(self.plan.place(root), Place::Own | Place::Row(..))
     }
 
+    /// Whether a step of a loop made an array.
+    fn is_new(&self, atom: &Atom, carried: &[Carried]) -> bool {
+        let root = |v: &Var| self.plan.root(*v);
+        let old = |v: &Var| carried.iter().any(|c| c.param == root(v));
+        self.is_made(atom) && !matches!(atom, Atom::Var(v) if old(v))
+    }
+
     /// Notes that two arrays may be the same one.
     fn unite(&mut self, v: Var, w: Var) {
         let (v, w) = (self.plan.group(v), self.plan.group(w));
@@ -527,8 +556,8 @@ impl Planner<'_> {
         let active: Box<[bool]> = args.iter().map(|arg| self.activity.varies(arg)).collect();
         let shared = loop {
             let key = (callee, given.clone().into(), bags.clone(), active.clone());
-            let shared = shares(self.module, self.cache, &key);
-            let is_shared = |i| shared.iter().flatten().any(|shared| shared.param == i);
+            let shared = sources(self.module, self.cache, &key);
+            let is_shared = |i| shared.iter().any(|shared| shared.param() == Some(i));
             let less: Vec<bool> = (0..given.len()).map(is_shared).collect();
             if less == given {
                 break shared;
@@ -536,16 +565,20 @@ impl Planner<'_> {
             given = less;
         };
         for (result, shared) in stmt.results.iter().zip(shared.iter()) {
-            match shared.map(|shared| (shared, self.class(&args[shared.param]))) {
-                Some((shared, Some(root))) => {
-                    self.take(&args[shared.param]);
+            match (shared, shared.param().and_then(|param| self.class(&args[param]))) {
+                (Source::Shared { param, grows }, Some(root)) => {
+                    self.take(&args[*param]);
                     self.define(*result, Place::With(root));
                     self.changed.push(*result);
-                    if shared.grows {
+                    if *grows {
                         self.grown.push(*result);
                     }
                 }
-                Some((_, None)) | None => self.define(*result, Place::Own),
+                (Source::Bag, _) => {
+                    self.define(*result, Place::Bag);
+                    args.iter().for_each(|arg| self.unite_with(*result, arg));
+                }
+                (Source::Own | Source::Shared { .. }, _) => self.define(*result, Place::Own),
             }
         }
         self.plan.calls.insert(first, shared);
@@ -711,7 +744,7 @@ impl Planner<'_> {
             }
             if self.class(&body.results[i]) != Some(c.param) {
                 self.depth += 1;
-                if self.is_varying(c.param) && !self.is_made(&body.results[i]) {
+                if self.is_varying(c.param) && !self.is_new(&body.results[i], carried) {
                     self.more_bags.push(c.param);
                 }
                 self.depth -= 1;

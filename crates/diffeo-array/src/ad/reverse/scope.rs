@@ -35,6 +35,12 @@ pub(super) struct Scope<'s> {
     prologue: Vec<Stmt>,
     /// The adjoints of Reals so far: all of it for what the region defines, else what it adds.
     pub bars: BTreeMap<Var, Bar>,
+    /// How many steps the loop has whose step it is.
+    pub steps: Option<Atom>,
+    /// Of arrays of outside whose adjoints are bags, those that a step begins with.
+    pub starts: HashMap<Var, Var>,
+    /// Of arrays whose adjoints are bags: whether what is added in loops goes to an accumulator, and that.
+    pub dense: BTreeMap<Var, (Atom, Atom)>,
     /// The accumulators of arrays, and of classes by their roots.
     accs: HashMap<Var, Atom>,
     pub storages: HashMap<Var, Atom>,
@@ -329,11 +335,15 @@ impl<'s> Reverser<'_, 's> {
         if !self.has_bar(*v) {
             return self.pour(*v, bar);
         }
-        let sum = match self.top().bars.remove(v) {
-            Some(old) => {
-                let old = self.value_of(*v, old);
-                self.sum_bars(old, bar)
-            }
+        let old = match self.is_array(*v) {
+            true => self.bag_so_far(*v),
+            false => match self.top().bars.remove(v) {
+                Some(old) => Some(self.value_of(*v, old)),
+                None => None,
+            },
+        };
+        let sum = match old {
+            Some(old) => self.sum_bars(old, bar),
             None => bar,
         };
         if let Some(name) = self.bar_name(to) {
@@ -342,8 +352,9 @@ impl<'s> Reverser<'_, 's> {
         self.top().bars.insert(*v, Bar::Value(sum));
     }
 
-    /// The adjoint of a Real or box that the innermost region defines, if there is one.
+    /// The adjoint, as a value, of what the innermost region defines, if there is one.
     pub fn take_bar(&mut self, v: Var) -> Option<Atom> {
+        self.flush(v);
         let bar = self.top().bars.remove(&v)?;
         Some(self.value_of(v, bar))
     }
@@ -355,9 +366,14 @@ impl<'s> Reverser<'_, 's> {
         self.back.open();
         let atom = self.one(op);
         let made = self.back.close(Vec::new());
-        self.scopes[depth].prologue.extend(made.stmts);
-        self.scopes[depth].effects = true;
+        self.begin_with(depth, made.stmts);
         atom
+    }
+
+    /// Adds statements to the beginning of a region.
+    pub fn begin_with(&mut self, depth: usize, stmts: Vec<Stmt>) {
+        self.scopes[depth].prologue.extend(stmts);
+        self.scopes[depth].effects = true;
     }
 
     /// Whether something may have been added to the adjoint of an array.
@@ -479,6 +495,7 @@ impl<'s> Reverser<'_, 's> {
             self.back.set_site(site);
             groups.push(group?);
         }
+        self.flush_outer();
         let mut out = Vec::new();
         for v in binders {
             out.extend(self.inserts.remove(v).unwrap_or_default());
