@@ -73,12 +73,18 @@ pub(super) fn all(b: &mut Builder, module: &Module, bag: BoxId, array: Atom) -> 
 }
 
 /// A bag, if it is not zero, and the adjoint of the element, or the rows, at these indices.
-pub(super) fn part(
+pub(super) fn part(cx: Cx<'_>, bag: BoxId, old: Option<Atom>, at: &[Atom], of: Atom) -> Atom {
+    let sum = |cx: Cx<'_>, old: Atom| sum(cx.0, cx.1, cx.2, [old, of.clone()]);
+    part_by(cx, bag, (old, at), of.clone(), &sum)
+}
+
+/// The same, where something adds it to the adjoint of an element.
+pub(super) fn part_by(
     (b, module, cache): Cx<'_>,
     bag: BoxId,
-    old: Option<Atom>,
-    at: &[Atom],
+    (old, at): (Option<Atom>, &[Atom]),
     of: Atom,
+    sum: &dyn Fn(Cx<'_>, Atom) -> Atom,
 ) -> Atom {
     let Some((first, rest)) = at.split_first() else { return of };
     let (_, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
@@ -99,10 +105,15 @@ pub(super) fn part(
     array = match b.ty(&of) {
         Ty::Box(rows) if usize::from(rank) > at.len() => {
             let put = putter(module, cache, rows, at.len() as u8);
-            let args = [array].into_iter().chain(at.iter().cloned()).chain([of.clone(), Atom::Int(0)]);
+            let args =
+                [array].into_iter().chain(at.iter().cloned()).chain([of.clone(), Atom::Int(0)]);
             b.one(module, Op::Call(put, args.collect()))
         }
-        _ => add(b, module, cache, array, at.to_vec(), of.clone()),
+        _ => {
+            let element = b.one(module, Op::Get(array.clone(), at.to_vec()));
+            let value = sum((&mut *b, &mut *module, &mut *cache), element);
+            b.one(module, Op::Update { array, indices: at.to_vec(), value })
+        }
     };
     let made = all(b, module, bag, array);
     let then = b.close(vec![made]);
@@ -246,41 +257,43 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
         Op::Call(function, args.collect())
     };
     let array = b.var(ty, Some("array".into()));
-    let made = walk((&mut b, module, cache), (of, bag), Some((array, first)), &mut |cx, tag, at| {
-        let (b, module, cache) = cx;
-        let array = Atom::Var(array);
-        match tag {
-            ALL => {
-                let other = field(b, module, at, ALL, 0);
-                let place = (prefix.clone(), lo.clone());
-                Some(put_all((b, module, cache), array, &other, place, (rank, &[])))
+    let made =
+        walk((&mut b, module, cache), (of, bag), Some((array, first)), &mut |cx, tag, at| {
+            let (b, module, cache) = cx;
+            let array = Atom::Var(array);
+            match tag {
+                ALL => {
+                    let other = field(b, module, at, ALL, 0);
+                    let place = (prefix.clone(), lo.clone());
+                    Some(put_all((b, module, cache), array, &other, place, (rank, &[])))
+                }
+                PART => {
+                    let index = field(b, module, at, PART, 0);
+                    let part = field(b, module, at, PART, 1);
+                    let mut indices = prefix.clone();
+                    indices.push(shifted(b, module, &lo, index));
+                    Some(match b.ty(&part) {
+                        Ty::Box(rows) if rank > 1 => {
+                            let put = putter(module, cache, rows, before + 1);
+                            let args =
+                                [array].into_iter().chain(indices).chain([part, Atom::Int(0)]);
+                            b.one(module, Op::Call(put, args.collect()))
+                        }
+                        _ => add(b, module, cache, array, indices, part),
+                    })
+                }
+                FROM => {
+                    let by = field(b, module, at, FROM, 0);
+                    let slice = field(b, module, at, FROM, 1);
+                    let by = shifted(b, module, &lo, by);
+                    Some(b.one(module, call(array, slice, by)))
+                }
+                _ => {
+                    let first = field(b, module, at, BOTH, 0);
+                    Some(b.one(module, call(array, first, lo.clone())))
+                }
             }
-            PART => {
-                let index = field(b, module, at, PART, 0);
-                let part = field(b, module, at, PART, 1);
-                let mut indices = prefix.clone();
-                indices.push(shifted(b, module, &lo, index));
-                Some(match b.ty(&part) {
-                    Ty::Box(rows) if rank > 1 => {
-                        let put = putter(module, cache, rows, before + 1);
-                        let args = [array].into_iter().chain(indices).chain([part, Atom::Int(0)]);
-                        b.one(module, Op::Call(put, args.collect()))
-                    }
-                    _ => add(b, module, cache, array, indices, part),
-                })
-            }
-            FROM => {
-                let by = field(b, module, at, FROM, 0);
-                let slice = field(b, module, at, FROM, 1);
-                let by = shifted(b, module, &lo, by);
-                Some(b.one(module, call(array, slice, by)))
-            }
-            _ => {
-                let first = field(b, module, at, BOTH, 0);
-                Some(b.one(module, call(array, first, lo.clone())))
-            }
-        }
-    });
+        });
     complete(module, function, b, name, made.into_iter().collect());
     function
 }

@@ -74,8 +74,7 @@ pub struct Reverse {
 /// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
 /// calls it), which share their accumulators with results, and of which parameters and results, if they are arrays, the
 /// adjoints are bags.
-pub(super) type ReverseKey =
-    (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, [Box<[bool]>; 2]);
+pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, [Box<[bool]>; 2]);
 
 /// A function that is being derived.
 #[derive(Debug)]

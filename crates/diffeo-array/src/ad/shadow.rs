@@ -57,7 +57,9 @@ pub fn tangents(module: &mut Module, cache: &mut Deriver, ty: &Ty, order: usize)
                 _ => Ty::Array(shadow, *rank),
             }]
         }
-        Ty::Array(elem, rank) if order == ADJOINT => vec![Ty::Box(bag(module, cache, *elem, *rank))],
+        Ty::Array(elem, rank) if order == ADJOINT => {
+            vec![Ty::Box(bag(module, cache, *elem, *rank))]
+        }
         Ty::Stack(elems) => {
             let mut all = Vec::new();
             for elem in elems {
@@ -202,12 +204,7 @@ pub(super) fn to_shadow(
 }
 
 /// The tangent of an array, or its adjoint, of those of its elements.
-fn whole(
-    (b, module, cache): Cx<'_>,
-    value: &Atom,
-    array: Atom,
-    order: usize,
-) -> Atom {
+fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom, order: usize) -> Atom {
     match tangents(module, cache, &b.ty(value), order).pop() {
         Some(Ty::Box(bag)) => all(b, module, bag, array),
         Some(_) | None => array,

@@ -1,8 +1,8 @@
 //! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::bag`]).
 
+use super::boxes::{with_fields, Bar};
 use super::Reverser;
-use super::boxes::Bar;
-use crate::ad::bag::{all, from, part, pourer, unfold, zeros};
+use crate::ad::bag::{all, from, part, part_by, pourer, unfold, zeros, Cx};
 use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
@@ -35,13 +35,9 @@ impl Reverser<'_, '_> {
     pub fn add_part(&mut self, to: &Atom, bar: Atom) {
         match self.back.ty(&bar) {
             Ty::Array(..) => self.add_array(to, bar),
-            Ty::Real
-            | Ty::Int
-            | Ty::Bool
-            | Ty::Text
-            | Ty::Box(_)
-            | Ty::Acc(_)
-            | Ty::Stack(_) => self.add_bar(to, bar),
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
+                self.add_bar(to, bar)
+            }
         }
     }
 
@@ -65,6 +61,20 @@ impl Reverser<'_, '_> {
         let otherwise = self.back.close(vec![sum]);
         let sum = self.one(Op::If { cond, then, otherwise });
         self.set_bar(array, sum);
+    }
+
+    /// The same for an element that is a box, of whose adjoint some fields are known; false if it is none.
+    fn bag_of_fields(&mut self, element: Var, array: Var, indices: &[Atom]) -> bool {
+        let Some(Bar::Fields(tag, fields)) = self.top().bars.get(&element).cloned() else {
+            return false;
+        };
+        let (old, bag, at) = (self.bag_so_far(array), self.bag(array), self.primals(indices));
+        let Some(value) = self.take_bar(element) else { return false };
+        let sum = |cx: Cx<'_>, old: Atom| with_fields(cx, old, tag, &fields);
+        let cx = (&mut self.back, &mut *self.module, &mut *self.cache);
+        let bar = part_by(cx, bag, (old, &at), value, &sum);
+        self.set_bar(array, bar);
+        true
     }
 
     /// Whether a variable is an array.
@@ -193,6 +203,7 @@ impl Reverser<'_, '_> {
     /// The backward part of an operation on an array that varies, and whose adjoint is a bag.
     pub fn of_bag(&mut self, op: &Op, result: Var, array: Var) {
         match op {
+            Op::Get(_, indices) if self.bag_of_fields(result, array, indices) => {}
             Op::Get(_, indices) => {
                 let Some(bar) = self.take_bar(result) else { return };
                 let at = self.primals(indices);

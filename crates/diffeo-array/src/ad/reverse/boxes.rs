@@ -6,13 +6,11 @@
 //! of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 
 use super::{unsupported, Reverser};
-use crate::ad::bag::both;
+use crate::ad::bag::{both, Cx};
 use crate::ad::shadow::{tangents, ADJOINT};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
-use crate::ir::{
-    Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant,
-};
+use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use std::collections::HashSet;
@@ -65,13 +63,9 @@ pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
 pub(super) fn zero_adjoint(b: &mut Builder, module: &Module, ty: &Ty) -> Atom {
     match ty {
         Ty::Box(id) => b.one(module, Op::New(*id, zero_tag(module, *id), Vec::new())),
-        Ty::Real
-        | Ty::Int
-        | Ty::Bool
-        | Ty::Text
-        | Ty::Array(..)
-        | Ty::Acc(_)
-        | Ty::Stack(_) => Atom::Real(0.0),
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_) => {
+            Atom::Real(0.0)
+        }
     }
 }
 
@@ -82,6 +76,48 @@ fn zero_tag(module: &Module, shadow: BoxId) -> u32 {
 
 fn is(b: &mut Builder, module: &Module, n: Atom, value: i64) -> Atom {
     b.one(module, Op::Compare(Comparison::Eq, Scalar::Int, n, Atom::Int(value)))
+}
+
+/// A shadow with these adjoints of fields.
+fn new_shadow(
+    b: &mut Builder,
+    module: &Module,
+    (shadow, tag): (BoxId, u32),
+    fields: &[Option<Atom>],
+) -> Atom {
+    let types = module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
+    let mut atoms = Vec::new();
+    for (field, ty) in fields.iter().zip(&types) {
+        atoms.push(field.clone().unwrap_or_else(|| zero_adjoint(b, module, ty)));
+    }
+    b.one(module, Op::New(shadow, tag, atoms))
+}
+
+/// The sum of a shadow, which is zero or has this tag, and these adjoints of fields.
+pub(super) fn with_fields(
+    (b, module, cache): Cx<'_>,
+    old: Atom,
+    tag: u32,
+    fields: &[Option<Atom>],
+) -> Atom {
+    let Ty::Box(shadow) = b.ty(&old) else { return old };
+    let found = b.one(module, Op::Tag(old.clone()));
+    let cond = is(b, module, found, i64::from(tag));
+    b.open();
+    let mut sums = Vec::new();
+    for (index, bar) in (0..).zip(fields) {
+        let field = b.one(module, Op::Field { object: old.clone(), tag, index });
+        sums.push(match bar {
+            Some(bar) => sum(b, module, cache, [field, bar.clone()]),
+            None => field,
+        });
+    }
+    let made = b.one(module, Op::New(shadow, tag, sums));
+    let then = b.close(vec![made]);
+    b.open();
+    let made = new_shadow(b, module, (shadow, tag), fields);
+    let otherwise = b.close(vec![made]);
+    b.one(module, Op::If { cond, then, otherwise })
 }
 
 /// The sum of two adjoints of the same type, each used for the last time.
@@ -193,41 +229,15 @@ impl<'s> Reverser<'_, 's> {
         match (bar, self.bar_ty(v)) {
             (Bar::Value(atom), _) => atom,
             (Bar::Fields(tag, fields), Ty::Box(shadow)) => {
-                let types =
-                    self.module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
-                let mut atoms = Vec::new();
-                for (field, ty) in fields.into_iter().zip(&types) {
-                    atoms.push(
-                        field.unwrap_or_else(|| zero_adjoint(&mut self.back, self.module, ty)),
-                    );
-                }
-                self.one(Op::New(shadow, tag, atoms))
+                new_shadow(&mut self.back, self.module, (shadow, tag), &fields)
             }
             (Bar::Fields(..), _) => Atom::Real(0.0),
         }
     }
 
     /// The sum of a shadow and these adjoints of fields.
-    pub fn with_fields(&mut self, v: Var, old: Atom, tag: u32, fields: Vec<Option<Atom>>) -> Atom {
-        let Ty::Box(shadow) = self.back.ty(&old) else { return old };
-        let found = self.one(Op::Tag(old.clone()));
-        let cond = is(&mut self.back, self.module, found, i64::from(tag));
-        self.back.open();
-        let mut sums = Vec::new();
-        for (index, bar) in (0..).zip(&fields) {
-            let field = self.one(Op::Field { object: old.clone(), tag, index });
-            sums.push(match bar {
-                Some(bar) => self.sum_bars(field, bar.clone()),
-                None => field,
-            });
-        }
-        let made = self.one(Op::New(shadow, tag, sums));
-        let then = self.back.close(vec![made]);
-        // It was zero.
-        self.back.open();
-        let made = self.value_of(v, Bar::Fields(tag, fields));
-        let otherwise = self.back.close(vec![made]);
-        self.one(Op::If { cond, then, otherwise })
+    pub fn with_fields(&mut self, old: Atom, tag: u32, fields: &[Option<Atom>]) -> Atom {
+        with_fields((&mut self.back, self.module, self.cache), old, tag, fields)
     }
 
     /// The backward part of the making of a box.
@@ -309,7 +319,8 @@ impl<'s> Reverser<'_, 's> {
     /// Whether boxes vary in one alternative only: so a shadow that is not zero is of that one.
     pub fn has_one_variant(&self, v: Var) -> bool {
         let Ty::Box(id) = self.vars[v.0 as usize].ty else { return false };
-        let varies = |variant: &&Variant| variant.fields.iter().any(|ty| differentiable(self.module, ty));
+        let varies =
+            |variant: &&Variant| variant.fields.iter().any(|ty| differentiable(self.module, ty));
         self.module.boxes[id.0 as usize].variants.iter().filter(varies).count() == 1
     }
 
@@ -329,7 +340,7 @@ impl<'s> Reverser<'_, 's> {
             Some(old) => {
                 let old = self.value_of(v, old);
                 fields[place] = Some(bar);
-                let sum = self.with_fields(v, old, tag, fields);
+                let sum = self.with_fields(old, tag, &fields);
                 self.top().bars.insert(v, Bar::Value(sum));
                 return;
             }

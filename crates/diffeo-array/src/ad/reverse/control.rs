@@ -276,7 +276,7 @@ impl<'s> Reverser<'_, 's> {
             let param = self.carry(at, ty, v, before);
             let sum = match bar {
                 Bar::Value(bar) => self.sum_bars(param, bar),
-                Bar::Fields(tag, fields) => self.with_fields(v, param, tag, fields),
+                Bar::Fields(tag, fields) => self.with_fields(param, tag, &fields),
             };
             at.results.push(sum);
         }

@@ -90,11 +90,7 @@ impl Source {
 pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
 
 /// What the adjoint of each result of a function is.
-pub(super) fn sources(
-    module: &Module,
-    cache: &mut Deriver,
-    key: &SharesKey,
-) -> Rc<[Source]> {
+pub(super) fn sources(module: &Module, cache: &mut Deriver, key: &SharesKey) -> Rc<[Source]> {
     let (function, given, bags, active) = key;
     let function = *function;
     let source = &module.functions[function.0 as usize];
