@@ -5,7 +5,7 @@
 //! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array of Reals
 //!   as an accumulator, which it uses up; and for each array of Reals among the parameters that vary, in order, an
 //!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
-//!   and arrays of boxes. The adjoint of a box is a shadow of it, in which arrays that are zero may have no elements.
+//!   and arrays of boxes. The adjoint of a box is a shadow of it, that of an array of boxes a bag ([`super::bag`]).
 //!   Of an accumulator among the parameters, the adjoint is an accumulator: of what is in it in the end, then of what
 //!   is in it in the beginning.
 //!
@@ -16,10 +16,11 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `plan.rs` | where the adjoints of arrays are |
+//! | `lives.rs` | which arrays are used later |
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
-//! | `bags.rs` | operations on arrays of boxes |
+//! | `bags.rs` | operations on arrays whose adjoints are bags |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
@@ -29,6 +30,7 @@ mod bags;
 mod boxes;
 mod call;
 mod control;
+mod lives;
 mod plan;
 mod prepare;
 mod scope;

@@ -337,10 +337,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let old = match self.is_array(*v) {
             true => self.bag_so_far(*v),
-            false => match self.top().bars.remove(v) {
-                Some(old) => Some(self.value_of(*v, old)),
-                None => None,
-            },
+            false => self.top().bars.remove(v).map(|old| self.value_of(*v, old)),
         };
         let sum = match old {
             Some(old) => self.sum_bars(old, bar),
