@@ -1,24 +1,26 @@
-//! Adjoints of arrays of boxes.
+//! Adjoints of arrays as values: of arrays of boxes, and of arrays of Reals of which it is not known where they come
+//! from, such as those in boxes, or those that a branch chooses.
 //!
 //! What reads an element of an array adds to the adjoint of that element alone, and a loop may do so in each of its
-//! steps. So the adjoint of an array of boxes is a *bag* of what is added to it: a box with
+//! steps. So such an adjoint is a *bag* of what is added to it: a box with
 //!
 //! | tag | | what it is |
 //! |---|---|---|
 //! | 0 | `All(array)` | the adjoint of every element |
-//! | 1 | `Part(index, adjoint)` | of the element there, or of the rows there: a bag again |
-//! | 2 | `From(lo, bag)` | of the elements from `lo` on |
+//! | 1 | `Part(index, adjoint, bag)` | of the element there, or of the rows there (a bag again), and what is in a bag |
+//! | 2 | `From(lo, bag, bag)` | of the elements from `lo` on, and what is in a bag |
 //! | 3 | `Both(bag, bag)` | the sum |
 //! | 4 | `Zero` | |
 //!
-//! What is added to `All` is put into its array, in place. Everything else is, once, where the array was made: so all
-//! of it takes no longer than the reads did, and the making of the array.
+//! What is added to `All` is put into its array, in place; nothing else has an `All` of the same array in it. Everything
+//! else is put into an array, or added to an accumulator, once, where the array was made: so all of it takes no longer
+//! than the reads did, and the making of the array.
 
 use super::reverse::sum;
 use super::Deriver;
 use crate::build::Builder;
 use crate::ir::{
-    Atom, BoxId, BoxType, Carried, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Variant,
+    Atom, BoxId, BoxType, Carried, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant,
 };
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
@@ -30,24 +32,30 @@ const BOTH: u32 = 3;
 const ZERO: u32 = 4;
 
 /// What operations are added to.
-type Cx<'a> = (&'a mut Builder, &'a mut Module, &'a mut Deriver);
+pub(super) type Cx<'a> = (&'a mut Builder, &'a mut Module, &'a mut Deriver);
 
-/// The type of the adjoints of arrays of this rank of boxes whose adjoints are of this type.
-pub(super) fn bag(module: &mut Module, cache: &mut Deriver, element: BoxId, rank: u8) -> BoxId {
+/// The type of the adjoints of arrays of this rank of elements whose adjoints are of this type.
+pub(super) fn bag(module: &mut Module, cache: &mut Deriver, element: Elem, rank: u8) -> BoxId {
     if let Some(known) = cache.bags.get(&(element, rank)) {
         return *known;
     }
-    let rows = if rank > 1 { bag(module, cache, element, rank - 1) } else { element };
+    let rows = match rank {
+        0 | 1 => element.ty(),
+        _ => Ty::Box(bag(module, cache, element, rank - 1)),
+    };
     let made = BoxId(module.boxes.len() as u32);
     let variant = |name, fields: Vec<Ty>| Variant { name: Name::new(name), fields };
     let variants = vec![
-        variant("All", vec![Ty::Array(Elem::Box(element), rank)]),
-        variant("Part", vec![Ty::Int, Ty::Box(rows)]),
-        variant("From", vec![Ty::Int, Ty::Box(made)]),
+        variant("All", vec![Ty::Array(element, rank)]),
+        variant("Part", vec![Ty::Int, rows, Ty::Box(made)]),
+        variant("From", vec![Ty::Int, Ty::Box(made), Ty::Box(made)]),
         variant("Both", vec![Ty::Box(made), Ty::Box(made)]),
         variant("Zero", Vec::new()),
     ];
-    let name = Name::from(format!("{} bag", module.boxes[element.0 as usize].name));
+    let name = match element {
+        Elem::Box(id) => Name::from(format!("{} bag", module.boxes[id.0 as usize].name)),
+        Elem::Real | Elem::Int | Elem::Bool | Elem::Text => Name::from(format!("bag {rank}")),
+    };
     module.boxes.push(BoxType { name, variants });
     cache.bags.insert((element, rank), made);
     cache.bag_types.insert(made, (element, rank));
@@ -64,20 +72,78 @@ pub(super) fn all(b: &mut Builder, module: &Module, bag: BoxId, array: Atom) -> 
     b.one(module, Op::New(bag, ALL, vec![array]))
 }
 
-/// The bag of an adjoint of the element, or the rows, at these indices.
-pub(super) fn part((b, module, cache): Cx<'_>, bag: BoxId, at: &[Atom], of: Atom) -> Atom {
-    let Some((first, rest)) = at.split_first() else { return of };
-    let rows = match module.boxes[bag.0 as usize].variants[PART as usize].fields[1] {
-        Ty::Box(rows) => rows,
-        _ => bag,
-    };
-    let of = part((b, module, cache), rows, rest, of);
-    b.one(module, Op::New(bag, PART, vec![first.clone(), of]))
+/// A bag, if it is not zero, and the adjoint of the element, or the rows, at these indices.
+pub(super) fn part(cx: Cx<'_>, bag: BoxId, old: Option<Atom>, at: &[Atom], of: Atom) -> Atom {
+    let sum = |cx: Cx<'_>, old: Atom| sum(cx.0, cx.1, cx.2, [old, of.clone()]);
+    part_by(cx, bag, (old, at), of.clone(), &sum)
 }
 
-/// The bag of the adjoint of a slice that begins there.
-pub(super) fn from(b: &mut Builder, module: &Module, bag: BoxId, lo: Atom, slice: Atom) -> Atom {
-    b.one(module, Op::New(bag, FROM, vec![lo, slice]))
+/// The same, where something adds it to the adjoint of an element.
+pub(super) fn part_by(
+    (b, module, cache): Cx<'_>,
+    bag: BoxId,
+    (old, at): (Option<Atom>, &[Atom]),
+    of: Atom,
+    sum: &dyn Fn(Cx<'_>, Atom) -> Atom,
+) -> Atom {
+    let Some((first, rest)) = at.split_first() else { return of };
+    let (_, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
+    let new = |(b, module, cache): Cx<'_>, old: Atom| {
+        let of = match module.boxes[bag.0 as usize].variants[PART as usize].fields[1] {
+            Ty::Box(rows) if rank > 1 => part((b, module, cache), rows, None, rest, of.clone()),
+            _ => of.clone(),
+        };
+        b.one(module, Op::New(bag, PART, vec![first.clone(), of, old]))
+    };
+    let Some(old) = old else {
+        let old = nothing(b, module, bag);
+        return new((b, module, cache), old);
+    };
+    let cond = has_tag(b, module, &old, ALL);
+    b.open();
+    let mut array = field(b, module, &old, ALL, 0);
+    array = match b.ty(&of) {
+        Ty::Box(rows) if usize::from(rank) > at.len() => {
+            let put = putter(module, cache, rows, at.len() as u8);
+            let args =
+                [array].into_iter().chain(at.iter().cloned()).chain([of.clone(), Atom::Int(0)]);
+            b.one(module, Op::Call(put, args.collect()))
+        }
+        _ => {
+            let element = b.one(module, Op::Get(array.clone(), at.to_vec()));
+            let value = sum((&mut *b, &mut *module, &mut *cache), element);
+            b.one(module, Op::Update { array, indices: at.to_vec(), value })
+        }
+    };
+    let made = all(b, module, bag, array);
+    let then = b.close(vec![made]);
+    b.open();
+    let made = new((b, module, cache), old.clone());
+    let otherwise = b.close(vec![made]);
+    b.one(module, Op::If { cond, then, otherwise })
+}
+
+/// A bag, if it is not zero, and the adjoint of a slice that begins there.
+pub(super) fn from(
+    (b, module, cache): Cx<'_>,
+    bag: BoxId,
+    old: Option<Atom>,
+    lo: Atom,
+    slice: Atom,
+) -> Atom {
+    let Some(old) = old else {
+        let old = nothing(b, module, bag);
+        return b.one(module, Op::New(bag, FROM, vec![lo, slice, old]));
+    };
+    let cond = has_tag(b, module, &old, ALL);
+    b.open();
+    let array = field(b, module, &old, ALL, 0);
+    let put = putter(module, cache, bag, 0);
+    let array = b.one(module, Op::Call(put, vec![array, slice.clone(), lo.clone()]));
+    let made = all(b, module, bag, array);
+    let then = b.close(vec![made]);
+    let otherwise = b.block(|b| vec![b.one(module, Op::New(bag, FROM, vec![lo, slice, old]))]);
+    b.one(module, Op::If { cond, then, otherwise })
 }
 
 /// The adjoints of all elements of an array of these sizes.
@@ -97,9 +163,13 @@ pub(super) fn unfold((b, module, cache): Cx<'_>, of: &Atom, sizes: &[Atom]) -> A
 
 /// The adjoint of an element that is zero, of arrays whose adjoints are of this type.
 pub(super) fn zero_element(b: &mut Builder, module: &Module, cache: &Deriver, bag: BoxId) -> Atom {
-    let element = cache.bag_types.get(&bag).map_or(bag, |(element, _)| *element);
-    let zero = (module.boxes[element.0 as usize].variants.len() as u32).saturating_sub(1);
-    b.one(module, Op::New(element, zero, Vec::new()))
+    match cache.bag_types.get(&bag) {
+        Some((Elem::Box(element), _)) => {
+            let zero = (module.boxes[element.0 as usize].variants.len() as u32).saturating_sub(1);
+            b.one(module, Op::New(*element, zero, Vec::new()))
+        }
+        Some((Elem::Real | Elem::Int | Elem::Bool | Elem::Text, _)) | None => Atom::Real(0.0),
+    }
 }
 
 /// An array of zeros.
@@ -172,70 +242,175 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
     if let Some(known) = cache.putters.get(&(bag, before)) {
         return *known;
     }
-    let (element, rank) = cache.bag_types.get(&bag).copied().unwrap_or((bag, 1));
+    let (element, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
     let name = Name::from(format!("{}.put.{}.{before}", module.boxes[bag.0 as usize].name, bag.0));
     let mut b = Builder::new(SiteId(0));
-    let ty = Ty::Array(Elem::Box(element), rank + before);
-    let array = b.param(ty.clone(), Some("array".into()));
+    let ty = Ty::Array(element, rank + before);
+    let first = b.param(ty.clone(), Some("array".into()));
     let prefix: Vec<Atom> = (0..before).map(|_| b.param(Ty::Int, None)).collect();
     let of = b.param(Ty::Box(bag), Some("bag".into()));
     let lo = b.param(Ty::Int, Some("lo".into()));
-    let function = FunctionId(module.functions.len() as u32);
-    if let Ok(mut declared) = b.clone().finish(name.clone(), vec![Atom::Unused(ty)]) {
-        (declared.shown, declared.library) = (Name::new(""), true);
-        module.functions.push(declared);
-    }
+    let function = declare(module, &b, name.clone(), vec![Atom::Unused(ty.clone())]);
     cache.putters.insert((bag, before), function);
     let call = |array: Atom, of: Atom, lo: Atom| {
         let args = [array].into_iter().chain(prefix.iter().cloned()).chain([of, lo]);
         Op::Call(function, args.collect())
     };
-    let on = b.one(module, Op::Tag(of.clone()));
-    let mut arms = Vec::new();
+    let array = b.var(ty, Some("array".into()));
+    let made =
+        walk((&mut b, module, cache), (of, bag), Some((array, first)), &mut |cx, tag, at| {
+            let (b, module, cache) = cx;
+            let array = Atom::Var(array);
+            match tag {
+                ALL => {
+                    let other = field(b, module, at, ALL, 0);
+                    let place = (prefix.clone(), lo.clone());
+                    Some(put_all((b, module, cache), array, &other, place, (rank, &[])))
+                }
+                PART => {
+                    let index = field(b, module, at, PART, 0);
+                    let part = field(b, module, at, PART, 1);
+                    let mut indices = prefix.clone();
+                    indices.push(shifted(b, module, &lo, index));
+                    Some(match b.ty(&part) {
+                        Ty::Box(rows) if rank > 1 => {
+                            let put = putter(module, cache, rows, before + 1);
+                            let args =
+                                [array].into_iter().chain(indices).chain([part, Atom::Int(0)]);
+                            b.one(module, Op::Call(put, args.collect()))
+                        }
+                        _ => add(b, module, cache, array, indices, part),
+                    })
+                }
+                FROM => {
+                    let by = field(b, module, at, FROM, 0);
+                    let slice = field(b, module, at, FROM, 1);
+                    let by = shifted(b, module, &lo, by);
+                    Some(b.one(module, call(array, slice, by)))
+                }
+                _ => {
+                    let first = field(b, module, at, BOTH, 0);
+                    Some(b.one(module, call(array, first, lo.clone())))
+                }
+            }
+        });
+    complete(module, function, b, name, made.into_iter().collect());
+    function
+}
 
-    b.open();
-    let other = field(&mut b, module, &of, ALL, 0);
-    let place = (prefix.clone(), lo.clone());
-    let made = put_all((&mut b, module, cache), array.clone(), &other, place, (rank, &[]));
-    arms.push((i64::from(ALL), b.close(vec![made])));
-
-    b.open();
-    let index = field(&mut b, module, &of, PART, 0);
-    let part = field(&mut b, module, &of, PART, 1);
-    let mut at = prefix.clone();
-    at.push(shifted(&mut b, module, &lo, index));
-    let made = match b.ty(&part) {
-        Ty::Box(rows) if rank > 1 => {
-            let put = putter(module, cache, rows, before + 1);
-            let mut args = vec![array.clone()];
-            args.extend(at);
-            args.extend([part, Atom::Int(0)]);
-            b.one(module, Op::Call(put, args))
+/// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin at.
+pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> FunctionId {
+    if let Some(known) = cache.pourers.get(&bag) {
+        return *known;
+    }
+    let (_, rank) = cache.bag_types.get(&bag).copied().unwrap_or((Elem::Real, 1));
+    let name = Name::from(format!("{}.pour.{}", module.boxes[bag.0 as usize].name, bag.0));
+    let mut b = Builder::new(SiteId(0));
+    let acc = b.param(Ty::Acc(rank), Some("acc".into()));
+    let of = b.param(Ty::Box(bag), Some("bag".into()));
+    let lo = b.param(Ty::Int, Some("lo".into()));
+    let function = declare(module, &b, name.clone(), Vec::new());
+    cache.pourers.insert(bag, function);
+    walk((&mut b, module, cache), (of, bag), None, &mut |cx, tag, at| {
+        let (b, module, cache) = cx;
+        match tag {
+            ALL => {
+                let array = field(b, module, at, ALL, 0);
+                let count = b.one(module, Op::Dim(array.clone(), 0));
+                let some = Op::Compare(Comparison::Gt, Scalar::Int, count.clone(), Atom::Int(0));
+                let cond = b.one(module, some);
+                b.open();
+                let hi = shifted(b, module, &lo, count);
+                let part = Op::AccSlice { acc: acc.clone(), lo: lo.clone(), hi };
+                let part = b.one(module, part);
+                b.emit(module, Op::AccAddArray(part, array));
+                let then = b.close(Vec::new());
+                b.emit(module, Op::If { cond, then, otherwise: Default::default() });
+            }
+            PART => {
+                let index = field(b, module, at, PART, 0);
+                let part = field(b, module, at, PART, 1);
+                let index = shifted(b, module, &lo, index);
+                match b.ty(&part) {
+                    Ty::Box(rows) => {
+                        let pour = pourer(module, cache, rows);
+                        let row = b.one(module, Op::AccView(acc.clone(), vec![index]));
+                        b.emit(module, Op::Call(pour, vec![row, part, Atom::Int(0)]));
+                    }
+                    _ => {
+                        b.emit(module, Op::AccAdd(acc.clone(), vec![index], part));
+                    }
+                }
+            }
+            FROM => {
+                let by = field(b, module, at, FROM, 0);
+                let slice = field(b, module, at, FROM, 1);
+                let by = shifted(b, module, &lo, by);
+                b.emit(module, Op::Call(function, vec![acc.clone(), slice, by]));
+            }
+            _ => {
+                let first = field(b, module, at, BOTH, 0);
+                b.emit(module, Op::Call(function, vec![acc.clone(), first, lo.clone()]));
+            }
         }
-        _ => add(&mut b, module, cache, array.clone(), at, part),
-    };
-    arms.push((i64::from(PART), b.close(vec![made])));
+        None
+    });
+    complete(module, function, b, name, Vec::new());
+    function
+}
 
+/// Goes over all that is in a bag: what is done with each, by its tag, gives the state, if there is one.
+fn walk(
+    (b, module, cache): Cx<'_>,
+    (of, bag): (Atom, BoxId),
+    state: Option<(Var, Atom)>,
+    each: &mut dyn FnMut(Cx<'_>, u32, &Atom) -> Option<Atom>,
+) -> Option<Atom> {
+    let rest = b.var(Ty::Box(bag), Some("rest".into()));
+    let at = Atom::Var(rest);
+    let zero = nothing(b, module, bag);
     b.open();
-    let by = field(&mut b, module, &of, FROM, 0);
-    let slice = field(&mut b, module, &of, FROM, 1);
-    let by = shifted(&mut b, module, &lo, by);
-    let made = b.one(module, call(array.clone(), slice, by));
-    arms.push((i64::from(FROM), b.close(vec![made])));
-
+    let tag = b.one(module, Op::Tag(at.clone()));
+    let op = Op::Compare(Comparison::Ne, Scalar::Int, tag, Atom::Int(i64::from(ZERO)));
+    let more = b.one(module, op);
+    let cond = b.close(vec![more]);
     b.open();
-    let [x, y] = [0, 1].map(|index| field(&mut b, module, &of, BOTH, index));
-    let made = b.one(module, call(array.clone(), x, lo.clone()));
-    let made = b.one(module, call(made, y, lo.clone()));
-    arms.push((i64::from(BOTH), b.close(vec![made])));
+    let on = b.one(module, Op::Tag(at.clone()));
+    let mut blocks = Vec::new();
+    // Which field is the rest.
+    for (tag, next) in [(ALL, None), (PART, Some(2)), (FROM, Some(2)), (BOTH, Some(1))] {
+        b.open();
+        let made = each((&mut *b, &mut *module, &mut *cache), tag, &at);
+        let next = match next {
+            Some(index) => field(b, module, &at, tag, index),
+            None => zero.clone(),
+        };
+        blocks.push(b.close([next].into_iter().chain(made).collect()));
+    }
+    let default = blocks.pop();
+    let arms = (0..).zip(blocks).collect();
+    let next = b.emit(module, Op::Switch { on, arms, default });
+    let body = b.close(next);
+    let mut carried = vec![Carried { param: rest, init: of }];
+    carried.extend(state.map(|(param, init)| Carried { param, init }));
+    b.emit(module, Op::While { carried, cond, body }).into_iter().nth(1)
+}
 
-    let default = Some(b.block(|_| vec![array.clone()]));
-    let made = b.one(module, Op::Switch { on, arms, default });
-    if let Ok(made) = b.finish(name, vec![made]) {
-        let declared = &mut module.functions[function.0 as usize];
-        (declared.vars, declared.body) = (made.vars, made.body);
+/// Adds a function whose body is made later.
+fn declare(module: &mut Module, b: &Builder, name: Name, results: Vec<Atom>) -> FunctionId {
+    let function = FunctionId(module.functions.len() as u32);
+    if let Ok(mut declared) = b.clone().finish(name, results) {
+        (declared.shown, declared.library) = (Name::new(""), true);
+        module.functions.push(declared);
     }
     function
+}
+
+fn complete(module: &mut Module, id: FunctionId, b: Builder, name: Name, results: Vec<Atom>) {
+    if let Ok(made) = b.finish(name, results) {
+        let declared = &mut module.functions[id.0 as usize];
+        (declared.vars, declared.body) = (made.vars, made.body);
+    }
 }
 
 /// Adds to an element of an array.

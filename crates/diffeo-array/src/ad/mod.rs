@@ -14,7 +14,7 @@
 //! | `rules.rs` | Taylor coefficients by the rules of `with_derivative` |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
-//! | `bag.rs` | adjoints of arrays of boxes |
+//! | `bag.rs` | adjoints of arrays as values |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -67,8 +67,8 @@ pub struct Deriver {
     indices: HashMap<Orders, Rc<Indices>>,
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
-    /// Of functions, which results have accumulators in common with parameters.
-    shares: HashMap<reverse::SharesKey, Rc<[Option<reverse::Shared>]>>,
+    /// Of functions, what the adjoints of results are.
+    shares: HashMap<reverse::SharesKey, Rc<[reverse::Source]>>,
     /// The same in the order in which it was found, or supposed.
     supposed: Vec<reverse::SharesKey>,
     /// What adds up shadows.
@@ -81,10 +81,12 @@ pub struct Deriver {
     /// What converts boxes to shadows of an order and, if so, back.
     converters: HashMap<(BoxId, bool, usize), FunctionId>,
     /// The bags of adjoints of a type, by rank; and back.
-    bags: HashMap<(BoxId, u8), BoxId>,
-    bag_types: HashMap<BoxId, (BoxId, u8)>,
+    bags: HashMap<(Elem, u8), BoxId>,
+    bag_types: HashMap<BoxId, (Elem, u8)>,
     /// What adds bags to arrays, by how many indices come before.
     putters: HashMap<(BoxId, u8), FunctionId>,
+    /// What adds bags to accumulators.
+    pourers: HashMap<BoxId, FunctionId>,
 }
 
 /// The derivative that a function was given: a function of the parameters of the function, then the tangents of

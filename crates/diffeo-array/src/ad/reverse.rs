@@ -5,7 +5,7 @@
 //! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array of Reals
 //!   as an accumulator, which it uses up; and for each array of Reals among the parameters that vary, in order, an
 //!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
-//!   and arrays of boxes. The adjoint of a box is a shadow of it, in which arrays that are zero may have no elements.
+//!   and arrays of boxes. The adjoint of a box is a shadow of it, that of an array of boxes a bag ([`super::bag`]).
 //!   Of an accumulator among the parameters, the adjoint is an accumulator: of what is in it in the end, then of what
 //!   is in it in the beginning.
 //!
@@ -16,10 +16,11 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `plan.rs` | where the adjoints of arrays are |
+//! | `lives.rs` | which arrays are used later |
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
-//! | `bags.rs` | operations on arrays of boxes |
+//! | `bags.rs` | operations on arrays whose adjoints are bags |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
@@ -29,6 +30,7 @@ mod bags;
 mod boxes;
 mod call;
 mod control;
+mod lives;
 mod plan;
 mod prepare;
 mod scope;
@@ -47,7 +49,7 @@ pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
 use plan::{Place, Plan};
-pub(super) use plan::{Shared, SharesKey};
+pub(super) use plan::{SharesKey, Source};
 use scope::Scope;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -72,8 +74,9 @@ pub struct Reverse {
 }
 
 /// A function, which of its parameters vary, which the backward part may keep (the others are changed in place by who
-/// calls it), and which share their accumulators with results.
-pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+/// calls it), which share their accumulators with results, and of which parameters and results, if they are arrays, the
+/// adjoints are bags.
+pub(super) type ReverseKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>, [Box<[bool]>; 2]);
 
 /// A function that is being derived.
 #[derive(Debug)]
@@ -96,7 +99,9 @@ pub fn reverse(
 ) -> Result<Reverse, Unsupported> {
     let kept = vec![true; active.len()];
     let given = vec![false; active.len()];
-    let key = (function, active.into(), kept.into(), given.into());
+    let results = vec![false; module.functions[function.0 as usize].results.len()];
+    let bags = [given.clone().into(), results.into()];
+    let key = (function, active.into(), kept.into(), given.into(), bags);
     on_large_stack(|| derive(module, cache, &key))
 }
 
@@ -112,7 +117,7 @@ fn derive(
     if let Some(known) = cache.reverses.get(key) {
         return Ok(known.clone());
     }
-    let (function, active, kept, given) = key;
+    let (function, active, kept, given, [bags, _]) = key;
     prepare::prepare(module, cache, *function);
     let activity = activity(module, cache, *function, active);
     let face = Face::new(module, cache, key, activity.results.clone())?;
@@ -120,7 +125,7 @@ fn derive(
         return Ok(call_open(module, cache, key, &face));
     }
     let source = module.functions[function.0 as usize].clone();
-    let plan = Plan::new(module, cache, &source, kept, given);
+    let plan = Plan::new(module, cache, &source, &activity, [kept, given, bags]);
     if !plan.is_given(&source, given) {
         return unsupported("a bug of Diffeo: an array that a function is given");
     }
@@ -146,6 +151,7 @@ fn derive(
         sizes: HashMap::new(),
         lengths: HashMap::new(),
         touched: HashSet::new(),
+        lost: false,
     };
     let made = reverser.function(&source, key, &face);
     cache.open_reverses.remove(key);
@@ -179,12 +185,13 @@ impl Face {
         key: &ReverseKey,
         active: Box<[bool]>,
     ) -> Result<Face, Unsupported> {
-        let (function, active_params, _, shared) = key;
+        let (function, active_params, _, shared, [bags, bag_results]) = key;
         let function = &module.functions[function.0 as usize];
         let (params, results) = (param_types(function), function.results.clone());
         let (mut adjoints, mut given) = (Vec::new(), Vec::new());
-        for (ty, _) in results.iter().zip(&active).filter(|(_, active)| **active) {
+        for (i, ty) in results.iter().enumerate().filter(|(i, _)| active[*i]) {
             match ty {
+                Ty::Array(..) if bag_results[i] => adjoints.push(adjoint(module, cache, ty)),
                 Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     adjoints.push(adjoint(module, cache, ty));
                 }
@@ -196,6 +203,7 @@ impl Face {
         }
         for (i, ty) in params.iter().enumerate().filter(|(i, _)| active_params[*i]) {
             match ty {
+                Ty::Array(..) if bags[i] => given.push(adjoint(module, cache, ty)),
                 Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) if is_supported(module, ty) => {
                     given.push(adjoint(module, cache, ty));
                 }
@@ -308,6 +316,8 @@ struct Reverser<'m, 's> {
     lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
+    /// Whether the accumulator of an array that has none was asked for.
+    lost: bool,
 }
 
 impl<'s> Reverser<'_, 's> {
@@ -335,8 +345,9 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         for (i, param) in source.params.iter().enumerate() {
+            let in_acc = key.1[i] && !key.3[i] && !self.has_bar(*param);
             if let (Ty::Array(Elem::Real, rank) | Ty::Acc(rank), true) =
-                (&self.vars[param.0 as usize].ty, key.1[i] && !key.3[i])
+                (&self.vars[param.0 as usize].ty, in_acc)
             {
                 let (ty, name) = (Ty::Acc(*rank), self.bar_name(&Atom::Var(*param)));
                 let acc = self.back.var(ty, name);
@@ -357,6 +368,9 @@ impl<'s> Reverser<'_, 's> {
                 let bar = self.take_bar(*param);
                 given.push(bar.unwrap_or_else(|| self.zero_bar(*param)));
             }
+        }
+        if self.lost {
+            return unsupported("a bug of Diffeo: an array without accumulator");
         }
         let mut results = source.body.results.clone();
         let (scope, code) = self.close();

@@ -6,9 +6,9 @@
 //! varies. So what does not vary needs no shadow made of it, however large it is.
 //!
 //! With Taylor coefficients there are several tangents, one for each order. Adjoints are as tangents are, but of arrays
-//! of boxes they are bags, and an array of Reals in a box may be empty if it is zero.
+//! they are bags.
 
-use super::bag::{all, bag, nothing, unfold};
+use super::bag::{all, bag, nothing, unfold, Cx};
 use super::{differentiable, Deriver};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, BoxType, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Variant};
@@ -51,11 +51,14 @@ pub fn tangents(module: &mut Module, cache: &mut Deriver, ty: &Ty, order: usize)
     match ty {
         Ty::Box(id) => vec![Ty::Box(shadow(module, cache, *id, order))],
         Ty::Array(Elem::Box(id), rank) => {
-            let shadow = shadow(module, cache, *id, order);
+            let shadow = Elem::Box(shadow(module, cache, *id, order));
             vec![match order {
                 ADJOINT => Ty::Box(bag(module, cache, shadow, *rank)),
-                _ => Ty::Array(Elem::Box(shadow), *rank),
+                _ => Ty::Array(shadow, *rank),
             }]
+        }
+        Ty::Array(elem, rank) if order == ADJOINT => {
+            vec![Ty::Box(bag(module, cache, *elem, *rank))]
         }
         Ty::Stack(elems) => {
             let mut all = Vec::new();
@@ -90,7 +93,7 @@ pub fn zero(
             tangents(module, cache, ty, order).into_iter().map(Atom::Unused).collect()
         }
         (_, Ty::Box(id)) => vec![zero_box(b, module, cache, *id, order)],
-        (_, Ty::Array(Elem::Box(_), _)) if order == ADJOINT => {
+        (_, Ty::Array(..)) if order == ADJOINT => {
             let types = tangents(module, cache, &ty, order);
             let bag = |ty| if let Ty::Box(bag) = ty { Some(bag) } else { None };
             types.into_iter().filter_map(bag).map(|bag| nothing(b, module, bag)).collect()
@@ -193,16 +196,19 @@ pub(super) fn to_shadow(
         (_, Ty::Array(Elem::Box(id), rank)) => {
             let function = converter(module, cache, id, false, order);
             let array = each(b, module, std::slice::from_ref(value), rank, function);
-            match tangents(module, cache, &b.ty(value), order).pop() {
-                Some(Ty::Box(bag)) => all(b, module, bag, array),
-                Some(_) | None => array,
-            }
+            whole((b, module, cache), value, array, order)
         }
-        (
-            _,
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
-        ) => value.clone(),
+        (_, Ty::Array(..)) => whole((b, module, cache), value, value.clone(), order),
+        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => value.clone(),
     })
+}
+
+/// The tangent of an array, or its adjoint, of those of its elements.
+fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom, order: usize) -> Atom {
+    match tangents(module, cache, &b.ty(value), order).pop() {
+        Some(Ty::Box(bag)) => all(b, module, bag, array),
+        Some(_) | None => array,
+    }
 }
 
 /// The value with the Reals of its tangent, or adjoint, in the place of its own.
@@ -223,7 +229,7 @@ pub(super) fn from_shadow(
             let function = converter(module, cache, id, true, order);
             b.one(module, Op::Call(function, vec![value.clone(), dot.clone()]))
         }
-        (_, Ty::Array(Elem::Box(id), rank)) => {
+        (_, Ty::Array(elem, rank)) => {
             let mut dot = dot.clone();
             if order == ADJOINT {
                 let mut sizes = Vec::new();
@@ -232,13 +238,11 @@ pub(super) fn from_shadow(
                 }
                 dot = unfold((b, module, cache), &dot, &sizes);
             }
+            let Elem::Box(id) = elem else { return dot };
             let function = converter(module, cache, id, true, order);
             each(b, module, &[value.clone(), dot], rank, function)
         }
-        (
-            _,
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_),
-        ) => dot.clone(),
+        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => dot.clone(),
     }
 }
 
@@ -261,25 +265,6 @@ pub fn from_tangent(
     dot: &Atom,
 ) -> Atom {
     from_shadow(b, module, cache, (value, dot), 1)
-}
-
-/// The tangent or adjoint of a field. Arrays that are zero may have no elements in an adjoint.
-fn filled(
-    b: &mut Builder,
-    module: &mut Module,
-    cache: &mut Deriver,
-    value: &Atom,
-    dot: Atom,
-) -> Atom {
-    let Ty::Array(Elem::Real, _) = b.ty(value) else { return dot };
-    let count = b.one(module, Op::Dim(dot.clone(), 0));
-    let op = Op::Compare(Comparison::Eq, Scalar::Int, count, Atom::Int(0));
-    let cond = b.one(module, op);
-    b.open();
-    let nothing = zero(b, module, cache, value, 1);
-    let then = b.close(nothing);
-    let otherwise = b.block(|_| vec![dot]);
-    b.one(module, Op::If { cond, then, otherwise })
 }
 
 /// The array of what a function makes of the elements of arrays of the same sizes.
@@ -340,7 +325,6 @@ fn converter(
                 let of = (&object, &dot, &value);
                 let dots = field(&mut b, module, cache, of, (tag, index), order);
                 let dot = dots.into_iter().next().unwrap_or_else(|| value.clone());
-                let dot = filled(&mut b, module, cache, &value, dot);
                 fields.push(from_shadow(&mut b, module, cache, (&value, &dot), order));
             } else {
                 fields.push(value);

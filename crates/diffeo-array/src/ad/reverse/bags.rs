@@ -1,11 +1,13 @@
-//! The backward parts of operations on arrays of boxes, whose adjoints are bags ([`crate::ad::bag`]).
+//! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::bag`]).
 
+use super::boxes::{with_fields, Bar};
 use super::Reverser;
-use crate::ad::bag::{all, from, part, unfold, zeros};
-use crate::ir::{Atom, BoxId, Op, Ty, Var};
+use crate::ad::bag::{all, from, part, part_by, pourer, unfold, zeros, Cx};
+use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
+use diffeo_calculus::prim::{Comparison, IntOp};
 
 impl Reverser<'_, '_> {
-    /// The type of the adjoint of an array of boxes.
+    /// The type of the adjoint of an array.
     fn bag(&mut self, array: Var) -> BoxId {
         match self.bar_ty(array) {
             Ty::Box(bag) => bag,
@@ -13,26 +15,179 @@ impl Reverser<'_, '_> {
         }
     }
 
-    /// Adds to the adjoint of an array of boxes those of all its elements.
-    fn add_elements(&mut self, array: Var, bars: Atom) {
+    /// Adds a bag to the accumulator of an array.
+    pub fn pour(&mut self, array: Var, bag: Atom) {
+        let Ty::Box(id) = self.back.ty(&bag) else { return };
+        let pour = pourer(self.module, self.cache, id);
+        let acc = self.acc(array);
+        self.effect(Op::Call(pour, vec![acc, bag, Atom::Int(0)]));
+        self.touch(array);
+    }
+
+    /// Adds to the adjoint of an array those of all its elements.
+    pub fn add_elements(&mut self, array: Var, bars: Atom) {
         let bag = self.bag(array);
         let bar = all(&mut self.back, self.module, bag, bars);
         self.add_bar(&Atom::Var(array), bar);
     }
 
-    /// Adds to the adjoint of a box; or, of the elements of an array of boxes, to those.
+    /// Adds to the adjoint of a Real or a box; or, of the elements of an array, to those.
     pub fn add_part(&mut self, to: &Atom, bar: Atom) {
-        match to {
-            Atom::Var(v) if matches!(self.vars[v.0 as usize].ty, Ty::Array(..)) => {
-                if self.varies(to) {
-                    self.add_elements(*v, bar);
-                }
+        match self.back.ty(&bar) {
+            Ty::Array(..) => self.add_array(to, bar),
+            Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
+                self.add_bar(to, bar)
             }
-            to => self.add_bar(to, bar),
         }
     }
 
-    /// The adjoints of the elements of an array of boxes that the innermost region defines, if there are any.
+    /// Adds to the adjoint of an array what has been added to that of an element, or of rows, of it.
+    fn add_at(&mut self, array: Var, at: &[Atom], bar: Atom) {
+        let old = self.bag_so_far(array);
+        let dense = match self.vars[array.0 as usize].ty {
+            Ty::Array(Elem::Real, rank) if usize::from(rank) == at.len() => self.dense(array),
+            _ => None,
+        };
+        let Some((cond, acc)) = dense else {
+            let sum = self.with_part(array, old, at, bar);
+            return self.set_bar(array, sum);
+        };
+        let old = old.unwrap_or_else(|| self.zero_bar(array));
+        self.back.open();
+        self.effect(Op::AccAdd(acc, at.to_vec(), bar.clone()));
+        let then = self.back.close(vec![old.clone()]);
+        self.back.open();
+        let sum = self.with_part(array, Some(old), at, bar);
+        let otherwise = self.back.close(vec![sum]);
+        let sum = self.one(Op::If { cond, then, otherwise });
+        self.set_bar(array, sum);
+    }
+
+    /// The same for an element that is a box, of whose adjoint some fields are known; false if it is none.
+    fn bag_of_fields(&mut self, element: Var, array: Var, indices: &[Atom]) -> bool {
+        let Some(Bar::Fields(tag, fields)) = self.top().bars.get(&element).cloned() else {
+            return false;
+        };
+        let (old, bag, at) = (self.bag_so_far(array), self.bag(array), self.primals(indices));
+        let Some(value) = self.take_bar(element) else { return false };
+        let sum = |cx: Cx<'_>, old: Atom| with_fields(cx, old, tag, &fields);
+        let cx = (&mut self.back, &mut *self.module, &mut *self.cache);
+        let bar = part_by(cx, bag, (old, &at), value, &sum);
+        self.set_bar(array, bar);
+        true
+    }
+
+    /// Whether a variable is an array.
+    pub fn is_array(&self, v: Var) -> bool {
+        matches!(self.vars[v.0 as usize].ty, Ty::Array(..))
+    }
+
+    /// Puts a value in the place of the adjoint so far.
+    pub fn set_bar(&mut self, v: Var, bar: Atom) {
+        self.top().bars.insert(v, Bar::Value(bar));
+    }
+
+    /// What has been added to the adjoint of an array so far, which is a bag; none if nothing. A branch goes on with
+    /// what was there before it, and so does each step of a loop.
+    pub fn bag_so_far(&mut self, array: Var) -> Option<Atom> {
+        self.bag_in(array, self.scopes.len() - 1)
+    }
+
+    /// The same in an open region.
+    pub fn bag_in(&mut self, array: Var, depth: usize) -> Option<Atom> {
+        if let Some(Bar::Value(bar)) = self.scopes[depth].bars.get(&array) {
+            return Some(bar.clone());
+        }
+        if depth <= self.homes[array.0 as usize] {
+            return None;
+        }
+        if self.scopes[depth].slots.is_some() {
+            return self.bag_in(array, depth - 1);
+        }
+        let ty = self.bar_ty(array);
+        let name = self.bar_name(&Atom::Var(array));
+        let start = self.back.var(ty, name);
+        self.scopes[depth].starts.insert(array, start);
+        self.scopes[depth].bars.insert(array, Bar::Value(Atom::Var(start)));
+        Some(Atom::Var(start))
+    }
+
+    /// Where loops take as many steps as an array has elements, what they add goes to an accumulator: whether they do, and
+    /// the accumulator. None if that is not known before.
+    fn dense(&mut self, array: Var) -> Option<(Atom, Atom)> {
+        let (home, top) = (self.homes[array.0 as usize], self.scopes.len() - 1);
+        let depth = (home..top).find(|depth| self.steps_known(depth + 1, *depth).is_some())?;
+        if let Some(known) = self.scopes[depth].dense.get(&array) {
+            return Some(known.clone());
+        }
+        let counts: Vec<Atom> =
+            (depth + 1..=top).map_while(|inner| self.steps_known(inner, depth)).collect();
+        let (counts, sizes) = (self.primals(&counts), self.sizes_from(array, 0));
+        self.back.open();
+        let [steps, elements] = [&counts, &sizes].map(|factors| {
+            let mut factors = factors.iter().cloned();
+            let first = factors.next().unwrap_or(Atom::Int(1));
+            factors.fold(first, |a, b| self.one(Op::IntFits(IntOp::Mul, vec![a, b])))
+        });
+        let cond = self.one(Op::Compare(Comparison::Ge, Scalar::Int, steps, elements));
+        let sizes = sizes.into_iter().map(|size| {
+            let size = self.one(Op::Select(cond.clone(), size, Atom::Int(0)));
+            self.one(Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)]))
+        });
+        let sizes = sizes.collect();
+        let acc = self.one(Op::AccNew(sizes));
+        let made = self.back.close(Vec::new());
+        self.begin_with(depth, made.stmts);
+        self.scopes[depth].dense.insert(array, (cond.clone(), acc.clone()));
+        Some((cond, acc))
+    }
+
+    /// How many steps a loop has whose step a region is, if that is known in a region around it.
+    fn steps_known(&self, inner: usize, depth: usize) -> Option<Atom> {
+        let steps = self.scopes[inner].steps.clone()?;
+        match steps {
+            Atom::Var(v) if self.homes[v.0 as usize] > depth => None,
+            steps => Some(steps),
+        }
+    }
+
+    /// Puts what was added to the adjoint of an array in the loops of the innermost region to it.
+    pub fn flush(&mut self, array: Var) {
+        let Some((cond, acc)) = self.top().dense.remove(&array) else { return };
+        let (bag, old) = (self.bag(array), self.bag_so_far(array));
+        self.back.open();
+        let sum = self.read(Op::AccGet(acc));
+        let sum = all(&mut self.back, self.module, bag, sum);
+        let sum = match &old {
+            Some(old) => self.sum_bars(old.clone(), sum),
+            None => sum,
+        };
+        let then = self.back.close(vec![sum]);
+        self.back.open();
+        let old = old.unwrap_or_else(|| self.zero_bar(array));
+        let otherwise = self.back.close(vec![old]);
+        let sum = self.one(Op::If { cond, then, otherwise });
+        self.set_bar(array, sum);
+    }
+
+    /// The same for all arrays of outside.
+    pub fn flush_outer(&mut self) {
+        let top = self.scopes.len() - 1;
+        let arrays: Vec<Var> = self.top().dense.keys().copied().collect();
+        for array in arrays {
+            if self.homes[array.0 as usize] < top {
+                self.flush(array);
+            }
+        }
+    }
+
+    /// A bag, if it is not zero, and the adjoint of the element, or rows, of an array at these indices.
+    pub fn with_part(&mut self, array: Var, old: Option<Atom>, at: &[Atom], bar: Atom) -> Atom {
+        let bag = self.bag(array);
+        part((&mut self.back, self.module, self.cache), bag, old, at, bar)
+    }
+
+    /// The adjoints of the elements of an array that the innermost region defines, if there are any.
     pub fn take_elements(&mut self, array: Var) -> Option<Atom> {
         let bar = self.take_bar(array)?;
         let sizes = self.sizes_from(array, 0);
@@ -45,20 +200,22 @@ impl Reverser<'_, '_> {
         (first as u8..rank).map(|dim| self.size(array, dim)).collect()
     }
 
-    /// The backward part of an operation on an array of boxes that varies.
-    pub fn of_boxes(&mut self, op: &Op, result: Var, array: Var) {
+    /// The backward part of an operation on an array that varies, and whose adjoint is a bag.
+    pub fn of_bag(&mut self, op: &Op, result: Var, array: Var) {
         match op {
+            Op::Get(_, indices) if self.bag_of_fields(result, array, indices) => {}
             Op::Get(_, indices) => {
                 let Some(bar) = self.take_bar(result) else { return };
-                let (bag, at) = (self.bag(array), self.primals(indices));
-                let bar = part((&mut self.back, self.module, self.cache), bag, &at, bar);
-                self.add_bar(&Atom::Var(array), bar);
+                let at = self.primals(indices);
+                self.add_at(array, &at, bar);
             }
             Op::Slice { lo, .. } => {
                 let Some(bar) = self.take_bar(result) else { return };
                 let (bag, lo) = (self.bag(array), self.primal(lo));
-                let bar = from(&mut self.back, self.module, bag, lo, bar);
-                self.add_bar(&Atom::Var(array), bar);
+                let old = self.bag_so_far(array);
+                let cx = (&mut self.back, &mut *self.module, &mut *self.cache);
+                let bar = from(cx, bag, old, lo, bar);
+                self.set_bar(array, bar);
             }
             Op::Reshape(..) => {
                 let Some(bars) = self.take_elements(result) else { return };
@@ -91,8 +248,8 @@ impl Reverser<'_, '_> {
         }
     }
 
-    /// The backward part of an operation that makes an array of boxes of these.
-    pub fn made_of_boxes(&mut self, result: Var, parts: &[Atom]) {
+    /// The backward part of an operation that makes an array whose adjoint is a bag of these.
+    pub fn made_of_parts(&mut self, result: Var, parts: &[Atom]) {
         let Some(bars) = self.take_elements(result) else { return };
         for (i, part) in (0..).zip(parts) {
             if self.varies(part) {

@@ -1,16 +1,16 @@
 //! The adjoints of boxes: shadows that are made as the backward part goes.
 //!
-//! The adjoint of a box has the type of its tangents ([`crate::ad::shadow`]). What reads a field adds a shadow in
-//! which all else is zero; an array that is zero there may have no elements. Two shadows are added up alternative by
+//! The adjoint of a box has the type of its tangents ([`crate::ad::shadow`]), but that arrays in it are bags
+//! ([`crate::ad::bag`]). What reads a field adds a shadow in which all else is zero. Two shadows are added up alternative by
 //! alternative, down to where one of them is zero. So each addition takes away a shadow that a read has made, and all
 //! of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 
 use super::{unsupported, Reverser};
-use crate::ad::bag::both;
+use crate::ad::bag::{both, Cx};
 use crate::ad::shadow::{tangents, ADJOINT};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
+use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use std::collections::HashSet;
@@ -22,6 +22,16 @@ pub(super) enum Bar {
     Value(Atom),
     /// Of a box with this tag: the adjoints of its fields, as far as they are not zero.
     Fields(u32, Vec<Option<Atom>>),
+}
+
+impl Bar {
+    /// The adjoint of the field in this place of a shadow, if it is known alone and not zero.
+    pub fn field(&self, place: usize) -> Option<Atom> {
+        match self {
+            Bar::Fields(_, fields) => fields.get(place).cloned().flatten(),
+            Bar::Value(_) => None,
+        }
+    }
 }
 
 /// The type of the adjoints of a type of Reals or boxes.
@@ -49,12 +59,13 @@ pub(super) fn is_supported(module: &Module, ty: &Ty) -> bool {
     true
 }
 
-/// An adjoint of this type that is zero; an array has no elements.
+/// An adjoint of this type that is zero.
 pub(super) fn zero_adjoint(b: &mut Builder, module: &Module, ty: &Ty) -> Atom {
     match ty {
         Ty::Box(id) => b.one(module, Op::New(*id, zero_tag(module, *id), Vec::new())),
-        Ty::Array(elem, rank) => b.one(module, Op::Empty(*elem, *rank)),
-        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => Atom::Real(0.0),
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_) => {
+            Atom::Real(0.0)
+        }
     }
 }
 
@@ -65,6 +76,48 @@ fn zero_tag(module: &Module, shadow: BoxId) -> u32 {
 
 fn is(b: &mut Builder, module: &Module, n: Atom, value: i64) -> Atom {
     b.one(module, Op::Compare(Comparison::Eq, Scalar::Int, n, Atom::Int(value)))
+}
+
+/// A shadow with these adjoints of fields.
+fn new_shadow(
+    b: &mut Builder,
+    module: &Module,
+    (shadow, tag): (BoxId, u32),
+    fields: &[Option<Atom>],
+) -> Atom {
+    let types = module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
+    let mut atoms = Vec::new();
+    for (field, ty) in fields.iter().zip(&types) {
+        atoms.push(field.clone().unwrap_or_else(|| zero_adjoint(b, module, ty)));
+    }
+    b.one(module, Op::New(shadow, tag, atoms))
+}
+
+/// The sum of a shadow, which is zero or has this tag, and these adjoints of fields.
+pub(super) fn with_fields(
+    (b, module, cache): Cx<'_>,
+    old: Atom,
+    tag: u32,
+    fields: &[Option<Atom>],
+) -> Atom {
+    let Ty::Box(shadow) = b.ty(&old) else { return old };
+    let found = b.one(module, Op::Tag(old.clone()));
+    let cond = is(b, module, found, i64::from(tag));
+    b.open();
+    let mut sums = Vec::new();
+    for (index, bar) in (0..).zip(fields) {
+        let field = b.one(module, Op::Field { object: old.clone(), tag, index });
+        sums.push(match bar {
+            Some(bar) => sum(b, module, cache, [field, bar.clone()]),
+            None => field,
+        });
+    }
+    let made = b.one(module, Op::New(shadow, tag, sums));
+    let then = b.close(vec![made]);
+    b.open();
+    let made = new_shadow(b, module, (shadow, tag), fields);
+    let otherwise = b.close(vec![made]);
+    b.one(module, Op::If { cond, then, otherwise })
 }
 
 /// The sum of two adjoints of the same type, each used for the last time.
@@ -79,44 +132,8 @@ pub(in crate::ad) fn sum(
             let function = adder(module, cache, id);
             b.one(module, Op::Call(function, vec![x, y]))
         }
-        Ty::Array(_, rank) => {
-            let n = b.one(module, Op::Dim(x.clone(), 0));
-            let cond = is(b, module, n, 0);
-            let then = b.block(|_| vec![y.clone()]);
-            b.open();
-            let n = b.one(module, Op::Dim(y.clone(), 0));
-            let inner = is(b, module, n, 0);
-            let first = b.block(|_| vec![x.clone()]);
-            b.open();
-            let both = elements(b, module, cache, [x, y], rank);
-            let second = b.close(vec![both]);
-            let both = b.one(module, Op::If { cond: inner, then: first, otherwise: second });
-            let otherwise = b.close(vec![both]);
-            b.one(module, Op::If { cond, then, otherwise })
-        }
         _ => b.one(module, Op::Real(RealOp::Add, vec![x, y])),
     }
-}
-
-/// The sum of arrays of the same sizes.
-fn elements(
-    b: &mut Builder,
-    module: &mut Module,
-    cache: &mut Deriver,
-    [x, y]: [Atom; 2],
-    rank: u8,
-) -> Atom {
-    if rank == 0 {
-        return sum(b, module, cache, [x, y]);
-    }
-    let count = b.one(module, Op::Dim(x.clone(), 0));
-    let index = b.var(Ty::Int, Some("i".into()));
-    b.open();
-    let x = b.one(module, Op::Get(x, vec![Atom::Var(index)]));
-    let y = b.one(module, Op::Get(y, vec![Atom::Var(index)]));
-    let element = elements(b, module, cache, [x, y], rank - 1);
-    let body = b.close(vec![element]);
-    b.one(module, Op::Build { count, index, body })
 }
 
 /// The function that adds up shadows of a type.
@@ -178,10 +195,13 @@ fn sum_fields(
 }
 
 impl<'s> Reverser<'_, 's> {
-    /// The type of the adjoint of a variable; of an array, as a value.
+    /// The type of the adjoint of a variable; of an array whose adjoint is in an accumulator, as an array.
     pub fn bar_ty(&mut self, v: Var) -> Ty {
         let ty = self.vars[v.0 as usize].ty.clone();
-        adjoint(self.module, self.cache, &ty)
+        match ty {
+            Ty::Array(Elem::Real, _) if !self.has_bar(v) => ty,
+            ty => adjoint(self.module, self.cache, &ty),
+        }
     }
 
     /// The adjoint zero of a variable.
@@ -195,9 +215,13 @@ impl<'s> Reverser<'_, 's> {
         sum(&mut self.back, self.module, self.cache, [x, y])
     }
 
-    /// Whether the adjoint of a variable is a value: of a Real, a box, or an array of boxes.
+    /// Whether the adjoint of a variable is a value: of a Real, a box, an array of boxes, or one with a bag.
     pub fn has_bar(&self, v: Var) -> bool {
-        matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _))
+        match self.vars[v.0 as usize].ty {
+            Ty::Real | Ty::Box(_) | Ty::Array(Elem::Box(_), _) => true,
+            Ty::Array(Elem::Real, _) => self.plan.is_bag(v),
+            Ty::Array(..) | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => false,
+        }
     }
 
     /// The adjoint of a variable as a value.
@@ -205,41 +229,15 @@ impl<'s> Reverser<'_, 's> {
         match (bar, self.bar_ty(v)) {
             (Bar::Value(atom), _) => atom,
             (Bar::Fields(tag, fields), Ty::Box(shadow)) => {
-                let types =
-                    self.module.boxes[shadow.0 as usize].variants[tag as usize].fields.clone();
-                let mut atoms = Vec::new();
-                for (field, ty) in fields.into_iter().zip(&types) {
-                    atoms.push(
-                        field.unwrap_or_else(|| zero_adjoint(&mut self.back, self.module, ty)),
-                    );
-                }
-                self.one(Op::New(shadow, tag, atoms))
+                new_shadow(&mut self.back, self.module, (shadow, tag), &fields)
             }
             (Bar::Fields(..), _) => Atom::Real(0.0),
         }
     }
 
     /// The sum of a shadow and these adjoints of fields.
-    pub fn with_fields(&mut self, v: Var, old: Atom, tag: u32, fields: Vec<Option<Atom>>) -> Atom {
-        let Ty::Box(shadow) = self.back.ty(&old) else { return old };
-        let found = self.one(Op::Tag(old.clone()));
-        let cond = is(&mut self.back, self.module, found, i64::from(tag));
-        self.back.open();
-        let mut sums = Vec::new();
-        for (index, bar) in (0..).zip(&fields) {
-            let field = self.one(Op::Field { object: old.clone(), tag, index });
-            sums.push(match bar {
-                Some(bar) => self.sum_bars(field, bar.clone()),
-                None => field,
-            });
-        }
-        let made = self.one(Op::New(shadow, tag, sums));
-        let then = self.back.close(vec![made]);
-        // It was zero.
-        self.back.open();
-        let made = self.value_of(v, Bar::Fields(tag, fields));
-        let otherwise = self.back.close(vec![made]);
-        self.one(Op::If { cond, then, otherwise })
+    pub fn with_fields(&mut self, old: Atom, tag: u32, fields: &[Option<Atom>]) -> Atom {
+        with_fields((&mut self.back, self.module, self.cache), old, tag, fields)
     }
 
     /// The backward part of the making of a box.
@@ -263,29 +261,13 @@ impl<'s> Reverser<'_, 's> {
             Bar::Fields(found, bars) if found == tag => {
                 for (v, index) in varying {
                     if let Some(Some(bar)) = bars.get(index as usize) {
-                        self.add_field_bar(v, bar.clone());
+                        self.add_bar(&Atom::Var(v), bar.clone());
                     }
                 }
             }
             // A field of another alternative is read where the program never comes.
             Bar::Fields(..) => {}
         }
-    }
-
-    /// Adds the adjoint of a field, of an array as a value that may have no elements.
-    fn add_field_bar(&mut self, v: Var, bar: Atom) {
-        if self.has_bar(v) {
-            return self.add_bar(&Atom::Var(v), bar);
-        }
-        let acc = self.acc(v);
-        let n = self.one(Op::Dim(bar.clone(), 0));
-        let none = is(&mut self.back, self.module, n, 0);
-        self.back.open();
-        self.effect(Op::AccAddArray(acc, bar));
-        let otherwise = self.back.close(Vec::new());
-        let then = Default::default();
-        self.back.emit(self.module, Op::If { cond: none, then, otherwise });
-        self.touch(v);
     }
 
     /// The same, where the adjoint is a shadow, which may be zero.
@@ -299,12 +281,14 @@ impl<'s> Reverser<'_, 's> {
         self.back.open();
         let mut zeros = Vec::new();
         for (v, _) in varying {
-            zeros.push(self.zero_bar(*v));
+            let ty = self.vars[v.0 as usize].ty.clone();
+            let ty = adjoint(self.module, self.cache, &ty);
+            zeros.push(zero_adjoint(&mut self.back, self.module, &ty));
         }
         let otherwise = self.back.close(zeros);
         let parts = self.back.emit(self.module, Op::If { cond, then, otherwise });
         for ((v, _), part) in varying.iter().zip(parts) {
-            self.add_field_bar(*v, part);
+            self.add_bar(&Atom::Var(*v), part);
         }
     }
 
@@ -312,12 +296,38 @@ impl<'s> Reverser<'_, 's> {
     pub fn read_field(&mut self, object: &Atom, (tag, index): (u32, u32), bar: Atom) {
         let Atom::Var(v) = object else { return };
         let Ty::Box(id) = self.vars[v.0 as usize].ty else { return };
-        let types = self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone();
-        let differ = |ty: &Ty| differentiable(self.module, ty);
-        let place = types[..index as usize].iter().filter(|ty| differ(ty)).count();
-        let count = types.iter().filter(|ty| differ(ty)).count();
-        let mut fields = vec![None; count];
-        match self.top().bars.remove(v) {
+        let types = &self.module.boxes[id.0 as usize].variants[tag as usize].fields;
+        let differ = |ty: &&Ty| differentiable(self.module, ty);
+        let place = types[..index as usize].iter().filter(differ).count();
+        self.add_field(*v, (tag, place), bar);
+    }
+
+    /// The types of the fields of a shadow of a box with this tag.
+    fn field_types(&mut self, v: Var, tag: u32) -> Vec<Ty> {
+        match self.bar_ty(v) {
+            Ty::Box(id) => self.module.boxes[id.0 as usize].variants[tag as usize].fields.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The adjoint zero of the field in this place of the shadow.
+    pub fn zero_field(&mut self, v: Var, (tag, place): (u32, usize)) -> Atom {
+        let types = self.field_types(v, tag);
+        zero_adjoint(&mut self.back, self.module, types.get(place).unwrap_or(&Ty::Real))
+    }
+
+    /// Whether boxes vary in one alternative only: so a shadow that is not zero is of that one.
+    pub fn has_one_variant(&self, v: Var) -> bool {
+        let Ty::Box(id) = self.vars[v.0 as usize].ty else { return false };
+        let varies =
+            |variant: &&Variant| variant.fields.iter().any(|ty| differentiable(self.module, ty));
+        self.module.boxes[id.0 as usize].variants.iter().filter(varies).count() == 1
+    }
+
+    /// Adds to the adjoint of the field in this place of the shadow of a box.
+    pub fn add_field(&mut self, v: Var, (tag, place): (u32, usize), bar: Atom) {
+        let mut fields = vec![None; self.field_types(v, tag).len()];
+        match self.top().bars.remove(&v) {
             None => fields[place] = Some(bar),
             Some(Bar::Fields(found, bars)) if found == tag => {
                 fields = bars;
@@ -328,14 +338,14 @@ impl<'s> Reverser<'_, 's> {
                 fields[place] = Some(sum);
             }
             Some(old) => {
-                let old = self.value_of(*v, old);
+                let old = self.value_of(v, old);
                 fields[place] = Some(bar);
-                let sum = self.with_fields(*v, old, tag, fields);
-                self.top().bars.insert(*v, Bar::Value(sum));
+                let sum = self.with_fields(old, tag, &fields);
+                self.top().bars.insert(v, Bar::Value(sum));
                 return;
             }
         }
-        self.top().bars.insert(*v, Bar::Fields(tag, fields));
+        self.top().bars.insert(v, Bar::Fields(tag, fields));
     }
 
     /// Whether all that varies is of types that are supported.

@@ -22,7 +22,8 @@ impl<'s> Reverser<'_, 's> {
             return self.call_rule(stmt, args, &active, &rule);
         }
         let given = self.given(stmt, args.len());
-        let made = self.derived(callee, args, active.clone(), given.clone())?;
+        let bags = stmt.results.iter().map(|v| self.plan.is_bag(*v)).collect();
+        let made = self.derived(callee, [args, args], active.clone(), given.clone(), bags)?;
         if self.cache.checkpoints.contains(&callee) {
             let operands = self.primals(args);
             let kept = self.back.emit(self.module, Op::Call(made.forward, operands));
@@ -48,26 +49,32 @@ impl<'s> Reverser<'_, 's> {
         Ok(vec![Stmt { results, op, site: stmt.site }])
     }
 
-    /// What reverse mode makes of a function that is called with these arguments.
+    /// What reverse mode makes of a function that is called with these arguments, with adjoints for these variables.
     fn derived(
         &mut self,
         callee: FunctionId,
-        args: &[Atom],
+        [args, targets]: [&[Atom]; 2],
         active: Box<[bool]>,
         given: Box<[bool]>,
+        results: Box<[bool]>,
     ) -> Result<Reverse, Unsupported> {
         let kept = args.iter().map(|arg| match arg {
             Atom::Var(v) => self.plan.keeps(*v),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
         });
-        let key = (callee, active, kept.collect(), given);
+        let bags = targets.iter().map(|arg| match arg {
+            Atom::Var(v) => self.plan.is_bag(*v),
+            Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+        });
+        let bags = [bags.collect(), results];
+        let key = (callee, active, kept.collect(), given, bags);
         derive(self.module, self.cache, &key)
     }
 
     /// Which arguments of a call share their accumulators with results.
     fn given(&self, stmt: &Stmt, count: usize) -> Box<[bool]> {
         let shared = stmt.results.first().map(|v| self.plan.call(*v)).unwrap_or_default();
-        (0..count).map(|i| shared.iter().flatten().any(|shared| shared.param == i)).collect()
+        (0..count).map(|i| shared.iter().any(|shared| shared.param() == Some(i))).collect()
     }
 
     /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments may
@@ -110,10 +117,11 @@ impl<'s> Reverser<'_, 's> {
         for (arg, _) in args.iter().zip(active).filter(|(_, active)| **active) {
             match arg {
                 Atom::Var(v)
-                    if matches!(
-                        self.vars[v.0 as usize].ty,
-                        Ty::Array(Elem::Real, _) | Ty::Acc(_)
-                    ) =>
+                    if !self.has_bar(*v)
+                        && matches!(
+                            self.vars[v.0 as usize].ty,
+                            Ty::Array(Elem::Real, _) | Ty::Acc(_)
+                        ) =>
                 {
                     operands.push(self.acc(*v));
                     self.touch(*v);
@@ -142,8 +150,12 @@ impl<'s> Reverser<'_, 's> {
             active.iter().enumerate().map(|(i, active)| *active && i < rule.point).collect();
         wanted.extend(tangents.iter().map(|i| active[*i]));
         let given = vec![false; operands.len()];
+        let arguments: Vec<Atom> =
+            args.iter().chain(tangents.iter().map(|i| &args[*i])).cloned().collect();
+        let all = [&operands[..], &arguments[..]];
+        let bags = vec![false; self.module.functions[rule.function.0 as usize].results.len()];
         let derived =
-            self.derived(rule.function, &operands, wanted.clone().into(), given.into())?;
+            self.derived(rule.function, all, wanted.clone().into(), given.into(), bags.into())?;
         let (kept, atoms) = self.residuals(&derived, &operands);
         let varying: Vec<Var> = (stmt.results.iter().copied())
             .filter(|v| differentiable(self.module, &self.vars[v.0 as usize].ty))
@@ -156,8 +168,6 @@ impl<'s> Reverser<'_, 's> {
             all = all.into_iter().map(|bar| self.copied_bar(bar)).collect();
         }
         all.extend(wanted_bars(&bars, &varying, linear));
-        let arguments: Vec<Atom> =
-            args.iter().chain(tangents.iter().map(|i| &args[*i])).cloned().collect();
         self.call_back(&derived, atoms, all, &arguments, &wanted);
         let mut results = stmt.results.clone();
         results.extend(self.like(&varying));

@@ -27,6 +27,23 @@ struct Loop {
     results: Vec<Atom>,
 }
 
+/// What a region adds to.
+#[derive(Clone, Copy)]
+enum Target {
+    /// The adjoint of a variable.
+    Whole(Var),
+    /// That of a field of a box with this tag, by its place in the shadow.
+    Field(Var, u32, usize),
+}
+
+impl Target {
+    fn var(self) -> Var {
+        match self {
+            Target::Whole(v) | Target::Field(v, ..) => v,
+        }
+    }
+}
+
 impl<'s> Reverser<'_, 's> {
     /// Adds the backward part of a statement with regions; gives what it is in the forward part.
     pub fn control(&mut self, stmt: &'s Stmt) -> Made {
@@ -73,9 +90,16 @@ impl<'s> Reverser<'_, 's> {
             slots = scope.slots.take().unwrap_or_default();
             made.push((stmts, scope, code));
         }
-        let outer: BTreeSet<Var> =
-            made.iter().flat_map(|(_, scope, _)| scope.bars.keys().copied()).collect();
+        let scopes: Vec<&Scope<'_>> = made.iter().map(|(_, scope, _)| scope).collect();
+        let outer = self.targets(&scopes);
         let (mut forward, mut back) = (Vec::new(), Vec::new());
+        let mut before = Vec::new();
+        for target in &outer {
+            before.push(match target {
+                Target::Whole(v) if self.is_array(*v) => self.bag_so_far(*v),
+                Target::Whole(_) | Target::Field(..) => None,
+            });
+        }
         for ((stmts, mut scope, code), block) in made.into_iter().zip(blocks) {
             let mut results = block.results.clone();
             for (i, slot) in slots.iter().enumerate() {
@@ -86,10 +110,17 @@ impl<'s> Reverser<'_, 's> {
             forward.push(Block { stmts, results });
             self.back.open();
             let mut results = Vec::new();
-            for v in &outer {
-                results.push(match scope.bars.remove(v) {
-                    Some(bar) => self.value_of(*v, bar),
-                    None => self.zero_bar(*v),
+            for (target, before) in outer.iter().zip(&before) {
+                results.push(match (target, before) {
+                    (Target::Field(v, tag, place), _) => {
+                        let bar = scope.bars.get(v).and_then(|bar| bar.field(*place));
+                        bar.unwrap_or_else(|| self.zero_field(*v, (*tag, *place)))
+                    }
+                    (Target::Whole(v), before) => match (scope.bars.remove(v), before) {
+                        (Some(bar), _) => self.value_of(*v, bar),
+                        (None, Some(before)) => before.clone(),
+                        (None, None) => self.zero_bar(*v),
+                    },
                 });
             }
             let mut code = code;
@@ -123,8 +154,13 @@ impl<'s> Reverser<'_, 's> {
             }
         };
         let given = self.back.emit(self.module, back);
-        for (v, bar) in outer.into_iter().zip(given) {
-            self.add_bar(&Atom::Var(v), bar);
+        for (target, bar) in outer.into_iter().zip(given) {
+            match target {
+                // What was there before is in it.
+                Target::Whole(v) if self.is_array(v) => self.set_bar(v, bar),
+                Target::Whole(v) => self.add_bar(&Atom::Var(v), bar),
+                Target::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
+            }
         }
         let results = stmt.results.iter().copied().chain(slots).collect();
         Ok(vec![Stmt { results, op: forward, site: stmt.site }])
@@ -133,7 +169,7 @@ impl<'s> Reverser<'_, 's> {
     /// Gives the adjoint of an array that a region chose to the array of the region.
     fn flow(&mut self, result: Var, from: &Atom) {
         let Atom::Var(v) = from else { return };
-        if self.has_bar(*v)
+        if self.has_bar(result)
             || !self.varies(from)
             || !self.is_touched(result)
             || (!self.is_view(*v) && self.plan.root(*v) == self.plan.root(result))
@@ -185,23 +221,77 @@ impl<'s> Reverser<'_, 's> {
         Atom::Var(param)
     }
 
+    /// What branches add to adjoints of outside.
+    fn targets(&self, branches: &[&Scope<'_>]) -> Vec<Target> {
+        let all: BTreeSet<Var> = branches.iter().flat_map(|s| s.bars.keys().copied()).collect();
+        let mut targets = Vec::new();
+        for v in all {
+            let bars: Vec<&Bar> = branches.iter().filter_map(|s| s.bars.get(&v)).collect();
+            let fields = |bar: &&Bar| matches!(bar, Bar::Fields(..));
+            match bars.first() {
+                Some(Bar::Fields(tag, parts))
+                    if self.has_one_variant(v) && bars.iter().all(fields) =>
+                {
+                    let added = |i: &usize| bars.iter().any(|bar| bar.field(*i).is_some());
+                    let places = (0..parts.len()).filter(added);
+                    targets.extend(places.map(|place| Target::Field(v, *tag, place)));
+                }
+                _ => targets.push(Target::Whole(v)),
+            }
+        }
+        targets
+    }
+
     /// What the steps add to adjoints of outside is carried, too. Which these are.
-    fn carry_outer(&mut self, at: &mut Loop) -> Vec<Var> {
+    fn carry_outer(&mut self, at: &mut Loop) -> Vec<Target> {
         let bars = std::mem::take(&mut self.top().bars);
-        let outer: Vec<Var> = bars.keys().copied().collect();
+        let mut outer = Vec::new();
         for (v, bar) in bars {
+            if let (Bar::Fields(tag, fields), true) = (&bar, self.has_one_variant(v)) {
+                for (place, bar) in fields.iter().enumerate() {
+                    let Some(bar) = bar else { continue };
+                    outer.push(Target::Field(v, *tag, place));
+                    self.back.open();
+                    let zero = self.zero_field(v, (*tag, place));
+                    at.before.extend(self.back.close(Vec::new()).stmts);
+                    let ty = self.back.ty(bar);
+                    let param = self.carry(at, ty, v, zero);
+                    let sum = self.sum_bars(param, bar.clone());
+                    at.results.push(sum);
+                }
+                continue;
+            }
+            outer.push(Target::Whole(v));
             let depth = self.scopes.len() - 2;
+            if let (Some(start), Bar::Value(bar)) = (self.top().starts.remove(&v), &bar) {
+                let before = self.bag_in(v, depth).map(Bar::Value);
+                let init = self.outer_value(at, v, before);
+                at.carried.push(Carried { param: start, init });
+                at.results.push(bar.clone());
+                continue;
+            }
             let before = self.scopes[depth].bars.remove(&v);
             let before = self.outer_value(at, v, before);
             let ty = self.bar_ty(v);
             let param = self.carry(at, ty, v, before);
             let sum = match bar {
                 Bar::Value(bar) => self.sum_bars(param, bar),
-                Bar::Fields(tag, fields) => self.with_fields(v, param, tag, fields),
+                Bar::Fields(tag, fields) => self.with_fields(param, tag, &fields),
             };
             at.results.push(sum);
         }
         outer
+    }
+
+    /// What a loop has carried of adjoints of outside.
+    fn put_outer(&mut self, outer: Vec<Target>, given: Vec<Atom>) {
+        for (target, bar) in outer.into_iter().zip(given) {
+            match target {
+                // What was there before is in it.
+                Target::Whole(v) => self.set_bar(v, bar),
+                Target::Field(v, tag, place) => self.add_field(v, (tag, place), bar),
+            }
+        }
     }
 
     /// An adjoint as a value before the loop.
@@ -266,6 +356,7 @@ impl<'s> Reverser<'_, 's> {
         let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
         let index = counted.map(|(_, index)| index);
         let mut at = self.open_loop(index, &params, body);
+        self.top().steps = Some(steps.clone());
         self.backwards(&mut at, last, index);
         for ((c, bar), last) in carried.iter().zip(&bars).zip(&body.results) {
             let Some(bar) = bar else { continue };
@@ -299,7 +390,10 @@ impl<'s> Reverser<'_, 's> {
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
         let op = Op::For { count, index: at.index, carried: at.carried, body: block };
-        let mut given = self.back.emit(self.module, op).into_iter();
+        let mut given = self.back.emit(self.module, op);
+        let rest = given.split_off(given.len() - outer.len().min(given.len()));
+        self.put_outer(outer, rest);
+        let mut given = given.into_iter();
         for ((c, v), bar) in carried.iter().zip(&stmt.results).zip(&bars) {
             match (bar, &self.vars[v.0 as usize].ty) {
                 (Some(_), _) => {
@@ -315,9 +409,6 @@ impl<'s> Reverser<'_, 's> {
                 }
                 (None, _) => {}
             }
-        }
-        for (v, bar) in outer.into_iter().zip(given) {
-            self.add_bar(&Atom::Var(v), bar);
         }
         self.repeat_forward(stmt, counted, (stmts, body), &store, &steps)
     }
@@ -391,6 +482,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let steps = self.primal(count);
         let at = self.open_loop(Some(index), &[], body);
+        self.top().steps = Some(count.clone());
         for (acc, last) in accs.into_iter().zip(&body.results) {
             let Some((v, acc)) = acc.filter(|_| self.varies(last)) else { continue };
             let step = vec![at.step.clone()];
@@ -431,6 +523,7 @@ impl<'s> Reverser<'_, 's> {
         }
         let steps = self.primal(count);
         let at = self.open_loop(Some(index), &[], body);
+        self.top().steps = Some(count.clone());
         for (bar, last) in bars.into_iter().zip(&body.results) {
             if let Some(bar) = bar {
                 self.add_bar(last, bar);
@@ -509,16 +602,21 @@ impl<'s> Reverser<'_, 's> {
             Op::For { count, index: at.index, carried: at.carried, body: block }
         };
         let given = self.back.emit(self.module, op);
-        for (v, bar) in outer.into_iter().zip(given) {
-            self.add_bar(&Atom::Var(v), bar);
+        match pure {
+            true => {
+                for (target, bar) in outer.into_iter().zip(given) {
+                    self.add_bar(&Atom::Var(target.var()), bar);
+                }
+            }
+            false => self.put_outer(outer, given),
         }
         Ok((stmts, store))
     }
 
     /// What the steps add to adjoints of outside, as terms of sums.
-    fn sum_outer(&mut self, at: &mut Loop) -> Vec<Var> {
+    fn sum_outer(&mut self, at: &mut Loop) -> Vec<Target> {
         let bars = std::mem::take(&mut self.top().bars);
-        let outer = bars.keys().copied().collect();
+        let outer = bars.keys().map(|v| Target::Whole(*v)).collect();
         for (v, bar) in bars {
             let term = self.value_of(v, bar);
             at.results.push(term);
@@ -540,11 +638,24 @@ impl<'s> Reverser<'_, 's> {
         let (find, at) = chosen(&mut self.vars, self.module, operands, stmt.site);
         self.homes.resize(self.vars.len(), self.scopes.len() - 1);
         let at = self.primal(&at);
+        let found = Op::Compare(Comparison::Ge, crate::ir::Scalar::Int, at.clone(), Atom::Int(0));
+        let cond = self.one(found);
+        if self.has_bar(array) {
+            let old = match self.bag_so_far(array) {
+                Some(old) => old,
+                None => self.zero_bar(array),
+            };
+            self.back.open();
+            let made = self.with_part(array, Some(old.clone()), &[at], bar);
+            let then = self.back.close(vec![made]);
+            let otherwise = self.back.block(|_| vec![old]);
+            let made = self.one(Op::If { cond, then, otherwise });
+            self.set_bar(array, made);
+            return Ok(same.into_iter().chain(find).collect());
+        }
         let acc = self.acc(array);
         self.touch(array);
         self.top().effects = true;
-        let found = Op::Compare(Comparison::Ge, crate::ir::Scalar::Int, at.clone(), Atom::Int(0));
-        let cond = self.one(found);
         self.back.open();
         self.back.emit(self.module, Op::AccAdd(acc, vec![at], bar));
         let then = self.back.close(Vec::new());

@@ -6,15 +6,21 @@
 //! accumulator. What shares one is a *class*; at every point of the program at most one version of it is in use.
 //! Versions that grow are at the front of the last one.
 //!
+//! Of an array that comes out of a box, and of one that a branch or a loop chooses among others, it is not known here whose
+//! accumulator it would share. Its adjoint is a *bag* of what is added to it ([`crate::ad::bag`]), and so is that of what
+//! is made of it by a view, an update or another choice: to make a new accumulator of its size would take longer than
+//! the program did.
+//!
 //! A function that is *given* an array, which nobody looks at afterwards, may share its accumulator with one of its
 //! results ([`shares`]).
 //!
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
 //! them: [`Plan::keeps`].
 
-use crate::ad::Deriver;
-use crate::ir::{Atom, Block, Carried, Function, FunctionId, Module, Op, Stmt, Ty, Var};
-use crate::opt::walk::{binders, deep, operands, regions, statements};
+use super::lives::{is_array, lives};
+use crate::ad::{activity, Activity, Deriver};
+use crate::ir::{Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Stmt, Ty, Var};
+use crate::opt::walk::{deep, regions};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -33,6 +39,8 @@ pub(super) enum Place {
     Result(usize),
     /// The row of that of a comprehension, at an index.
     Row(Var, Var),
+    /// There is none: its adjoint is a bag.
+    Bag,
 }
 
 /// What is known of the arrays of a function.
@@ -51,39 +59,51 @@ pub(super) struct Plan {
     exchanged: HashSet<Var>,
     /// Parameters that the caller changes in place later.
     lent: HashSet<Var>,
+    /// Arrays that may be the same ones as others, with bags: groups by a member; and those of which one is changed.
+    groups: HashMap<Var, Var>,
+    unkept: HashSet<Var>,
     /// By first result, what calls share.
-    calls: HashMap<Var, Rc<[Option<Shared>]>>,
+    calls: HashMap<Var, Rc<[Source]>>,
 }
 
-/// What a result of a function has its accumulator in common with.
+/// What the adjoint of a result of a function is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ad) struct Shared {
-    /// The parameter.
-    pub param: usize,
-    /// Whether the result may be larger.
-    pub grows: bool,
+pub(in crate::ad) enum Source {
+    /// If it is an array, it has an accumulator of its own.
+    Own,
+    /// It has that of this parameter in common with it; the result may be larger.
+    Shared { param: usize, grows: bool },
+    /// A bag.
+    Bag,
 }
 
-/// A function, and which of its parameters it is given.
-pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>);
+impl Source {
+    /// The parameter with which the accumulator is shared.
+    pub fn param(self) -> Option<usize> {
+        match self {
+            Source::Shared { param, .. } => Some(param),
+            Source::Own | Source::Bag => None,
+        }
+    }
+}
 
-/// Of each result of a function that is given these parameters, with which of them it shares its accumulator.
-pub(super) fn shares(
-    module: &Module,
-    cache: &mut Deriver,
-    function: FunctionId,
-    given: &[bool],
-) -> Rc<[Option<Shared>]> {
+/// A function, which of its parameters it is given, of which the adjoints are bags, and which vary.
+pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+
+/// What the adjoint of each result of a function is.
+pub(super) fn sources(module: &Module, cache: &mut Deriver, key: &SharesKey) -> Rc<[Source]> {
+    let (function, given, bags, active) = key;
+    let function = *function;
     let source = &module.functions[function.0 as usize];
-    let none: Rc<[Option<Shared>]> = vec![None; source.results.len()].into();
+    let none: Rc<[Source]> = vec![Source::Own; source.results.len()].into();
     let special = cache.rules.contains_key(&function)
         || cache.detached.contains(&function)
         || cache.checkpoints.contains(&function);
-    if special || !given.contains(&true) {
+    let arrays = source.results.iter().any(|ty| matches!(ty, Ty::Array(Elem::Real, _)));
+    if special || !(arrays && active.contains(&true) || given.contains(&true)) {
         return none;
     }
-    let key: SharesKey = (function, given.into());
-    if let Some(known) = cache.shares.get(&key) {
+    if let Some(known) = cache.shares.get(key) {
         return known.clone();
     }
     let before = cache.supposed.len();
@@ -91,9 +111,10 @@ pub(super) fn shares(
     let mut guess = matching(source, given);
     // If it calls itself, what is found has to be what was supposed.
     for _ in 0..3 {
-        suppose(cache, &key, &guess);
-        let plan = deep(|| Plan::new(module, cache, source, &kept, given));
-        let found = plan.shared(source);
+        suppose(cache, key, &guess);
+        let activity = activity(module, cache, function, active);
+        let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
+        let found = plan.sources(source, &activity);
         if found == guess {
             return found;
         }
@@ -102,17 +123,17 @@ pub(super) fn shares(
         }
         guess = found;
     }
-    suppose(cache, &key, &none);
+    suppose(cache, key, &none);
     none
 }
 
-fn suppose(cache: &mut Deriver, key: &SharesKey, shared: &Rc<[Option<Shared>]>) {
+fn suppose(cache: &mut Deriver, key: &SharesKey, shared: &Rc<[Source]>) {
     cache.supposed.push(key.clone());
     cache.shares.insert(key.clone(), shared.clone());
 }
 
 /// Supposes that the arrays given are the results of the same types, in order.
-fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
+fn matching(function: &Function, given: &[bool]) -> Rc<[Source]> {
     let mut taken = HashSet::new();
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
     let mut find = |wanted: &Ty| {
@@ -121,33 +142,37 @@ fn matching(function: &Function, given: &[bool]) -> Rc<[Option<Shared>]> {
             **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
         })?;
         taken.insert(param);
-        Some(Shared { param, grows: false })
+        Some(Source::Shared { param, grows: false })
     };
-    function.results.iter().map(&mut find).collect()
+    function.results.iter().map(|ty| find(ty).unwrap_or(Source::Own)).collect()
 }
 
 impl Plan {
-    /// The plan of a function; `kept` says of its parameters whether they may be kept, `given` whether the function
-    /// is given them.
+    /// The plan of a function; of its parameters, whether they may be kept, whether the function is given them, and
+    /// whether their adjoints are bags.
     pub fn new(
         module: &Module,
         cache: &mut Deriver,
         function: &Function,
-        kept: &[bool],
-        given: &[bool],
+        activity: &Activity,
+        [kept, given, bags]: [&[bool]; 3],
     ) -> Plan {
         let mut separate = HashSet::new();
+        let bags = function.params.iter().zip(bags).filter(|(_, bag)| **bag);
+        let mut bags: HashSet<Var> = bags.map(|(v, _)| *v).collect();
         let arrays = function.params.iter().zip(given).filter(|(_, given)| **given);
         let mut given: HashSet<Var> = arrays.map(|(v, _)| *v).collect();
         loop {
-            let (plan, more) = plan(module, cache, function, kept, &given, &separate);
+            let (plan, more, more_bags) =
+                plan(module, cache, (function, activity), kept, [&given, &separate, &bags]);
             // What is no result in the end is not given. Every round changes something.
             let results: HashSet<Var> =
                 given.iter().copied().filter(|v| plan.is_result(*v)).collect();
-            if more.is_empty() && results.len() == given.len() {
+            if more.is_empty() && more_bags.is_empty() && results.len() == given.len() {
                 return plan;
             }
             separate.extend(more);
+            bags.extend(more_bags);
             given = results;
         }
     }
@@ -162,25 +187,39 @@ impl Plan {
         params.all(|(v, _)| self.is_result(*v))
     }
 
-    /// What results share with parameters.
-    fn shared(&self, function: &Function) -> Rc<[Option<Shared>]> {
-        let mut shared = vec![None; function.results.len()];
-        for (param, v) in function.params.iter().enumerate() {
-            if let Some(Place::Result(k)) = self.places.get(v) {
-                shared[*k] = Some(Shared { param, grows: self.grown.contains(v) });
+    /// What the adjoints of the results are.
+    fn sources(&self, function: &Function, activity: &Activity) -> Rc<[Source]> {
+        let mut sources = vec![Source::Own; function.results.len()];
+        for (source, result) in sources.iter_mut().zip(&function.body.results) {
+            let (Atom::Var(v), true) = (result, activity.varies(result)) else { continue };
+            let place = self.place(self.root(*v));
+            if matches!(function.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _))
+                && matches!(place, Place::Bag | Place::Param)
+            {
+                *source = Source::Bag;
             }
         }
-        shared.into()
+        for (param, v) in function.params.iter().enumerate() {
+            if let Some(Place::Result(k)) = self.places.get(v) {
+                sources[*k] = Source::Shared { param, grows: self.grown.contains(v) };
+            }
+        }
+        sources.into()
     }
 
-    /// What a call with this first result shares.
-    pub fn call(&self, result: Var) -> &[Option<Shared>] {
+    /// What the adjoints of the results of a call with this first result are.
+    pub fn call(&self, result: Var) -> &[Source] {
         self.calls.get(&result).map(|shared| &shared[..]).unwrap_or_default()
     }
 
     /// Where the accumulator of an array comes from.
     pub fn place(&self, v: Var) -> Place {
         self.places.get(&v).cloned().unwrap_or(Place::Own)
+    }
+
+    /// Whether the adjoint of an array of Reals is a bag.
+    pub fn is_bag(&self, v: Var) -> bool {
+        matches!(self.places.get(&v), Some(Place::Bag))
     }
 
     /// The array whose accumulator it is, or a view of it.
@@ -215,28 +254,38 @@ impl Plan {
     /// Whether the backward part may keep an array.
     pub fn keeps(&self, v: Var) -> bool {
         let root = self.root(v);
-        !self.changed.contains(&root) && !self.lent.contains(&root)
+        let group = self.group(root);
+        !self.changed.contains(&root) && !self.lent.contains(&root) && !self.unkept.contains(&group)
+    }
+
+    /// The array that stands for those that may be the same one.
+    fn group(&self, v: Var) -> Var {
+        let mut v = v;
+        while let Some(w) = self.groups.get(&v) {
+            v = *w;
+        }
+        v
     }
 }
 
-/// The plan, if these new versions do not share; and which else must not.
+/// The plan, if these arrays are given, these new versions do not share, and the adjoints of these are bags; which others
+/// must not share, or be bags.
 fn plan(
     module: &Module,
     cache: &mut Deriver,
-    function: &Function,
+    (function, activity): (&Function, &Activity),
     kept: &[bool],
-    given: &HashSet<Var>,
-    separate: &HashSet<Var>,
-) -> (Plan, Vec<Var>) {
-    let mut lives = Lives { function, live: HashSet::new(), at: HashMap::new() };
-    lives.block(&function.body);
+    [given, separate, bags]: [&HashSet<Var>; 3],
+) -> (Plan, Vec<Var>, Vec<Var>) {
     let mut planner = Planner {
         module,
         cache,
         function,
+        activity,
         given,
         separate,
-        lives: lives.at,
+        bags,
+        lives: lives(function),
         plan: Plan {
             places: HashMap::new(),
             depths: HashMap::new(),
@@ -246,8 +295,12 @@ fn plan(
             last: HashMap::new(),
             exchanged: HashSet::new(),
             lent: HashSet::new(),
+            groups: HashMap::new(),
+            unkept: HashSet::new(),
             calls: HashMap::new(),
         },
+        more_bags: Vec::new(),
+        bags_changed: Vec::new(),
         members: HashMap::new(),
         taken: HashSet::new(),
         grown: Vec::new(),
@@ -255,7 +308,7 @@ fn plan(
         depth: 0,
     };
     for (param, kept) in function.params.iter().zip(kept) {
-        planner.define(*param, Place::Param);
+        planner.define(*param, if bags.contains(param) { Place::Bag } else { Place::Param });
         if !kept {
             planner.plan.lent.insert(*param);
         }
@@ -272,104 +325,22 @@ fn plan(
         }
     }
     let more = planner.finish();
-    (planner.plan, more)
-}
-
-fn is_array(function: &Function, v: Var) -> bool {
-    matches!(function.vars[v.0 as usize].ty, Ty::Array(..))
-}
-
-/// Which arrays are used later, at updates, appends, calls and loops: by their first result, or what they carry first.
-struct Lives<'f> {
-    function: &'f Function,
-    live: HashSet<Var>,
-    at: HashMap<Var, HashSet<Var>>,
-}
-
-impl Lives<'_> {
-    fn uses(&mut self, atom: &Atom) {
-        if let Atom::Var(v) = atom {
-            if is_array(self.function, *v) {
-                self.live.insert(*v);
-            }
-        }
-    }
-
-    fn block(&mut self, block: &Block) {
-        block.results.iter().for_each(|atom| self.uses(atom));
-        for stmt in block.stmts.iter().rev() {
-            stmt.results.iter().for_each(|v| {
-                self.live.remove(v);
-            });
-            match &stmt.op {
-                Op::Update { .. } | Op::Append(..) | Op::Call(..) => {
-                    if let Some(v) = stmt.results.first() {
-                        self.at.insert(*v, self.live.clone());
-                    }
-                }
-                Op::If { .. } | Op::Switch { .. } => {
-                    let after = self.live.clone();
-                    let mut before = HashSet::new();
-                    deep(|| {
-                        regions(&stmt.op, |region| {
-                            self.live.clone_from(&after);
-                            self.block(region);
-                            before.extend(self.live.drain());
-                        });
-                    });
-                    self.live = before;
-                }
-                Op::For { .. } | Op::While { .. } | Op::Build { .. } | Op::Reduce { .. } => {
-                    // What a step uses of outside, the next one does again.
-                    deep(|| {
-                        regions(&stmt.op, |region| {
-                            statements(region, &mut |stmt| {
-                                operands(&stmt.op, |atom| self.uses(atom));
-                                regions(&stmt.op, |r| r.results.iter().for_each(|a| self.uses(a)));
-                            });
-                            region.results.iter().for_each(|atom| self.uses(atom));
-                        });
-                        let mut own = HashSet::new();
-                        binders(&stmt.op, |v| {
-                            own.insert(v);
-                        });
-                        regions(&stmt.op, |region| defined(region, &mut own));
-                        self.live.retain(|v| !own.contains(v));
-                        let around = self.live.clone();
-                        if let Some(v) = stmt.results.first() {
-                            self.at.insert(*v, around.clone());
-                        }
-                        regions(&stmt.op, |region| {
-                            self.live.clone_from(&around);
-                            self.block(region);
-                        });
-                        self.live = around;
-                    });
-                }
-                _ => {}
-            }
-            operands(&stmt.op, |atom| self.uses(atom));
-        }
-    }
-}
-
-/// Adds what a block defines.
-fn defined(block: &Block, to: &mut HashSet<Var>) {
-    statements(block, &mut |stmt| {
-        to.extend(&stmt.results);
-        binders(&stmt.op, |v| {
-            to.insert(v);
-        });
-    });
+    (planner.plan, more, planner.more_bags)
 }
 
 struct Planner<'f> {
     module: &'f Module,
     cache: &'f mut Deriver,
     function: &'f Function,
+    activity: &'f Activity,
     /// The parameters that nobody looks at afterwards.
     given: &'f HashSet<Var>,
     separate: &'f HashSet<Var>,
+    /// Parameters, of the function and of loops, whose adjoints are bags; those of loops that are to be.
+    bags: &'f HashSet<Var>,
+    more_bags: Vec<Var>,
+    /// What is changed in place, if it is with a bag.
+    bags_changed: Vec<Var>,
     lives: HashMap<Var, HashSet<Var>>,
     plan: Plan,
     /// By root, the arrays of its class, with the views of them.
@@ -401,10 +372,51 @@ impl Planner<'_> {
         match atom {
             Atom::Var(v) if !is_array(self.function, *v) => None,
             Atom::Var(v) => match self.plan.places.get(v) {
-                Some(Place::View(_)) | None => None,
+                Some(Place::View(_) | Place::Bag) | None => None,
                 Some(_) => Some(self.plan.root(*v)),
             },
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+
+    fn is_bag(&self, atom: &Atom) -> bool {
+        matches!(atom, Atom::Var(v) if self.plan.is_bag(*v))
+    }
+
+    /// Whether a variable is an array of Reals that varies.
+    fn is_varying(&self, v: Var) -> bool {
+        matches!(self.function.vars[v.0 as usize].ty, Ty::Array(Elem::Real, _))
+            && self.activity.varies(&Atom::Var(v))
+    }
+
+    /// Whether an array was made in the innermost region, or is a view of such.
+    fn is_made(&self, atom: &Atom) -> bool {
+        let Atom::Var(v) = atom else { return true };
+        let root = self.plan.root(*v);
+        !self.plan.is_bag(*v)
+            && self.depth_of(root) >= self.depth
+            && matches!(self.plan.place(root), Place::Own | Place::Row(..))
+    }
+
+    /// Whether a step of a loop made an array.
+    fn is_new(&self, atom: &Atom, carried: &[Carried]) -> bool {
+        let root = |v: &Var| self.plan.root(*v);
+        let old = |v: &Var| carried.iter().any(|c| c.param == root(v));
+        self.is_made(atom) && !matches!(atom, Atom::Var(v) if old(v))
+    }
+
+    /// Notes that two arrays may be the same one.
+    fn unite(&mut self, v: Var, w: Var) {
+        let (v, w) = (self.plan.group(v), self.plan.group(w));
+        if v != w {
+            self.plan.groups.insert(v, w);
+        }
+    }
+
+    fn unite_with(&mut self, v: Var, atom: &Atom) {
+        if let Atom::Var(w) = atom {
+            let root = self.plan.root(*w);
+            self.unite(v, root);
         }
     }
 
@@ -447,9 +459,12 @@ impl Planner<'_> {
             !others && !separate && self.is_own(class) && self.is_dead(class, first)
         });
         let mut given: Vec<bool> = given.collect();
+        let bags: Box<[bool]> = args.iter().map(|arg| self.is_bag(arg)).collect();
+        let active: Box<[bool]> = args.iter().map(|arg| self.activity.varies(arg)).collect();
         let shared = loop {
-            let shared = shares(self.module, self.cache, callee, &given);
-            let is_shared = |i| shared.iter().flatten().any(|shared| shared.param == i);
+            let key = (callee, given.clone().into(), bags.clone(), active.clone());
+            let shared = sources(self.module, self.cache, &key);
+            let is_shared = |i| shared.iter().any(|shared| shared.param() == Some(i));
             let less: Vec<bool> = (0..given.len()).map(is_shared).collect();
             if less == given {
                 break shared;
@@ -457,16 +472,20 @@ impl Planner<'_> {
             given = less;
         };
         for (result, shared) in stmt.results.iter().zip(shared.iter()) {
-            match shared.map(|shared| (shared, self.class(&args[shared.param]))) {
-                Some((shared, Some(root))) => {
-                    self.take(&args[shared.param]);
+            match (shared, shared.param().and_then(|param| self.class(&args[param]))) {
+                (Source::Shared { param, grows }, Some(root)) => {
+                    self.take(&args[*param]);
                     self.define(*result, Place::With(root));
                     self.changed.push(*result);
-                    if shared.grows {
+                    if *grows {
                         self.grown.push(*result);
                     }
                 }
-                Some((_, None)) | None => self.define(*result, Place::Own),
+                (Source::Bag, _) => {
+                    self.define(*result, Place::Bag);
+                    args.iter().for_each(|arg| self.unite_with(*result, arg));
+                }
+                (Source::Own | Source::Shared { .. }, _) => self.define(*result, Place::Own),
             }
         }
         self.plan.calls.insert(first, shared);
@@ -474,6 +493,11 @@ impl Planner<'_> {
 
     /// A new version of an array, by an update or an append.
     fn version(&mut self, array: &Atom, new: Var, grows: bool) {
+        if let (Atom::Var(old), true) = (array, self.is_bag(array)) {
+            self.define(new, Place::Bag);
+            self.unite(new, *old);
+            return self.bags_changed.push(new);
+        }
         let root = self.class(array).filter(|root| {
             self.is_own(*root) && !self.separate.contains(&new) && self.is_dead(*root, new)
         });
@@ -513,7 +537,17 @@ impl Planner<'_> {
                     | Op::AccSlice { acc: Atom::Var(x), .. }
                     | Op::AccReshape(Atom::Var(x), _),
                     Some(y),
-                ) => self.define(y, Place::View(*x)),
+                ) => {
+                    if self.plan.is_bag(*x) {
+                        self.define(y, Place::Bag);
+                        self.unite(y, *x);
+                    } else {
+                        self.define(y, Place::View(*x));
+                    }
+                }
+                (Op::Field { .. }, Some(new)) if self.is_varying(new) => {
+                    self.define(new, Place::Bag);
+                }
                 (Op::Update { array, .. }, Some(new)) => self.version(array, new, false),
                 (Op::Append(array, _), Some(new)) => self.version(array, new, true),
                 (Op::If { .. } | Op::Switch { .. }, _) => {
@@ -561,6 +595,17 @@ impl Planner<'_> {
                     continue;
                 }
             }
+            self.depth += 1;
+            let chosen = blocks.iter().any(|block| {
+                let from = &block.results[i];
+                self.activity.varies(from) && !self.is_made(from)
+            });
+            self.depth -= 1;
+            if chosen && self.is_varying(*result) {
+                self.define(*result, Place::Bag);
+                blocks.iter().for_each(|block| self.unite_with(*result, &block.results[i]));
+                continue;
+            }
             self.define(*result, Place::Own);
             self.depth += 1;
             for block in blocks {
@@ -575,7 +620,10 @@ impl Planner<'_> {
 
     fn repeat(&mut self, carried: &[Carried], cond: Option<&Block>, body: &Block, results: &[Var]) {
         self.depth += 1;
-        carried.iter().for_each(|c| self.define(c.param, Place::Own));
+        for c in carried {
+            let bag = self.bags.contains(&c.param);
+            self.define(c.param, if bag { Place::Bag } else { Place::Own });
+        }
         self.depth -= 1;
         for (c, result) in carried.iter().zip(results) {
             if let (Ty::Acc(_), Atom::Var(init)) =
@@ -594,7 +642,19 @@ impl Planner<'_> {
             if !is_array(self.function, c.param) {
                 continue;
             }
+            if self.plan.is_bag(c.param) {
+                self.define(*result, Place::Bag);
+                self.unite(*result, c.param);
+                self.unite_with(c.param, &c.init);
+                self.unite_with(c.param, &body.results[i]);
+                continue;
+            }
             if self.class(&body.results[i]) != Some(c.param) {
+                self.depth += 1;
+                if self.is_varying(c.param) && !self.is_new(&body.results[i], carried) {
+                    self.more_bags.push(c.param);
+                }
+                self.depth -= 1;
                 self.plan.exchanged.insert(c.param);
                 self.define(*result, Place::Own);
                 continue;
@@ -648,6 +708,8 @@ impl Planner<'_> {
         }
         let more = self.grown.iter().filter(|v| wrong.contains(&self.plan.root(**v)));
         let more = more.copied().collect();
+        let unkept = self.bags_changed.iter().chain(&self.plan.lent).chain(&changed);
+        self.plan.unkept = unkept.map(|v| self.plan.group(self.plan.root(*v))).collect();
         (self.plan.changed, self.plan.grown, self.plan.last) = (changed, grown, last);
         more
     }

@@ -13,7 +13,7 @@ use crate::ir::{
     Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stmt,
     Ty, Var, VarInfo,
 };
-use crate::opt::walk::{deep, has_regions, regions_mut, statements};
+use crate::opt::walk::{deep, has_regions, operands_mut, regions_mut, statements};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
 /// Makes arrays of the numbers of whose largest or smallest a function looks for; and slices of one array of those that
@@ -23,7 +23,7 @@ pub(super) fn prepare(module: &mut Module, cache: &mut Deriver, id: FunctionId) 
     let mut found = false;
     statements(&function.body, &mut |stmt| {
         found |= is_extremum(&stmt.op) && array(&stmt.op).is_none();
-        if let Op::For { carried, body, .. } = &stmt.op {
+        if let Op::For { carried, body, .. } | Op::While { carried, body, .. } = &stmt.op {
             found |= (0..carried.len()).any(|i| part(carried, body, i).is_some());
         }
     });
@@ -65,7 +65,7 @@ fn block(vars: &mut Vec<VarInfo>, at: &mut Block) {
         if has_regions(&stmt.op) {
             deep(|| regions_mut(&mut stmt.op, |region| block(vars, region)));
         }
-        if let Op::For { .. } = &stmt.op {
+        if let Op::For { .. } | Op::While { .. } = &stmt.op {
             parts(vars, at, stmt);
             continue;
         }
@@ -115,15 +115,20 @@ fn part(carried: &[Carried], body: &Block, i: usize) -> Option<(Var, Atom, Atom)
 fn parts(vars: &mut Vec<VarInfo>, at: &mut Block, mut stmt: Stmt) {
     let site = stmt.site;
     let mut after = Vec::new();
-    if let Op::For { carried, body, .. } = &mut stmt.op {
-        let mut ints = |count: usize| -> Vec<Var> {
+    let (loops, mut cond) = match &mut stmt.op {
+        Op::For { carried, body, .. } => (Some((carried, body)), None),
+        Op::While { carried, cond, body } => (Some((carried, body)), Some(cond)),
+        _ => (None, None),
+    };
+    if let Some((carried, body)) = loops {
+        let ints = |vars: &mut Vec<VarInfo>, count: usize| -> Vec<Var> {
             let first = vars.len() as u32;
             vars.extend((0..count).map(|_| VarInfo { ty: Ty::Int, name: None }));
             (first..first + count as u32).map(Var).collect()
         };
         for i in 0..carried.len() {
             let Some((first, lo, hi)) = part(carried, body, i) else { continue };
-            let new = ints(7);
+            let new = ints(vars, 7);
             let [size, from, to, next_from, next_to, last_from, last_to] = new[..] else {
                 continue;
             };
@@ -134,6 +139,13 @@ fn parts(vars: &mut Vec<VarInfo>, at: &mut Block, mut stmt: Stmt) {
             let op = Op::Dim(Atom::Var(first), 0);
             at.stmts.push(Stmt { results: vec![size], op, site });
             let array = carried[i].param;
+            if let Some(cond) = &mut cond {
+                let ty = vars[array.0 as usize].clone();
+                vars.push(ty);
+                let seen = Var(vars.len() as u32 - 1);
+                rename(cond, array, seen);
+                cond.stmts.insert(0, slice(seen, from, to));
+            }
             carried[i] = Carried { param: from, init: Atom::Int(0) };
             carried.push(Carried { param: to, init: Atom::Var(size) });
             body.stmts.insert(0, slice(array, from, to));
@@ -150,6 +162,20 @@ fn parts(vars: &mut Vec<VarInfo>, at: &mut Block, mut stmt: Stmt) {
     }
     at.stmts.push(stmt);
     at.stmts.extend(after);
+}
+
+/// Puts a variable in the place of another one that a block uses.
+fn rename(block: &mut Block, old: Var, new: Var) {
+    let put = |atom: &mut Atom| {
+        if *atom == Atom::Var(old) {
+            *atom = Atom::Var(new);
+        }
+    };
+    for stmt in &mut block.stmts {
+        operands_mut(&mut stmt.op, put);
+        deep(|| regions_mut(&mut stmt.op, |region| rename(region, old, new)));
+    }
+    block.results.iter_mut().for_each(put);
 }
 
 /// Statements added to a function of which only the variables are known.

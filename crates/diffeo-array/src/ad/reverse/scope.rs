@@ -35,6 +35,12 @@ pub(super) struct Scope<'s> {
     prologue: Vec<Stmt>,
     /// The adjoints of Reals so far: all of it for what the region defines, else what it adds.
     pub bars: BTreeMap<Var, Bar>,
+    /// How many steps the loop has whose step it is.
+    pub steps: Option<Atom>,
+    /// Of arrays of outside whose adjoints are bags, those that a step begins with.
+    pub starts: HashMap<Var, Var>,
+    /// Of arrays whose adjoints are bags: whether what is added in loops goes to an accumulator, and that.
+    pub dense: BTreeMap<Var, (Atom, Atom)>,
     /// The accumulators of arrays, and of classes by their roots.
     accs: HashMap<Var, Atom>,
     pub storages: HashMap<Var, Atom>,
@@ -320,17 +326,21 @@ impl<'s> Reverser<'_, 's> {
         self.activity.varies(atom)
     }
 
-    /// Adds to the adjoint of a Real or a box.
+    /// Adds to the adjoint of a variable: that of an array is a bag.
     pub fn add_bar(&mut self, to: &Atom, bar: Atom) {
         let Atom::Var(v) = to else { return };
         if !self.varies(to) {
             return;
         }
-        let sum = match self.top().bars.remove(v) {
-            Some(old) => {
-                let old = self.value_of(*v, old);
-                self.sum_bars(old, bar)
-            }
+        if !self.has_bar(*v) {
+            return self.pour(*v, bar);
+        }
+        let old = match self.is_array(*v) {
+            true => self.bag_so_far(*v),
+            false => self.top().bars.remove(v).map(|old| self.value_of(*v, old)),
+        };
+        let sum = match old {
+            Some(old) => self.sum_bars(old, bar),
             None => bar,
         };
         if let Some(name) = self.bar_name(to) {
@@ -339,8 +349,9 @@ impl<'s> Reverser<'_, 's> {
         self.top().bars.insert(*v, Bar::Value(sum));
     }
 
-    /// The adjoint of a Real or box that the innermost region defines, if there is one.
+    /// The adjoint, as a value, of what the innermost region defines, if there is one.
     pub fn take_bar(&mut self, v: Var) -> Option<Atom> {
+        self.flush(v);
         let bar = self.top().bars.remove(&v)?;
         Some(self.value_of(v, bar))
     }
@@ -352,9 +363,14 @@ impl<'s> Reverser<'_, 's> {
         self.back.open();
         let atom = self.one(op);
         let made = self.back.close(Vec::new());
-        self.scopes[depth].prologue.extend(made.stmts);
-        self.scopes[depth].effects = true;
+        self.begin_with(depth, made.stmts);
         atom
+    }
+
+    /// Adds statements to the beginning of a region.
+    pub fn begin_with(&mut self, depth: usize, stmts: Vec<Stmt>) {
+        self.scopes[depth].prologue.extend(stmts);
+        self.scopes[depth].effects = true;
     }
 
     /// Whether something may have been added to the adjoint of an array.
@@ -384,6 +400,10 @@ impl<'s> Reverser<'_, 's> {
                 } else {
                     storage
                 }
+            }
+            Place::Bag => {
+                self.lost = true;
+                Atom::Unused(Ty::Acc(1))
             }
         };
         if let Some(name) = self.bar_name(&Atom::Var(v)) {
@@ -439,6 +459,9 @@ impl<'s> Reverser<'_, 's> {
     pub fn add_array(&mut self, to: &Atom, bar: Atom) {
         let Atom::Var(v) = to else { return };
         if self.varies(to) {
+            if self.has_bar(*v) {
+                return self.add_elements(*v, bar);
+            }
             let acc = self.acc(*v);
             self.effect(Op::AccAddArray(acc, bar));
             self.touch(*v);
@@ -469,6 +492,7 @@ impl<'s> Reverser<'_, 's> {
             self.back.set_site(site);
             groups.push(group?);
         }
+        self.flush_outer();
         let mut out = Vec::new();
         for v in binders {
             out.extend(self.inserts.remove(v).unwrap_or_default());

@@ -60,10 +60,10 @@ impl<'s> Reverser<'_, 's> {
             | Op::Append(Atom::Var(array), _)
                 if self.has_bar(*array) =>
             {
-                self.of_boxes(&stmt.op, result, *array);
+                self.of_bag(&stmt.op, result, *array);
             }
             Op::Elements(_, parts) | Op::Rows(parts) if self.has_bar(result) => {
-                self.made_of_boxes(result, parts);
+                self.made_of_parts(result, parts);
             }
             Op::Get(Atom::Var(array), indices) => {
                 if let Some(bar) = self.take_bar(result) {
@@ -99,13 +99,7 @@ impl<'s> Reverser<'_, 's> {
                 self.new_box(result, (*id, *tag), fields);
             }
             Op::Field { object, tag, index } => {
-                let bar = if self.has_bar(result) {
-                    self.take_bar(result)
-                } else {
-                    let acc = self.acc(result);
-                    Some(self.read(Op::AccGet(acc)))
-                };
-                if let Some(bar) = bar {
+                if let Some(bar) = self.take_bar(result) {
                     self.read_field(object, (*tag, *index), bar);
                 }
             }
