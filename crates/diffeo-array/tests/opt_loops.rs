@@ -1,7 +1,9 @@
 //! Loops: what passes make of them, and that the meaning stays.
 
 use diffeo_array::ir::Module;
-use diffeo_array::opt::{adjoints, dce, extrema, fuse, inline, optimise, ranges, simplify};
+use diffeo_array::opt::{
+    adjoints, dce, extrema, fuse, inline, optimise, ranges, simplify, tabulate,
+};
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
 use diffeo_calculus::eval::Options;
@@ -167,4 +169,72 @@ fn loops_that_fill_accumulators_are_comprehensions() {
     assert!(text.matches("acc_add(").count() == 2, "{text}");
     let text = after(&[adjoints], &program("", "j"), &points);
     assert!(text.matches("acc_add(").count() == 2, "{text}");
+}
+
+const TRIANGLE: &str = "entry main fn main(l: []Real, x: []Real, d: Int) -> ([]Real) {
+    two: Int = fits.mul(2, d)
+    m: Int = fits.add(d, -1)
+    n: Int = int.max(m, 0)
+    check_count(d)
+    y: []Real = build i < d {
+        s: Real = reduce[add] j < i {
+            a: Int = fits.sub(two, j)
+            b: Int = fits.add(a, -1)
+            c: Int = fits.mul(j, b)
+            e: Int = fits.div(c, 2)
+            f: Int = fits.add(e, i)
+            g: Int = fits.sub(f, j)
+            h: Int = fits.add(g, -1)
+            p: Real = get(l, h)
+            q: Real = get(x, j)
+            r: Real = real.mul(p, q)
+            yield r
+        }
+        yield s
+    }
+    return y }";
+
+#[test]
+fn places_in_packed_triangles_are_looked_up() {
+    let reals = |n: i64| Value::reals((0..n).map(|i| (i as f64).sin()).collect());
+    let point = |d: i64| vec![reals(d * (d - 1) / 2), reals(d), Value::Int(d)];
+    let points: Vec<Vec<Value>> = [0, 1, 2, 3, 7].into_iter().map(point).collect();
+    insta::assert_snapshot!(after(&[tabulate, dce], TRIANGLE, &points));
+}
+
+#[test]
+fn tables_of_what_is_cheap_or_not_known_before_the_loops() {
+    let unchanged = |body: &str, count: &str| {
+        let text = format!(
+            "entry main fn main(xs: []Real, d: Int) -> (Real) {{
+                z: Real = reduce[add] i < d {{
+                    n: Int = fits.mul(i, 2)
+                    s: Real = reduce[add] j < {count} {{ {body} r: Real = to_real(h) yield r }}
+                    yield s
+                }}
+                return z }}"
+        );
+        let point = |d: i64| vec![Value::reals(Vec::new()), Value::Int(d)];
+        let none: [fn(Module) -> Module; 0] = [];
+        let points: Vec<Vec<Value>> = [-1, 0, 1, 5].into_iter().map(point).collect();
+        after(&none, &text, &points) == after(&[tabulate, dce], &text, &points)
+    };
+    let dear = "a: Int = fits.mul(j, j) b: Int = fits.add(a, 7) c: Int = fits.div(b, 3)";
+    assert!(!unchanged(&format!("{dear} h: Int = fits.add(c, i)"), "i"));
+    assert!(!unchanged(&format!("{dear} h: Int = fits.sub(i, c)"), "d"));
+    // It has no bound that is known before.
+    assert!(unchanged(&format!("{dear} h: Int = fits.add(c, i)"), "n"));
+    // It depends on both indices.
+    assert!(unchanged(
+        "a: Int = fits.mul(j, i) b: Int = fits.add(a, 7) c: Int = fits.div(b, 3) h: Int = fits.add(c, j)",
+        "i"
+    ));
+    // It is cheap.
+    assert!(unchanged("a: Int = fits.mul(j, 3) h: Int = fits.add(a, i)", "i"));
+    // It might divide by 0.
+    assert!(unchanged(
+        "a: Int = fits.mul(j, j) b: Int = fits.add(a, 7) k: Int = fits.add(j, 1) c: Int = fits.div(b, k)
+         h: Int = fits.add(c, i)",
+        "i"
+    ));
 }
