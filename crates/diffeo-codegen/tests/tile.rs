@@ -32,7 +32,8 @@ fn run(text: &str) -> usize {
     assert_eq!(lint(&module), Vec::<String>::new(), "{text}");
     for n in [0, 1, 2, 255, 256, 257, 700] {
         let xs = (0..n).map(|i| f64::from(i % 17) - 3.5).collect();
-        check(&module, &[Value::reals(xs)]);
+        let (outcome, _) = check(&module, &[Value::reals(xs)]);
+        assert!(outcome.is_ok(), "{outcome:?}\n{text}");
     }
     tiled(&lowered(&module))
 }
@@ -78,7 +79,10 @@ fn elements_that_are_not_there_yet() {
 
 #[test]
 fn arrays_that_something_else_refers_to() {
-    assert_eq!(two("e: Real = get(v, i)", "v: []Real = slice(a, 0, n)"), 0);
+    let view = "l: Int = int.min(1, n) v: []Real = slice(a, l, n) m: Int = dim[0](v)";
+    let element = "f: Bool = lt[Int](i, m)
+        e: Real = if f { t: Real = get(v, i) yield t } else { yield 0.0 }";
+    assert_eq!(two(element, view), 0);
     let sum = "s: Real = reduce[add] k.2 < n { t: Real = get(a, k.2) yield t }";
     assert_eq!(two("t: Real = get(a, i) e: Real = real.sub(t, s)", sum), 0);
     // Another number of elements.
