@@ -3,7 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, rows, simplify, sink, split, unroll,
+    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, rows, simplify, sink, split,
+    unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};

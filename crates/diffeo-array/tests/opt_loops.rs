@@ -344,15 +344,23 @@ fn comprehensions_of_which_all_is_read_stay() {
         let points = [point];
         after(&[dce], &text, &points) == after(&[expose, select, dce], &text, &points)
     };
-    assert!(!unchanged("b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q } return b"));
+    assert!(!unchanged(
+        "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q } return b"
+    ));
     assert!(unchanged("b: []Real = build l < n { q: Real = get(a, l) yield q } return b"));
     assert!(unchanged("return a"));
-    assert!(unchanged("b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q }
+    assert!(unchanged(
+        "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q }
         c: []Real = build l.2 < k { p.2: Int = get(is, l.2) q.2: Real = get(a, p.2) yield q.2 }
-        d: []Real = append(b, c) return d"));
-    assert!(unchanged("b: []Real = for l < k with (c = xs) {
-        p: Int = get(is, l) q: Real = get(a, p) d: []Real = update(c, l, q) yield d } return b"));
+        d: []Real = append(b, c) return d"
+    ));
+    assert!(unchanged(
+        "b: []Real = for l < k with (c = xs) {
+        p: Int = get(is, l) q: Real = get(a, p) d: []Real = update(c, l, q) yield d } return b"
+    ));
     // The second index is not known before the first element.
-    assert!(unchanged("b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p)
-        f: Bool = lt[Real](q, 0.0) r: Int = select(f, 0, 1) s: Real = get(a, r) yield s } return b"));
+    assert!(unchanged(
+        "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p)
+        f: Bool = lt[Real](q, 0.0) r: Int = select(f, 0, 1) s: Real = get(a, r) yield s } return b"
+    ));
 }

@@ -57,7 +57,8 @@ pub fn expose(mut module: Module) -> Module {
     }
     let Module { functions, sites, .. } = &mut module;
     for function in functions {
-        let mut cx = Expose { tails: &tails, originals: &originals, vars: &mut function.vars, sites };
+        let mut cx =
+            Expose { tails: &tails, originals: &originals, vars: &mut function.vars, sites };
         cx.block(&mut function.body);
     }
     module
@@ -141,13 +142,13 @@ impl Expose<'_> {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
             deep(|| regions_mut(&mut stmt.op, |r| self.block(r)));
-            let called = match &stmt.op {
-                Op::Call(f, args) => Some((f.0 as usize, args.clone())),
-                _ => None,
-            };
-            let Some((tail, callee, args)) = called.and_then(|(f, args)| {
-                Some((self.tails.get(&f)?, self.originals.get(&f)?, args))
-            }) else {
+            let mut called = None;
+            if let Op::Call(f, args) = &stmt.op {
+                called = Some((f.0 as usize, args.clone()));
+            }
+            let Some((tail, callee, args)) = called
+                .and_then(|(f, args)| Some((self.tails.get(&f)?, self.originals.get(&f)?, args)))
+            else {
                 out.push(stmt);
                 continue;
             };
@@ -159,8 +160,7 @@ impl Expose<'_> {
                 stmt.results.push(new);
                 map.insert(*v, Atom::Var(new));
             }
-            let mut sites =
-                Sites { all: self.sites, new: HashMap::new(), callee, call: stmt.site };
+            let mut sites = Sites { all: self.sites, new: HashMap::new(), callee, call: stmt.site };
             let site = |site| sites.within(site);
             let mut copier = Copier { source: Some(&callee.vars), vars: self.vars, map, site };
             let mut build = copier.stmt(&tail.build);

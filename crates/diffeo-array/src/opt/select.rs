@@ -16,9 +16,7 @@
 use super::effects::{speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
 use super::split::cost;
-use super::walk::{
-    binders, deep, operands, regions, regions_mut, statements, var, Copier,
-};
+use super::walk::{binders, deep, operands, regions, regions_mut, statements, var, Copier};
 use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::{HashMap, HashSet};
@@ -114,22 +112,22 @@ impl Select<'_> {
         }
         let mut indices: Vec<Atom> = Vec::new();
         for stmt in &body.stmts {
-            match &stmt.op {
-                Op::Get(array, at) if is_made(array) => {
-                    if !indices.contains(&at[0]) {
-                        indices.push(at[0].clone());
-                    }
-                }
+            if let Op::Get(array, at) = &stmt.op {
+                let new = is_made(array) && !indices.contains(&at[0]);
+                indices.extend(new.then(|| at[0].clone()));
+            } else if uses(stmt, &is_made).reads {
                 // The index of a region within may be defined there.
-                _ if uses(stmt, &is_made).reads => return None,
-                _ => {}
+                return None;
             }
         }
         let slice = slice(body, &indices, &made.results)?;
         let plain = |a: &Atom| var(a) == Some(*index);
         // An index that is that of the loop is no choice.
-        (indices.len() <= INDICES && !indices.iter().any(plain))
-            .then_some(Reader { at, indices, slice })
+        (indices.len() <= INDICES && !indices.iter().any(plain)).then_some(Reader {
+            at,
+            indices,
+            slice,
+        })
     }
 
     fn is_pure(&self, stmt: &Stmt) -> bool {

@@ -180,9 +180,7 @@ impl Tabulate {
     ) -> Option<()> {
         let definition = var(atom).and_then(|v| known.definitions.get(&v));
         match definition {
-            Some((op @ (IntOp::Add | IntOp::Sub), args))
-                if self.depends(atom, known).is_none() =>
-            {
+            Some((op @ (IntOp::Add | IntOp::Sub), args)) if self.depends(atom, known).is_none() => {
                 let [a, b] = &args[..] else { return None };
                 self.terms(a, minus, known, out)?;
                 self.terms(b, minus ^ (*op == IntOp::Sub), known, out)

@@ -319,9 +319,10 @@ impl Access<'_> {
         let scale = i64::from(*scale);
         self.earlier.contains(base)
             && match index {
-                Operand::Reg(reg) => self.shifts.get(reg).is_some_and(|shift| {
-                    shift.saturating_mul(scale).saturating_add(*offset) <= 0
-                }),
+                Operand::Reg(reg) => self
+                    .shifts
+                    .get(reg)
+                    .is_some_and(|shift| shift.saturating_mul(scale).saturating_add(*offset) <= 0),
                 // A part is longer than that.
                 Operand::Int(n) => {
                     (0..PART).contains(&n.saturating_mul(scale).saturating_add(*offset))
