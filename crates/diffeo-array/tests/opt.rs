@@ -3,7 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, simplify, sink, split, unroll,
+    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, rows, simplify, sink, split,
+    unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -248,6 +249,25 @@ case!(
         return s, t }",
     [reals(&[1.0, 2.0, 3.0])],
     [reals(&[])]
+);
+
+case!(
+    matrices_that_are_written_out,
+    [rows, dce],
+    "entry main fn main(x: Real, i: Int) -> ([][]Real, [][]Real, [][]Real, Real) {
+        check_index(i, 2)
+        a: []Real = elements[Real](x, 1.0)
+        b: []Real = elements[Real](2.0, x)
+        m: [][]Real = rows(a, b)
+        n: [][]Real = rows(a, a, b)
+        c: []Real = get(m, i)
+        o: [][]Real = rows(c, a)
+        y: Real = get(n, 2, i)
+        p: [][]Real = update(m, 1, c)
+        return p, n, o, y }",
+    [Value::Real(0.5), Value::Int(0)],
+    [Value::Real(f64::NAN), Value::Int(1)],
+    [Value::Real(0.5), Value::Int(2)]
 );
 
 case!(

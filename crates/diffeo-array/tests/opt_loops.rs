@@ -1,7 +1,9 @@
 //! Loops: what passes make of them, and that the meaning stays.
 
 use diffeo_array::ir::Module;
-use diffeo_array::opt::{adjoints, dce, extrema, fuse, inline, optimise, ranges, simplify};
+use diffeo_array::opt::{
+    adjoints, dce, expose, extrema, fuse, inline, optimise, ranges, select, simplify, tabulate,
+};
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
 use diffeo_calculus::eval::Options;
@@ -167,4 +169,198 @@ fn loops_that_fill_accumulators_are_comprehensions() {
     assert!(text.matches("acc_add(").count() == 2, "{text}");
     let text = after(&[adjoints], &program("", "j"), &points);
     assert!(text.matches("acc_add(").count() == 2, "{text}");
+}
+
+const TRIANGLE: &str = "entry main fn main(l: []Real, x: []Real, d: Int) -> ([]Real) {
+    two: Int = fits.mul(2, d)
+    m: Int = fits.add(d, -1)
+    n: Int = int.max(m, 0)
+    check_count(d)
+    y: []Real = build i < d {
+        s: Real = reduce[add] j < i {
+            a: Int = fits.sub(two, j)
+            b: Int = fits.add(a, -1)
+            c: Int = fits.mul(j, b)
+            e: Int = fits.div(c, 2)
+            f: Int = fits.add(e, i)
+            g: Int = fits.sub(f, j)
+            h: Int = fits.add(g, -1)
+            p: Real = get(l, h)
+            q: Real = get(x, j)
+            r: Real = real.mul(p, q)
+            yield r
+        }
+        yield s
+    }
+    return y }";
+
+#[test]
+fn places_in_packed_triangles_are_looked_up() {
+    let reals = |n: i64| Value::reals((0..n).map(|i| (i as f64).sin()).collect());
+    let point = |d: i64| vec![reals(d * (d - 1) / 2), reals(d), Value::Int(d)];
+    let points: Vec<Vec<Value>> = [0, 1, 2, 3, 7].into_iter().map(point).collect();
+    insta::assert_snapshot!(after(&[tabulate, dce], TRIANGLE, &points));
+}
+
+#[test]
+fn tables_of_what_is_cheap_or_not_known_before_the_loops() {
+    let unchanged = |body: &str, count: &str| {
+        let text = format!(
+            "entry main fn main(xs: []Real, d: Int) -> (Real) {{
+                z: Real = reduce[add] i < d {{
+                    n: Int = fits.mul(i, 2)
+                    s: Real = reduce[add] j < {count} {{ {body} r: Real = to_real(h) yield r }}
+                    yield s
+                }}
+                return z }}"
+        );
+        let point = |d: i64| vec![Value::reals(Vec::new()), Value::Int(d)];
+        let points: Vec<Vec<Value>> = [-1, 0, 1, 5].into_iter().map(point).collect();
+        after(&[dce], &text, &points) == after(&[tabulate, dce], &text, &points)
+    };
+    let dear = "a: Int = fits.mul(j, j) b: Int = fits.add(a, 7) c: Int = fits.div(b, 3)";
+    assert!(!unchanged(&format!("{dear} h: Int = fits.add(c, i)"), "i"));
+    assert!(!unchanged(&format!("{dear} h: Int = fits.sub(i, c)"), "d"));
+    // It has no bound that is known before.
+    assert!(unchanged(&format!("{dear} h: Int = fits.add(c, i)"), "n"));
+    // It depends on both indices.
+    assert!(unchanged(
+        "a: Int = fits.mul(j, i) b: Int = fits.add(a, 7) c: Int = fits.div(b, 3) h: Int = fits.add(c, j)",
+        "i"
+    ));
+    // It is cheap.
+    assert!(unchanged("a: Int = fits.mul(j, 3) h: Int = fits.add(a, i)", "i"));
+    // It might divide by 0.
+    assert!(unchanged(
+        "a: Int = fits.mul(j, j) b: Int = fits.add(a, 7) k: Int = fits.add(j, 1) c: Int = fits.div(b, k)
+         h: Int = fits.add(c, i)",
+        "i"
+    ));
+}
+
+/// Positions that take much to compute, and a few of them.
+const WANTED: &str = "entry main fn main(xs: []Real, is: []Int, js: []Int) -> ([]Real, Real) {
+    k: Int = dim[0](is)
+    l: Int = dim[0](js)
+    n: Int = dim[0](xs)
+    check_size[\"js\"](k, l)
+    a: []Real, b: []Real = call positions(xs)
+    m: Int = dim[0](a)
+    for i < k {
+        p: Int = get(is, i)
+        q: Int = get(js, i)
+        check_index(p, m)
+        check_index(q, m)
+    }
+    ys: []Real = build i.2 < k {
+        p.2: Int = get(is, i.2)
+        q.2: Int = get(js, i.2)
+        u: Real = get(a, p.2)
+        v: Real = get(b, q.2)
+        w: Real = get(a, q.2)
+        y: Real = real.mul(u, v)
+        z: Real = real.sub(y, w)
+        yield z
+    }
+    c: []Real, d: []Real = call positions(ys)
+    e: Int = dim[0](d)
+    s: Real = reduce[add] i.3 < k {
+        p.3: Int = get(is, i.3)
+        f: Bool = lt[Int](p.3, e)
+        g: Bool = ge[Int](p.3, 0)
+        h: Bool = and(f, g)
+        t: Real = if h { o: Real = get(c, p.3) yield o } else { yield 1.0 }
+        yield t
+    }
+    return ys, s
+}
+fn positions(xs: []Real) -> ([]Real, []Real) {
+    n: Int = dim[0](xs)
+    check_index(0, n)
+    shift: Real = get(xs, 0)
+    a: []Real, b: []Real = build i < n {
+        x: Real = get(xs, i)
+        s: Real, c: Real = reduce[add, add] j < n {
+            y: Real = get(xs, j)
+            d: Real = real.sub(x, y)
+            e: Real = real.sin(d)
+            f: Real = real.cos(d)
+            g: Real = real.exp(e)
+            h: Real = real.exp(f)
+            yield g, h
+        }
+        t: Real = real.add(s, shift)
+        yield t, c
+    }
+    return b, a
+}";
+
+#[test]
+fn only_elements_that_are_read_are_computed() {
+    let point = |n: i64, is: &[i64], js: &[i64]| {
+        let xs = (0..n).map(|i| (i as f64).sqrt()).collect();
+        vec![Value::reals(xs), Value::ints(is.to_vec()), Value::ints(js.to_vec())]
+    };
+    let many: Vec<i64> = (0..40).map(|i| i % 3).collect();
+    let points = [
+        point(9, &[3, 8, 3], &[8, 0, 8]),
+        point(9, &[], &[]),
+        point(3, &many, &many),
+        point(0, &[], &[]),
+        point(3, &[1, 3], &[0, 0]),
+        point(3, &[1, 2], &[0, -1]),
+        point(3, &[1, 2], &[0]),
+    ];
+    insta::assert_snapshot!(after(&[expose, select, simplify, dce], WANTED, &points));
+    // It takes less than all of them.
+    let operations = |module: &Module| {
+        let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
+        let xs = (0..200).map(|i| f64::from(i).sqrt()).collect();
+        let args = vec![Value::reals(xs), Value::ints(vec![7]), Value::ints(vec![150])];
+        evaluator.run(args).expect("it runs");
+        evaluator.operations()
+    };
+    let before = parse(WANTED).unwrap();
+    let selected = select(expose(before.clone()));
+    assert!(operations(&selected) * 10 < operations(&before));
+}
+
+#[test]
+fn comprehensions_of_which_all_is_read_stay() {
+    let unchanged = |rest: &str| {
+        let text = format!(
+            "entry main fn main(xs: []Real, is: []Int) -> ([]Real) {{
+                n: Int = dim[0](xs)
+                k: Int = dim[0](is)
+                a: []Real = build i < n {{
+                    s: Real = reduce[add] j < n {{
+                        x: Real = get(xs, j) y: Real = real.sin(x) z: Real = real.exp(y)
+                        u: Real = real.tan(z) v: Real = real.cos(u) w: Real = real.exp(v) yield w }}
+                    yield s }}
+                {rest}
+            }}"
+        );
+        let point = vec![Value::reals(vec![0.5, 2.0, 1.0]), Value::ints(vec![2, 0])];
+        let points = [point];
+        after(&[dce], &text, &points) == after(&[expose, select, dce], &text, &points)
+    };
+    assert!(!unchanged(
+        "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q } return b"
+    ));
+    assert!(unchanged("b: []Real = build l < n { q: Real = get(a, l) yield q } return b"));
+    assert!(unchanged("return a"));
+    assert!(unchanged(
+        "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q }
+        c: []Real = build l.2 < k { p.2: Int = get(is, l.2) q.2: Real = get(a, p.2) yield q.2 }
+        d: []Real = append(b, c) return d"
+    ));
+    assert!(unchanged(
+        "b: []Real = for l < k with (c = xs) {
+        p: Int = get(is, l) q: Real = get(a, p) d: []Real = update(c, l, q) yield d } return b"
+    ));
+    // The second index is not known before the first element.
+    assert!(unchanged(
+        "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p)
+        f: Bool = lt[Real](q, 0.0) r: Int = select(f, 0, 1) s: Real = get(a, r) yield s } return b"
+    ));
 }

@@ -140,7 +140,7 @@ impl Hoist<'_> {
                 kept.push(stmt);
                 continue;
             }
-            let free = pure && !(self.early && !has_bounded_partials(&stmt.op));
+            let free = pure && (!self.early || has_bounded_partials(&stmt.op));
             let effect = self.effects.stmt(&stmt, &self.shapes, &self.vars);
             let moves =
                 effect.repeatable() && !self.is_new(&stmt) && self.is_invariant(&stmt, level);

@@ -284,17 +284,21 @@ fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
 }
 
 /// The places of a copied body.
-struct Sites<'a> {
-    all: &'a mut Vec<Site>,
-    new: HashMap<SiteId, SiteId>,
-    callee: &'a Function,
-    call: SiteId,
+pub(super) struct Sites<'a> {
+    /// All places.
+    pub all: &'a mut Vec<Site>,
+    /// Those of the copy so far.
+    pub new: HashMap<SiteId, SiteId>,
+    /// The function.
+    pub callee: &'a Function,
+    /// The place of its call.
+    pub call: SiteId,
 }
 
 impl Sites<'_> {
     /// The place of the body within the call that it stands for. What was inlined into the body before stays
     /// within its own call, which is now within this one.
-    fn within(&mut self, site: SiteId) -> SiteId {
+    pub fn within(&mut self, site: SiteId) -> SiteId {
         // From the inside out, the places that have no copy yet.
         let mut chain = Vec::new();
         let mut next = Some(site);

@@ -194,7 +194,7 @@ fn arrays(block: &Block) -> HashSet<Var> {
 }
 
 /// The variables from outside that a statement refers to.
-fn refers(stmt: &Stmt, own: &mut HashSet<Var>, each: &mut dyn FnMut(Var)) {
+pub(super) fn refers(stmt: &Stmt, own: &mut HashSet<Var>, each: &mut dyn FnMut(Var)) {
     let mut one = |a: &Atom, own: &HashSet<Var>| {
         if let Some(v) = var(a).filter(|v| !own.contains(v)) {
             each(v);

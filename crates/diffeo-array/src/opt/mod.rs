@@ -15,6 +15,9 @@
 //! | `fuse.rs` | comprehensions without arrays |
 //! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
+//! | `expose.rs`, `select.rs` | comprehensions at the end of functions to the callers; only elements that are read |
+//! | `rows.rs` | matrices that are written out |
+//! | `tabulate.rs` | tables of what inner loops compute from their index |
 //! | `adjoints.rs` | comprehensions for loops that fill accumulators |
 //! | `unroll.rs` | short loops written out, small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
@@ -24,6 +27,7 @@ mod count;
 mod cse;
 mod dce;
 mod effects;
+mod expose;
 mod extrema;
 mod fuse;
 mod graph;
@@ -31,10 +35,13 @@ mod hoist;
 mod inline;
 mod join;
 mod ranges;
+mod rows;
+mod select;
 mod shapes;
 mod simplify;
 mod sink;
 mod split;
+mod tabulate;
 mod tail;
 mod unroll;
 pub mod walk;
@@ -43,15 +50,19 @@ pub use adjoints::adjoints;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
+pub use expose::expose;
 pub use extrema::extrema;
 pub use fuse::fuse;
 pub use hoist::hoist;
 pub use inline::inline;
 pub use join::join;
 pub use ranges::ranges;
+pub use rows::rows;
+pub use select::select;
 pub use simplify::simplify;
 pub use sink::sink;
 pub use split::split;
+pub use tabulate::tabulate;
 pub use tail::tail;
 pub use unroll::unroll;
 
@@ -109,6 +120,13 @@ pub const PASSES: &[Pass] = &[
     pass("ranges.3", ranges),
     pass("fuse.3", fuse),
     pass("simplify.8", simplify),
+    pass("expose", expose),
+    pass("select", select),
+    pass("join.2", join),
+    pass("simplify.9", simplify),
+    pass("cse.6", cse),
+    pass("tabulate", tabulate),
+    pass("rows", rows),
     pass("sink", sink),
     pass("dce.4", dce),
 ];

@@ -404,7 +404,7 @@ fn enough(stmt: &Stmt, inner: &mut HashMap<Var, Option<Atom>>, out: &mut Vec<Con
 }
 
 /// What a statement costs, roughly.
-fn cost(stmt: &Stmt) -> u64 {
+pub(super) fn cost(stmt: &Stmt) -> u64 {
     let mut inner: u64 = 0;
     deep(|| {
         regions(&stmt.op, |r| {

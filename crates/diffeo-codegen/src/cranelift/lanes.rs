@@ -413,7 +413,8 @@ impl Lanes<'_, '_, '_> {
             }
             Expr::Load(ty, address) => match self.place(address) {
                 Lane::Same(at) => Lane::Same(self.load(*ty, at)),
-                Lane::Linear(at, 8) if matches!(ty, Ty::Real | Ty::Int) => {
+                // Ints are indices most of the time, each in a register.
+                Lane::Linear(at, 8) if *ty == Ty::Real => {
                     Lane::Packed(self.t.b.ins().load(packed_type(*ty), unaligned(), at, 0))
                 }
                 place => {

@@ -8,7 +8,7 @@
 //! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
-//! block by block; [`peel`] takes loops apart in the end.
+//! block by block; in the end, [`tile`] puts loops into one another, and [`peel`] takes loops apart.
 
 mod array;
 mod block;
@@ -30,6 +30,7 @@ mod parallel;
 mod peel;
 mod scalar;
 mod scan;
+mod tile;
 mod unique;
 mod uses;
 
@@ -126,6 +127,7 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
         entry,
         flat: Arc::clone(&flat),
     };
+    module.functions.iter_mut().for_each(tile::tile);
     module.functions.iter_mut().for_each(peel::peel);
     if options.reuse {
         crate::scratch::reuse(&mut module, &|_, _| false);

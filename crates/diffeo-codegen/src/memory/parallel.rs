@@ -33,6 +33,8 @@ const MOST_BLOCKS: f64 = 128.0;
 /// The blocks of loops of so many steps have a multiple of this number of steps.
 const WHOLE: i64 = 32;
 const MANY: i64 = 512;
+/// So have blocks of at least so many steps, of which each takes little then.
+const SHORT: i64 = 8;
 /// The steps of loops with little to do stand in their place as well, if they have no more statements than this and
 /// the loop is done more than once.
 const SMALL: usize = 48;
@@ -307,6 +309,8 @@ pub(super) fn block_steps(code: &mut Code, [count, total, least]: [Operand; 3]) 
     let more = code.add(steps, Operand::Int(WHOLE - 1));
     let whole = code.set(Ty::Int, Expr::Binary(Binary::And, more, Operand::Int(-WHOLE)));
     let many = code.compare(Compare::IntLe, Operand::Int(MANY), count);
+    let short = code.compare(Compare::IntLe, Operand::Int(SHORT), steps);
+    let many = code.set(Ty::Bool, Expr::Binary(Binary::Or, many, short));
     let steps = code.select(Ty::Int, many, whole, steps);
     code.push(Stmt::Return(vec![steps]));
 }
