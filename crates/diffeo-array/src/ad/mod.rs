@@ -68,9 +68,7 @@ pub struct Deriver {
     /// What reverse mode made of functions; those that are being derived.
     reverses: HashMap<reverse::ReverseKey, Reverse>,
     /// Of functions, what the adjoints of results are.
-    shares: HashMap<reverse::SharesKey, Rc<[reverse::Source]>>,
-    /// The same in the order in which it was found, or supposed.
-    supposed: Vec<reverse::SharesKey>,
+    sources: reverse::Sources,
     /// What adds up shadows.
     adders: HashMap<BoxId, FunctionId>,
     open_reverses: HashMap<reverse::ReverseKey, reverse::OpenReverse>,

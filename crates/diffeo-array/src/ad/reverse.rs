@@ -49,7 +49,7 @@ pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
 use plan::{Place, Plan};
-pub(super) use plan::{SharesKey, Source};
+pub(super) use plan::Sources;
 use scope::Scope;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -103,34 +103,106 @@ pub(super) fn sources(module: &Module, cache: &mut Deriver, key: &SharesKey) -> 
     if special || !(arrays && active.contains(&true) || given.contains(&true)) {
         return none;
     }
-    if let Some(known) = cache.shares.get(key) {
+    if let Some(known) = cache.sources.found.get(key) {
         return known.clone();
     }
-    let before = cache.supposed.len();
+    if let Some(open) = cache.sources.open.get(key) {
+        cache.sources.lowest = cache.sources.lowest.min(open.lowest);
+        return open.sources.clone();
+    }
+    let depth = cache.sources.depth;
+    cache.sources.depth += 1;
+    let outer = (cache.sources.lowest, std::mem::take(&mut cache.sources.differs));
     let kept = vec![true; given.len()];
-    let mut guess = matching(source, given);
-    // If it calls itself, what is found has to be what was supposed.
-    for _ in 0..3 {
-        suppose(cache, key, &guess);
+    let guess = cache.sources.guesses.get(key).cloned();
+    let mut guess = guess.unwrap_or_else(|| matching(source, given));
+    let mut lowest = usize::MAX;
+    let mut found = none.clone();
+    for round in (0..=ROUNDS).rev() {
+        cache.sources.lowest = usize::MAX;
+        let open = Open { sources: guess.clone(), lowest: depth };
+        cache.sources.open.insert(key.clone(), open);
         let activity = activity(module, cache, function, active);
         let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
-        let found = plan.sources(source, &activity);
-        if found == guess {
-            return found;
+        found = plan.sources(source, &activity);
+        let state = &mut cache.sources;
+        lowest = state.lowest;
+        if lowest > depth {
+            // It does not call itself.
+            state.open.remove(key);
+            state.found.insert(key.clone(), found.clone());
+            break;
         }
-        for wrong in cache.supposed.split_off(before) {
-            cache.shares.remove(&wrong);
+        state.differs |= found != guess;
+        state.guesses.insert(key.clone(), found.clone());
+        if lowest < depth {
+            // The first function of the cycle goes through all of it again, if need be.
+            state.open.insert(key.clone(), Open { sources: found.clone(), lowest });
+            state.open.values_mut().for_each(|open| {
+                if open.lowest >= depth {
+                    open.lowest = lowest;
+                }
+            });
+            break;
         }
-        guess = found;
+        let differs = std::mem::take(&mut state.differs);
+        let members: Vec<SharesKey> = state
+            .open
+            .iter()
+            .filter(|(_, open)| open.lowest >= depth)
+            .map(|(k, _)| k.clone())
+            .collect();
+        for member in members {
+            let open = state.open.remove(&member);
+            if !differs {
+                state.found.extend(open.map(|open| (member, open.sources)));
+            } else if round == 0 {
+                let results = module.functions[member.0 .0 as usize].results.len();
+                state.found.insert(member, vec![Source::Own; results].into());
+            }
+        }
+        if !differs {
+            lowest = usize::MAX;
+            break;
+        }
+        if round == 0 {
+            (found, lowest) = (none.clone(), usize::MAX);
+        }
+        guess = found.clone();
     }
-    suppose(cache, key, &none);
-    none
+    let state = &mut cache.sources;
+    state.depth = depth;
+    state.lowest = outer.0.min(lowest);
+    state.differs |= outer.1;
+    found
 }
 
-fn suppose(cache: &mut Deriver, key: &SharesKey, shared: &Rc<[Source]>) {
-    cache.supposed.push(key.clone());
-    cache.shares.insert(key.clone(), shared.clone());
+/// What the adjoints of the results of functions are, as far as it is known. If functions call each other, what is found
+/// of them has to be what was supposed: the first of them that is asked for goes through all of them until that is so.
+#[derive(Debug, Default)]
+pub(in crate::ad) struct Sources {
+    found: HashMap<SharesKey, Rc<[Source]>>,
+    /// Functions that are being looked at, and those that depend on what is supposed of these.
+    open: HashMap<SharesKey, Open>,
+    /// What is supposed of functions in the next round.
+    guesses: HashMap<SharesKey, Rc<[Source]>>,
+    /// How many functions are being looked at, each for the one before.
+    depth: usize,
+    /// The first one of them that what was asked for depends on.
+    lowest: usize,
+    /// Whether something was found in this round that was not supposed.
+    differs: bool,
 }
+
+#[derive(Debug)]
+struct Open {
+    sources: Rc<[Source]>,
+    /// The first function that is being looked at on which they depend.
+    lowest: usize,
+}
+
+/// After so many rounds through functions that call each other, they share nothing.
+const ROUNDS: usize = 4;
 
 /// Supposes that the arrays given are the results of the same types, in order.
 fn matching(function: &Function, given: &[bool]) -> Rc<[Source]> {
