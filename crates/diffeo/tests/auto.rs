@@ -186,12 +186,12 @@ def main = jet(20, 3, fn (x: Real, y: Real) -> x * y)(s(2.0), s(1.0))\n",
         (
             "def g(x: Real) -> Real = if x < 1.0 then x else g(x / 2.0) * grad(g)(x / 2.0)
 def main = grad(g)(5.0)\n",
-            "`grad(g)(5.0)`",
+            "`grad(g)(x / 2.0)`",
         ),
         (
             "import quadrature
 def f(b: Real) = quadrature.integrate(fn x -> sin(x), 0.0, b)
-def main = grad(grad(f))(2.0)\n",
+def main = grad(grad(grad(grad(grad(f)))))(2.0)\n",
             "`quadrature.integrate(fn x -> sin(x),",
         ),
     ];

@@ -17,8 +17,8 @@
 //! constants.
 
 use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var};
-use crate::ir::{Atom, Block, Elem, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
-use diffeo_calculus::prim::IntOp;
+use crate::ir::{Atom, Block, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
+use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::{HashMap, HashSet};
 
 /// What computing an Int has to cost, in additions, to be read from a table.
@@ -251,13 +251,24 @@ impl Tabulate {
             };
         }
         let body = Block { stmts: copy.stmts, results: vec![sum] };
-        let count = self.fresh(Ty::Int, level);
+        let mut before = Vec::new();
+        let mut define = |cx: &mut Tabulate, ty: Ty, op: Op| {
+            let v = cx.fresh(ty, level);
+            before.push(Stmt { results: vec![v], op, site });
+            v
+        };
         let most = Op::Int(IntOp::Max, vec![bound, Atom::Int(0)]);
-        let table = self.fresh(Ty::Array(Elem::Int, 1), level);
-        let build = Op::Build { count: Atom::Var(count), index: own, body };
-        let tables = &mut self.loops[outermost].tables;
-        tables.push(Stmt { results: vec![count], op: most, site });
-        tables.push(Stmt { results: vec![table], op: build, site });
+        let mut count = Atom::Var(define(self, Ty::Int, most));
+        let steps = self.loops[outermost].counted.clone().map(|(_, steps)| steps);
+        if let Some(steps @ Atom::Var(_)) = steps {
+            // No table for no steps.
+            let any = Op::Compare(Comparison::Gt, Scalar::Int, steps, Atom::Int(0));
+            let any = Atom::Var(define(self, Ty::Bool, any));
+            count = Atom::Var(define(self, Ty::Int, Op::Select(any, count, Atom::Int(0))));
+        }
+        let table = Op::Build { count, index: own, body };
+        let table = define(self, Ty::Array(Elem::Int, 1), table);
+        self.loops[outermost].tables.extend(before);
         table
     }
 }

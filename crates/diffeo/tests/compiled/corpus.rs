@@ -36,9 +36,7 @@ const LEFT: &[(&str, &[&str])] = &[
         "derivative-order",
         &[
             "a derivative within a recursive function of the function itself",
-            "a kink at a place that f captured, where it is cut",
             "a recursive tower of derivatives",
-            "how far a ball flies at the best angle: a derivative within an equation",
             "the fundamental theorem",
         ],
     ),
