@@ -218,6 +218,16 @@ pub enum Atom {
     Unused(Ty),
 }
 
+impl Atom {
+    /// The Real, if it is known and whole.
+    pub fn whole(&self) -> Option<f64> {
+        match self {
+            Atom::Real(x) if x.fract() == 0.0 => Some(*x),
+            Atom::Real(_) | Atom::Var(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
+        }
+    }
+}
+
 /// A variable of a loop: what it is before the first step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carried {

@@ -5,7 +5,8 @@
 //! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array of Reals
 //!   as an accumulator, which it uses up; and for each array of Reals among the parameters that vary, in order, an
 //!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
-//!   and arrays of boxes. The adjoint of a box is a shadow of it, that of an array of boxes a bag ([`super::bag`]).
+//!   and arrays of boxes. The adjoint of a box is a shadow of it, that of an array of boxes a bag ([`super::bag`]), and so
+//!   is that of an array of Reals for which the caller has no accumulator.
 //!   Of an accumulator among the parameters, the adjoint is an accumulator: of what is in it in the end, then of what
 //!   is in it in the beginning.
 //!
@@ -17,6 +18,7 @@
 //! |---|---|
 //! | `plan.rs` | where the adjoints of arrays are |
 //! | `lives.rs` | which arrays are used later |
+//! | `sources.rs` | what callers have to know of the adjoints of results |
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
@@ -34,6 +36,7 @@ mod lives;
 mod plan;
 mod prepare;
 mod scope;
+mod sources;
 mod statement;
 mod store;
 
@@ -48,9 +51,9 @@ use crate::typing::param_types;
 pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
-pub(super) use plan::Sources;
 use plan::{Place, Plan};
 use scope::Scope;
+pub(super) use sources::Sources;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 

@@ -33,10 +33,11 @@ pub(super) fn coefficients(
             if row(*op).derivative == Derivative::Select {
                 return select(series, (*op, args), result, operands);
             }
-            if let (RealOp::Pow, Some(n)) = (op, args.get(1).and_then(whole)) {
+            let exponent = args.get(1).and_then(Atom::whole).filter(|n| n.abs() <= MULTIPLIED);
+            if let (RealOp::Pow, Some(n)) = (op, exponent) {
                 // Unlike b·y/a, this is right at 0, too, and where y is too small to tell from 0.
                 let base = series.given(&args[0], operands[0].as_deref());
-                let value = series.power(base, n);
+                let value = series.power(base, n as i64);
                 return (1..=width).map(|i| series.coefficient(value, i)).collect();
             }
             let mut nodes = [0; 2];
@@ -61,14 +62,6 @@ pub(super) fn coefficients(
         _ => return vec![None; width],
     };
     (1..=width).map(|i| series.coefficient(value, i)).collect()
-}
-
-/// A small whole number that is an exponent.
-fn whole(exponent: &Atom) -> Option<i64> {
-    match exponent {
-        Atom::Real(n) if n.fract() == 0.0 && n.abs() <= MULTIPLIED => Some(*n as i64),
-        Atom::Real(_) | Atom::Var(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
-    }
 }
 
 /// Of an operation that is one of its operands.

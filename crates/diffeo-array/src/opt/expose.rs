@@ -11,9 +11,8 @@ use super::effects::{Effect, Effects};
 use super::graph::call_graph;
 use super::inline::Sites;
 use super::join::refers;
-use super::select::DEAR;
+use super::select::is_dear;
 use super::shapes::Shapes;
-use super::split::cost;
 use super::walk::{deep, operands, regions, regions_mut, size, statements, var, Copier};
 use crate::ir::{Atom, Block, Function, Module, Op, Site, Stmt, Ty, Var, VarInfo};
 use std::collections::{HashMap, HashSet};
@@ -78,10 +77,9 @@ fn tail_of(function: &Function, effects: &Effects) -> Option<Tail> {
     let build = function.body.stmts.last()?;
     let Op::Build { body, .. } = &build.op else { return None };
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
-    let dear = body.stmts.iter().fold(0, |sum: u64, stmt| sum.saturating_add(cost(stmt))) >= DEAR;
     let vectors = build.results.iter().all(|v| matches!(ty(v), Ty::Array(_, 1)));
     let shapes = Shapes::of(function);
-    if !dear
+    if !is_dear(body)
         || !vectors
         || size(body, LARGE) > LARGE
         || effects.stmt(build, &shapes, &function.vars) != Effect::NONE

@@ -21,8 +21,8 @@ use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty
 use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::{HashMap, HashSet};
 
-/// What an element has to cost at least, in additions: much more than noting that it is wanted.
-pub(super) const DEAR: u64 = 500;
+/// What an element has to cost at least, in additions ([`is_dear`]).
+const DEAR: u64 = 500;
 
 /// What finding the indices may cost in a step.
 const CHEAP: u64 = 24;
@@ -85,9 +85,8 @@ impl Select<'_> {
     fn reader(&self, made: &Stmt, behind: &[Stmt], block: &Block) -> Option<Reader> {
         let Op::Build { body, .. } = &made.op else { return None };
         let vector = |v: &Var| matches!(self.vars[v.0 as usize].ty, Ty::Array(_, 1));
-        let dear = body.stmts.iter().fold(0, |sum: u64, s| sum.saturating_add(cost(s))) >= DEAR;
         let again = made.results.iter().any(|v| self.done.contains(v));
-        if again || !dear || !made.results.iter().all(vector) || !self.is_pure(made) {
+        if again || !is_dear(body) || !made.results.iter().all(vector) || !self.is_pure(made) {
             return None;
         }
         let is_made = |a: &Atom| var(a).is_some_and(|v| made.results.contains(&v));
@@ -316,6 +315,11 @@ struct Wanted {
     number: Atom,
     /// Of arrays that have a row for each element, those rows.
     copies: Vec<Var>,
+}
+
+/// Whether an element costs much more than noting that it is wanted.
+pub(super) fn is_dear(body: &Block) -> bool {
+    body.stmts.iter().fold(0, |sum: u64, stmt| sum.saturating_add(cost(stmt))) >= DEAR
 }
 
 /// The arrays of which a block reads rows, or elements, at an index.

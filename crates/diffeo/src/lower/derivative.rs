@@ -18,6 +18,7 @@ use diffeo_array::ir::{
     Atom, BoxId, Check, Elem, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
 };
 use diffeo_array::opt::{early, walk::statements};
+use diffeo_array::typing::param_types;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
@@ -660,11 +661,10 @@ impl<'p> Lower<'p> {
         if self.deriver.rules.contains_key(&function) {
             return;
         }
-        let f = &self.module.functions[function.0 as usize];
-        let params: Vec<Flat> = f.params.iter().map(|v| f.vars[v.0 as usize].ty.clone()).collect();
-        let results = f.results.clone();
-        let linear = results.iter().filter(|ty| differentiable(&self.module, ty)).cloned();
-        let all: Vec<Flat> = results.iter().cloned().chain(linear).collect();
+        let ended = &self.module.functions[function.0 as usize];
+        let (params, results) = (param_types(ended), &ended.results);
+        let linear = results.iter().filter(|ty| differentiable(&self.module, ty));
+        let all: Vec<Flat> = results.iter().chain(linear).cloned().collect();
         let point = params.len();
         let rule = self.glue("tower", &params, all.clone());
         let at = SiteId(self.module.sites.len() as u32);

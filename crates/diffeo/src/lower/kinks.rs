@@ -69,7 +69,7 @@ impl Lower<'_> {
     pub(super) fn look(&mut self, op: &Op, at: SiteId) {
         if let Op::Real(op, args) = op {
             // With a whole number for an exponent there is no kink, and 0 is the only pole.
-            let (outside, kink) = match (op, args.get(1).and_then(whole)) {
+            let (outside, kink) = match (op, args.get(1).and_then(Atom::whole)) {
                 (RealOp::Pow, Some(n)) => {
                     ((n < 0.0).then_some(Test::First(Comparison::Eq, 0.0)), None)
                 }
@@ -165,14 +165,6 @@ impl Lower<'_> {
         self.stop(Stop::Nan, at);
         let then = self.f.builder.close(Vec::new());
         self.ops(at, Op::If { cond, then, otherwise: Default::default() });
-    }
-}
-
-/// The number, if the operand is one that is whole.
-fn whole(atom: &Atom) -> Option<f64> {
-    match atom {
-        Atom::Real(x) if x.fract() == 0.0 => Some(*x),
-        Atom::Real(_) | Atom::Var(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
     }
 }
 

@@ -13,13 +13,14 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// How many blocks a program makes, its text with `SIZE` replaced by a number. Engines differ in this only where
-/// a loop is cut to be stopped.
+/// How many blocks a program makes on one thread, its text with `SIZE` replaced by a number: others make blocks of their
+/// own, depending on which parts of loops they get. Engines differ in this only where a loop is cut to be stopped.
 fn made(text: &str, size: usize) -> u64 {
     let program = prepared(&text.replace("SIZE", &size.to_string()), None);
     let compiled = cranelift::compile(&program.low(Backend::Jit), &cranelift::Options::default());
     let compiled = Arc::new(compiled.unwrap_or_else(|error| panic!("{error}")));
-    let mut instance = Instance::new(compiled, RunOptions::default());
+    let limits = Limits { threads: NonZeroUsize::new(1), ..Limits::default() };
+    let mut instance = Instance::new(compiled, RunOptions { limits, ..RunOptions::default() });
     instance.call(&[]).unwrap_or_else(|error| panic!("{error:?}"));
     instance.made_blocks()
 }

@@ -12,13 +12,14 @@
 //! the program did.
 //!
 //! A function that is *given* an array, which nobody looks at afterwards, may share its accumulator with one of its
-//! results ([`shares`]).
+//! results ([`sources`]).
 //!
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
 //! them: [`Plan::keeps`].
 
 use super::lives::{is_array, lives};
-use crate::ad::{activity, Activity, Deriver};
+use super::sources::{sources, Source};
+use crate::ad::{Activity, Deriver};
 use crate::ir::{Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Stmt, Ty, Var};
 use crate::opt::walk::{deep, regions};
 use std::collections::{HashMap, HashSet};
@@ -66,159 +67,6 @@ pub(super) struct Plan {
     calls: HashMap<Var, Rc<[Source]>>,
 }
 
-/// What the adjoint of a result of a function is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ad) enum Source {
-    /// If it is an array, it has an accumulator of its own.
-    Own,
-    /// It has that of this parameter in common with it; the result may be larger.
-    Shared { param: usize, grows: bool },
-    /// A bag.
-    Bag,
-}
-
-impl Source {
-    /// The parameter with which the accumulator is shared.
-    pub fn param(self) -> Option<usize> {
-        match self {
-            Source::Shared { param, .. } => Some(param),
-            Source::Own | Source::Bag => None,
-        }
-    }
-}
-
-/// A function, which of its parameters it is given, of which the adjoints are bags, and which vary.
-pub(in crate::ad) type SharesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
-
-/// What the adjoint of each result of a function is.
-pub(super) fn sources(module: &Module, cache: &mut Deriver, key: &SharesKey) -> Rc<[Source]> {
-    let (function, given, bags, active) = key;
-    let function = *function;
-    let source = &module.functions[function.0 as usize];
-    let none: Rc<[Source]> = vec![Source::Own; source.results.len()].into();
-    let special = cache.rules.contains_key(&function)
-        || cache.detached.contains(&function)
-        || cache.checkpoints.contains(&function);
-    let arrays = source.results.iter().any(|ty| matches!(ty, Ty::Array(Elem::Real, _)));
-    if special || !(arrays && active.contains(&true) || given.contains(&true)) {
-        return none;
-    }
-    if let Some(known) = cache.sources.found.get(key) {
-        return known.clone();
-    }
-    if let Some(open) = cache.sources.open.get(key) {
-        cache.sources.lowest = cache.sources.lowest.min(open.lowest);
-        return open.sources.clone();
-    }
-    let depth = cache.sources.depth;
-    cache.sources.depth += 1;
-    let outer = (cache.sources.lowest, std::mem::take(&mut cache.sources.differs));
-    let kept = vec![true; given.len()];
-    let guess = cache.sources.guesses.get(key).cloned();
-    let mut guess = guess.unwrap_or_else(|| matching(source, given));
-    let mut lowest = usize::MAX;
-    let mut found = none.clone();
-    for round in (0..=ROUNDS).rev() {
-        cache.sources.lowest = usize::MAX;
-        let open = Open { sources: guess.clone(), lowest: depth };
-        cache.sources.open.insert(key.clone(), open);
-        let activity = activity(module, cache, function, active);
-        let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
-        found = plan.sources(source, &activity);
-        let state = &mut cache.sources;
-        lowest = state.lowest;
-        if lowest > depth {
-            // It does not call itself.
-            state.open.remove(key);
-            state.found.insert(key.clone(), found.clone());
-            break;
-        }
-        state.differs |= found != guess;
-        state.guesses.insert(key.clone(), found.clone());
-        if lowest < depth {
-            // The first function of the cycle goes through all of it again, if need be.
-            state.open.insert(key.clone(), Open { sources: found.clone(), lowest });
-            state.open.values_mut().for_each(|open| {
-                if open.lowest >= depth {
-                    open.lowest = lowest;
-                }
-            });
-            break;
-        }
-        let differs = std::mem::take(&mut state.differs);
-        let members: Vec<SharesKey> = state
-            .open
-            .iter()
-            .filter(|(_, open)| open.lowest >= depth)
-            .map(|(k, _)| k.clone())
-            .collect();
-        for member in members {
-            let open = state.open.remove(&member);
-            if !differs {
-                state.found.extend(open.map(|open| (member, open.sources)));
-            } else if round == 0 {
-                let results = module.functions[member.0 .0 as usize].results.len();
-                state.found.insert(member, vec![Source::Own; results].into());
-            }
-        }
-        if !differs {
-            lowest = usize::MAX;
-            break;
-        }
-        if round == 0 {
-            (found, lowest) = (none.clone(), usize::MAX);
-        }
-        guess = found.clone();
-    }
-    let state = &mut cache.sources;
-    state.depth = depth;
-    state.lowest = outer.0.min(lowest);
-    state.differs |= outer.1;
-    found
-}
-
-/// What the adjoints of the results of functions are, as far as it is known. If functions call each other, what is found
-/// of them has to be what was supposed: the first of them that is asked for goes through all of them until that is so.
-#[derive(Debug, Default)]
-pub(in crate::ad) struct Sources {
-    found: HashMap<SharesKey, Rc<[Source]>>,
-    /// Functions that are being looked at, and those that depend on what is supposed of these.
-    open: HashMap<SharesKey, Open>,
-    /// What is supposed of functions in the next round.
-    guesses: HashMap<SharesKey, Rc<[Source]>>,
-    /// How many functions are being looked at, each for the one before.
-    depth: usize,
-    /// The first one of them that what was asked for depends on.
-    lowest: usize,
-    /// Whether something was found in this round that was not supposed.
-    differs: bool,
-}
-
-#[derive(Debug)]
-struct Open {
-    sources: Rc<[Source]>,
-    /// The first function that is being looked at on which they depend.
-    lowest: usize,
-}
-
-/// After so many rounds through functions that call each other, they share nothing.
-const ROUNDS: usize = 4;
-
-/// Supposes that the arrays given are the results of the same types, in order.
-fn matching(function: &Function, given: &[bool]) -> Rc<[Source]> {
-    let mut taken = HashSet::new();
-    let ty = |v: &Var| &function.vars[v.0 as usize].ty;
-    let mut find = |wanted: &Ty| {
-        let mut params = function.params.iter().enumerate().zip(given);
-        let ((param, _), _) = params.find(|((i, v), given)| {
-            **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
-        })?;
-        taken.insert(param);
-        Some(Source::Shared { param, grows: false })
-    };
-    function.results.iter().map(|ty| find(ty).unwrap_or(Source::Own)).collect()
-}
-
 impl Plan {
     /// The plan of a function; of its parameters, whether they may be kept, whether the function is given them, and
     /// whether their adjoints are bags.
@@ -234,9 +82,10 @@ impl Plan {
         let mut bags: HashSet<Var> = bags.map(|(v, _)| *v).collect();
         let arrays = function.params.iter().zip(given).filter(|(_, given)| **given);
         let mut given: HashSet<Var> = arrays.map(|(v, _)| *v).collect();
+        let lives = lives(function);
         loop {
-            let (plan, more, more_bags) =
-                plan(module, cache, (function, activity), kept, [&given, &separate, &bags]);
+            let of = (function, activity, &lives);
+            let (plan, more, more_bags) = plan(module, cache, of, kept, [&given, &separate, &bags]);
             // What is no result in the end is not given. Every round changes something.
             let results: HashSet<Var> =
                 given.iter().copied().filter(|v| plan.is_result(*v)).collect();
@@ -260,7 +109,7 @@ impl Plan {
     }
 
     /// What the adjoints of the results are.
-    fn sources(&self, function: &Function, activity: &Activity) -> Rc<[Source]> {
+    pub fn sources(&self, function: &Function, activity: &Activity) -> Rc<[Source]> {
         let mut sources = vec![Source::Own; function.results.len()];
         for (source, result) in sources.iter_mut().zip(&function.body.results) {
             let (Atom::Var(v), true) = (result, activity.varies(result)) else { continue };
@@ -345,7 +194,7 @@ impl Plan {
 fn plan(
     module: &Module,
     cache: &mut Deriver,
-    (function, activity): (&Function, &Activity),
+    (function, activity, lives): (&Function, &Activity, &HashMap<Var, HashSet<Var>>),
     kept: &[bool],
     [given, separate, bags]: [&HashSet<Var>; 3],
 ) -> (Plan, Vec<Var>, Vec<Var>) {
@@ -357,7 +206,7 @@ fn plan(
         given,
         separate,
         bags,
-        lives: lives(function),
+        lives,
         plan: Plan {
             places: HashMap::new(),
             depths: HashMap::new(),
@@ -413,7 +262,7 @@ struct Planner<'f> {
     more_bags: Vec<Var>,
     /// What is changed in place, if it is with a bag.
     bags_changed: Vec<Var>,
-    lives: HashMap<Var, HashSet<Var>>,
+    lives: &'f HashMap<Var, HashSet<Var>>,
     plan: Plan,
     /// By root, the arrays of its class, with the views of them.
     members: HashMap<Var, Vec<Var>>,

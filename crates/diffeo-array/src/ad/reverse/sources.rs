@@ -1,0 +1,174 @@
+//! What callers have to know of the adjoints of the results of functions.
+//!
+//! What is found of a function depends on what is found of those that it calls. Where functions call each other, it has to
+//! be what was supposed: the first of them that is asked for, the *root*, goes through all of them, each of them once, until
+//! a round finds what the one before has found.
+
+use super::plan::Plan;
+use crate::ad::{activity, Deriver};
+use crate::ir::{Elem, Function, FunctionId, Module, Ty, Var};
+use crate::opt::walk::deep;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// After so many rounds through functions that call each other, they share nothing.
+const ROUNDS: usize = 5;
+
+/// What the adjoint of a result of a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// If it is an array, it has an accumulator of its own.
+    Own,
+    /// It has that of this parameter in common with it; the result may be larger.
+    Shared { param: usize, grows: bool },
+    /// A bag.
+    Bag,
+}
+
+impl Source {
+    /// The parameter with which the accumulator is shared.
+    pub fn param(self) -> Option<usize> {
+        match self {
+            Source::Shared { param, .. } => Some(param),
+            Source::Own | Source::Bag => None,
+        }
+    }
+}
+
+/// A function, which of its parameters it is given, of which the adjoints are bags, and which vary.
+pub(super) type SourcesKey = (FunctionId, Box<[bool]>, Box<[bool]>, Box<[bool]>);
+
+/// What the adjoints of the results of functions are, as far as it is known.
+#[derive(Debug, Default)]
+pub(in crate::ad) struct Sources {
+    found: HashMap<SourcesKey, Rc<[Source]>>,
+    /// Functions that are being looked at, and those that depend on what is supposed of these.
+    open: HashMap<SourcesKey, Open>,
+    /// What was found of functions in the round before.
+    guesses: HashMap<SourcesKey, Rc<[Source]>>,
+    /// How many functions are being looked at, each for the one before.
+    depth: usize,
+    /// The first one of them that what was asked for depends on.
+    lowest: usize,
+    /// Whether something was found in this round that was not supposed.
+    differs: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    sources: Rc<[Source]>,
+    /// The first function that is being looked at on which they depend.
+    lowest: usize,
+}
+
+/// What the adjoint of each result of a function is.
+pub(super) fn sources(module: &Module, cache: &mut Deriver, key: &SourcesKey) -> Rc<[Source]> {
+    let (function, given, _, active) = key;
+    let source = &module.functions[function.0 as usize];
+    let special = cache.rules.contains_key(function)
+        || cache.detached.contains(function)
+        || cache.checkpoints.contains(function);
+    let arrays = source.results.iter().any(|ty| matches!(ty, Ty::Array(Elem::Real, _)));
+    if special || !(arrays && active.contains(&true) || given.contains(&true)) {
+        return own(source);
+    }
+    if let Some(known) = cache.sources.found.get(key) {
+        return known.clone();
+    }
+    if let Some(open) = cache.sources.open.get(key) {
+        cache.sources.lowest = cache.sources.lowest.min(open.lowest);
+        return open.sources.clone();
+    }
+    let depth = cache.sources.depth;
+    cache.sources.depth += 1;
+    let outer = (cache.sources.lowest, std::mem::take(&mut cache.sources.differs));
+    let guess = cache.sources.guesses.get(key).cloned();
+    let (found, lowest) =
+        settle(module, cache, key, guess.unwrap_or_else(|| matching(source, given)));
+    cache.sources.depth = depth;
+    cache.sources.lowest = outer.0.min(lowest);
+    cache.sources.differs |= outer.1;
+    found
+}
+
+/// The same of a function that is not known yet; and the first function that is being looked at on which it depends.
+fn settle(
+    module: &Module,
+    cache: &mut Deriver,
+    key: &SourcesKey,
+    mut guess: Rc<[Source]>,
+) -> (Rc<[Source]>, usize) {
+    let source = &module.functions[key.0 .0 as usize];
+    let depth = cache.sources.depth - 1;
+    let mut members = Vec::new();
+    for _ in 0..ROUNDS {
+        let found = look(module, cache, (key, &guess), depth);
+        let state = &mut cache.sources;
+        let lowest = state.lowest;
+        if lowest > depth {
+            // It does not call itself.
+            state.open.remove(key);
+            state.found.insert(key.clone(), found.clone());
+            return (found, lowest);
+        }
+        state.differs |= found != guess;
+        if lowest < depth {
+            // Its root goes through all of them again, if need be; what depends on this one depends on that, too.
+            state.open.insert(key.clone(), Open { sources: found.clone(), lowest });
+            state.open.values_mut().filter(|open| open.lowest >= depth).for_each(|open| {
+                open.lowest = lowest;
+            });
+            return (found, lowest);
+        }
+        members = state.open.extract_if(|_, open| open.lowest >= depth).collect();
+        if !std::mem::take(&mut state.differs) {
+            state.found.extend(members.into_iter().map(|(key, open)| (key, open.sources)));
+            return (found, usize::MAX);
+        }
+        state.guesses.extend(members.iter().map(|(key, open)| (key.clone(), open.sources.clone())));
+        guess = found;
+    }
+    for (member, _) in members {
+        let none = own(&module.functions[member.0 .0 as usize]);
+        cache.sources.found.insert(member, none);
+    }
+    (own(source), usize::MAX)
+}
+
+/// What a plan finds if this is supposed.
+fn look(
+    module: &Module,
+    cache: &mut Deriver,
+    (key, guess): (&SourcesKey, &Rc<[Source]>),
+    depth: usize,
+) -> Rc<[Source]> {
+    cache.sources.lowest = usize::MAX;
+    let open = Open { sources: guess.clone(), lowest: depth };
+    cache.sources.open.insert(key.clone(), open);
+    let (function, given, bags, active) = key;
+    let source = &module.functions[function.0 as usize];
+    let activity = activity(module, cache, *function, active);
+    let kept = vec![true; given.len()];
+    let plan = deep(|| Plan::new(module, cache, source, &activity, [&kept, given, bags]));
+    plan.sources(source, &activity)
+}
+
+/// Nothing is shared.
+fn own(function: &Function) -> Rc<[Source]> {
+    vec![Source::Own; function.results.len()].into()
+}
+
+/// Supposes that the arrays given are the results of the same types, in order.
+fn matching(function: &Function, given: &[bool]) -> Rc<[Source]> {
+    let mut taken = HashSet::new();
+    let ty = |v: &Var| &function.vars[v.0 as usize].ty;
+    let mut find = |wanted: &Ty| {
+        let mut params = function.params.iter().enumerate().zip(given);
+        let ((param, _), _) = params.find(|((i, v), given)| {
+            **given && ty(v) == wanted && matches!(wanted, Ty::Array(..)) && !taken.contains(i)
+        })?;
+        taken.insert(param);
+        Some(Source::Shared { param, grows: false })
+    };
+    function.results.iter().map(|ty| find(ty).unwrap_or(Source::Own)).collect()
+}
