@@ -54,6 +54,11 @@ impl Scope<'_> {
         self.definitions.get(&v).copied()
     }
 
+    /// What the region defines.
+    pub fn defined(&self) -> impl Iterator<Item = Var> + '_ {
+        self.definitions.keys().copied()
+    }
+
     /// The statements of the region: first those given, then what it needs, then its code.
     pub fn with_head(self, mut first: Vec<Stmt>, code: Vec<Stmt>) -> Vec<Stmt> {
         first.extend(self.head);
