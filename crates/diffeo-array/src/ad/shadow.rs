@@ -12,7 +12,8 @@ use super::bag::{all, bag, nothing, unfold, Cx};
 use super::{differentiable, Deriver};
 use crate::build::Builder;
 use crate::ir::{
-    Atom, Block, BoxId, BoxType, Elem, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stop, Ty, Var, Variant,
+    Atom, Block, BoxId, BoxType, Elem, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stop, Ty,
+    Var, Variant,
 };
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
@@ -404,24 +405,26 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> Fu
     let (mut b, function) = declare(module, &format!("from_{of}"), (id, Some(shadow)), id);
     cache.from_boxes.insert((id, out), function);
     let (object, dot) = (Atom::Var(Var(0)), Atom::Var(Var(1)));
+    let variants = module.boxes[id.0 as usize].variants.clone();
+    let mut varying = (0..).zip(&variants).filter(|(_, variant)| varies(module, variant));
+    // Where only one alternative varies, adjoints of objects of the others may be zeros of that one.
+    let only = match (varying.next(), varying.next()) {
+        (Some((tag, _)), None) if out.order == ADJOINT && variants.len() > 1 => {
+            let found = b.one(module, Op::Tag(object.clone()));
+            let op = Op::Compare(Comparison::Eq, Scalar::Int, found, Atom::Int(tag));
+            let cond = b.one(module, op);
+            b.open();
+            Some(cond)
+        }
+        _ => None,
+    };
     let on = b.one(module, Op::Tag(dot.clone()));
     let mut arms = Vec::new();
-    let variants = module.boxes[id.0 as usize].variants.clone();
-    let varying = variants.iter().filter(|variant| varies(module, variant)).count();
-    // Adjoints of objects of other alternatives may be zeros of the only one that varies.
-    let doubtful = out.order == ADJOINT && varying == 1 && variants.len() > 1;
     for (tag, variant) in (0..).zip(variants) {
         if out.order == ADJOINT && !varies(module, &variant) {
             continue;
         }
         b.open();
-        let same = doubtful.then(|| {
-            let tag = Atom::Int(tag.into());
-            let found = b.one(module, Op::Tag(object.clone()));
-            let same = b.one(module, Op::Compare(Comparison::Eq, Scalar::Int, found, tag));
-            b.open();
-            same
-        });
         let mut index_of_dot = 0;
         let (mut fields, mut numbers) = (Vec::new(), Vec::new());
         for (index, ty) in (0..).zip(&variant.fields) {
@@ -444,21 +447,18 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> Fu
             true => object.clone(),
             false => b.one(module, Op::New(id, tag, fields)),
         };
-        let made = match same {
-            Some(cond) => {
-                let then = b.close(vec![made]);
-                let otherwise = b.block(|_| vec![object.clone()]);
-                b.one(module, Op::If { cond, then, otherwise })
-            }
-            None => made,
-        };
         arms.push((i64::from(tag), b.close(vec![made])));
     }
     b.open();
     let zeroed = zeroed(module, cache, id);
-    let made = b.one(module, Op::Call(zeroed, vec![object]));
+    let made = b.one(module, Op::Call(zeroed, vec![object.clone()]));
     let default = Some(b.close(vec![made]));
-    let made = b.one(module, Op::Switch { on, arms, default });
+    let mut made = b.one(module, Op::Switch { on, arms, default });
+    if let Some(cond) = only {
+        let then = b.close(vec![made]);
+        let otherwise = b.block(|_| vec![object]);
+        made = b.one(module, Op::If { cond, then, otherwise });
+    }
     complete(module, function, b, made);
     function
 }

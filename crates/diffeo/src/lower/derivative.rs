@@ -707,9 +707,7 @@ impl<'p> Lower<'p> {
         self.settled.extend(seen);
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
-            What::Rd => {
-                ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched)
-            }
+            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
             What::Jet(orders) => {
                 ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
             }

@@ -1,6 +1,7 @@
 //! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::bag`]).
 
 use super::boxes::{with_fields, Bar};
+use super::scope::free;
 use super::Reverser;
 use crate::ad::bag::{all, from, part, part_by, pourer, unfold, zeros, Cx};
 use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
@@ -143,10 +144,15 @@ impl Reverser<'_, '_> {
         if let Some(known) = (home..=top).find_map(|depth| self.scopes[depth].dense.get(&array)) {
             return Some(known.clone());
         }
-        let depth = (home..top).find(|depth| self.steps_known(depth + 1, *depth).is_some())?;
+        let around = (home..top).find(|depth| self.steps_known(depth + 1, *depth).is_some());
+        let (depth, counts): (usize, Vec<Atom>) = match around {
+            Some(depth) => {
+                let steps = |inner| self.steps_known(inner, depth);
+                (depth, (depth + 1..=top).map_while(steps).collect())
+            }
+            None => (top, vec![self.steps_beside(array, top)?]),
+        };
         let made = self.made_beside(array, depth);
-        let counts: Vec<Atom> =
-            (depth + 1..=top).map_while(|inner| self.steps_known(inner, depth)).collect();
         let (mut counts, sizes) = (self.primals(&counts), self.sizes_from(array, 0));
         counts.extend(sizes.iter().skip(whole).cloned());
         self.back.open();
@@ -176,6 +182,21 @@ impl Reverser<'_, '_> {
         self.begin_with(depth, made.stmts);
         self.scopes[depth].dense.insert(array, (cond.clone(), acc.clone()));
         Some((cond, acc))
+    }
+
+    /// How many steps a loop in a region has that reads elements of an array, if there is one and that is known there.
+    fn steps_beside(&self, array: Var, depth: usize) -> Option<Atom> {
+        let count = |v: Var| {
+            let op = &self.scopes[depth].definition(v)?.op;
+            let (Op::For { count, .. } | Op::Build { count, .. } | Op::Reduce { count, .. }) = op
+            else {
+                return None;
+            };
+            let known = !matches!(count, Atom::Var(v) if self.homes[v.0 as usize] > depth);
+            (known && free(op).contains(&array)).then(|| (v, count.clone()))
+        };
+        let found = self.scopes[depth].defined().filter_map(count);
+        found.min_by_key(|(v, _)| *v).map(|(_, count)| count)
     }
 
     /// The sizes of what comprehensions in a region make, of as many dimensions as an array.

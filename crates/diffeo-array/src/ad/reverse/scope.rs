@@ -534,7 +534,7 @@ fn is_simple(op: &Op) -> bool {
 }
 
 /// The variables of outside that an operation uses.
-fn free(op: &Op) -> BTreeSet<Var> {
+pub(super) fn free(op: &Op) -> BTreeSet<Var> {
     let (mut used, mut own) = (BTreeSet::new(), HashSet::new());
     let mut see = |atom: &Atom| {
         if let Atom::Var(v) = atom {

@@ -130,8 +130,12 @@ impl<'p> Lower<'p> {
                     let (a, b) = (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
                     cx.zip_data(op, ty, &a, &b)
                 });
-                let mut args = self.store_plain(ty, a, at);
-                args.extend(self.store_plain(ty, b, at));
+                let (mut args, others) = (self.store_plain(ty, a, at), self.store_plain(ty, b, at));
+                // What is the same has the same shape.
+                if op.op().is_none() && args == others {
+                    return b.clone();
+                }
+                args.extend(others);
                 let atoms = self.ops(at, Op::Call(id, args));
                 if op.op().is_none() {
                     return b.clone();
