@@ -76,8 +76,10 @@ pub struct Deriver {
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What converts boxes to shadows of an order and, if so, back.
-    converters: HashMap<(BoxId, bool, usize), FunctionId>,
+    /// What makes shadows of an order of boxes, and boxes of shadows; boxes with zeros.
+    to_boxes: HashMap<(BoxId, usize), FunctionId>,
+    from_boxes: HashMap<(BoxId, shadow::Out), FunctionId>,
+    zeroed: HashMap<BoxId, FunctionId>,
     /// The bags of adjoints of a type, by rank; and back.
     bags: HashMap<(Elem, u8), BoxId>,
     bag_types: HashMap<BoxId, (Elem, u8)>,

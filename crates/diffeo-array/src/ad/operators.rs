@@ -3,7 +3,7 @@
 
 use super::forward::forward_along;
 use super::orders::Indices;
-use super::shadow::{from_shadow, to_shadow, ADJOINT};
+use super::shadow::{from_shadow, to_shadow, watch, Out, ADJOINT};
 use super::{
     differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Forward, Orders,
     Reverse, Unsupported,
@@ -62,6 +62,8 @@ struct Backwards {
     captured: usize,
     /// How many results it has.
     results: usize,
+    /// Whether the program stops if there is a nan in a gradient.
+    watched: bool,
 }
 
 impl Backwards {
@@ -70,13 +72,14 @@ impl Backwards {
         cache: &mut Deriver,
         function: FunctionId,
         captured: usize,
+        watched: bool,
     ) -> Result<Backwards, Unsupported> {
         let source = &module.functions[function.0 as usize];
         let (params, results) = (param_types(source), source.results.clone());
         let varies = |(i, ty)| i >= captured && differentiable(module, ty);
         let active: Vec<bool> = params.iter().enumerate().map(varies).collect();
         let parts = reverse(module, cache, function, &active)?;
-        Ok(Backwards { parts, params, captured, results: results.len() })
+        Ok(Backwards { parts, params, captured, results: results.len(), watched })
     }
 
     /// The gradient at a point, of residuals, for the cotangent of a value.
@@ -120,13 +123,14 @@ impl Backwards {
         args.extend(accs.iter().cloned());
         let mut reals = b.emit(module, Op::Call(self.parts.back, args)).into_iter();
         let mut accs = accs.into_iter();
-        let mut gradient = Vec::new();
+        let (mut gradient, mut bars) = (Vec::new(), Vec::new());
         for (atom, ty) in point.iter().zip(types) {
             let bar = match ty {
                 Ty::Real => reals.next(),
                 Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
                 Ty::Box(_) | Ty::Array(Elem::Box(_), _) if differentiable(module, ty) => {
-                    reals.next().map(|bar| from_shadow(b, module, cache, (atom, &bar), ADJOINT))
+                    let out = Out { order: ADJOINT, watched: self.watched };
+                    reals.next().map(|bar| from_shadow((b, module, cache), (atom, &bar), out))
                 }
                 Ty::Int
                 | Ty::Bool
@@ -136,7 +140,11 @@ impl Backwards {
                 | Ty::Acc(_)
                 | Ty::Stack(_) => None,
             };
+            bars.extend(bar.clone());
             gradient.push(bar.unwrap_or(atom.clone()));
+        }
+        if self.watched {
+            watch(b, module, &bars);
         }
         gradient
     }
@@ -158,7 +166,7 @@ fn accumulator(b: &mut Builder, module: &Module, array: &Atom, rank: u8) -> Atom
 
 /// Makes the body of a declared function: of the parameters of another one (so many of which it captured) and a
 /// cotangent of its results, it gives the gradient by the other parameters. What is no Real in it is that of the
-/// point.
+/// point. If it is to be watched, the program stops where there is a nan in the gradient.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -168,8 +176,9 @@ pub fn rd(
     function: FunctionId,
     captured: usize,
     declared: FunctionId,
+    watched: bool,
 ) -> Result<(), Unsupported> {
-    let backwards = Backwards::new(module, cache, function, captured)?;
+    let backwards = Backwards::new(module, cache, function, captured, watched)?;
     let wrapper = &module.functions[declared.0 as usize];
     let mut b = Builder::resume(wrapper, SiteId(0));
     let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
@@ -195,8 +204,9 @@ pub fn vjp(
     captured: usize,
     (value, pull): (FunctionId, FunctionId),
     residuals: BoxId,
+    watched: bool,
 ) -> Result<(), Unsupported> {
-    let backwards = Backwards::new(module, cache, function, captured)?;
+    let backwards = Backwards::new(module, cache, function, captured, watched)?;
     let fields = backwards.parts.residuals.clone();
     let variant = Variant { name: Name::new("Residuals"), fields: fields.clone() };
     module.boxes[residuals.0 as usize].variants = vec![variant];

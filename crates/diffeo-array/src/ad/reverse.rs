@@ -154,6 +154,7 @@ fn derive(
         sizes: HashMap::new(),
         lengths: HashMap::new(),
         touched: HashSet::new(),
+        wholes: HashMap::new(),
         lost: false,
     };
     let made = reverser.function(&source, key, &face);
@@ -319,6 +320,8 @@ struct Reverser<'m, 's> {
     lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
+    /// Bags of the adjoints of all elements, with the arrays of these.
+    wholes: HashMap<Option<Var>, Atom>,
     /// Whether the accumulator of an array that has none was asked for.
     lost: bool,
 }

@@ -11,9 +11,12 @@
 use super::bag::{all, bag, nothing, unfold, Cx};
 use super::{differentiable, Deriver};
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, BoxType, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Variant};
+use crate::ir::{
+    Atom, Block, BoxId, BoxType, Elem, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stop, Ty,
+    Var, Variant,
+};
 use diffeo_base::Name;
-use diffeo_calculus::prim::Comparison;
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 
 /// In the place of an order: adjoints.
 pub(super) const ADJOINT: usize = 0;
@@ -190,11 +193,11 @@ pub(super) fn to_shadow(
             Atom::Unused(tangents(module, cache, &ty, order).pop().unwrap_or(ty))
         }
         (_, Ty::Box(id)) => {
-            let function = converter(module, cache, id, false, order);
+            let function = to_box(module, cache, id, order);
             b.one(module, Op::Call(function, vec![value.clone()]))
         }
         (_, Ty::Array(Elem::Box(id), rank)) => {
-            let function = converter(module, cache, id, false, order);
+            let function = to_box(module, cache, id, order);
             let array = each(b, module, std::slice::from_ref(value), rank, function);
             whole((b, module, cache), value, array, order)
         }
@@ -211,13 +214,19 @@ fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom, order: usize) ->
     }
 }
 
+/// What is made of tangents: those of this order, or adjoints; and whether the program stops if there is a nan in a
+/// box. Who asks for that looks at Reals and arrays itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Out {
+    pub order: usize,
+    pub watched: bool,
+}
+
 /// The value with the Reals of its tangent, or adjoint, in the place of its own.
 pub(super) fn from_shadow(
-    b: &mut Builder,
-    module: &mut Module,
-    cache: &mut Deriver,
+    (b, module, cache): Cx<'_>,
     (value, dot): (&Atom, &Atom),
-    order: usize,
+    out: Out,
 ) -> Atom {
     let ty = b.ty(value);
     if !differentiable(module, &ty) {
@@ -226,12 +235,12 @@ pub(super) fn from_shadow(
     match (value, ty) {
         (Atom::Unused(_), _) => value.clone(),
         (_, Ty::Box(id)) => {
-            let function = converter(module, cache, id, true, order);
+            let function = from_box(module, cache, id, out);
             b.one(module, Op::Call(function, vec![value.clone(), dot.clone()]))
         }
         (_, Ty::Array(elem, rank)) => {
             let mut dot = dot.clone();
-            if order == ADJOINT {
+            if out.order == ADJOINT {
                 let mut sizes = Vec::new();
                 for dim in 0..rank {
                     sizes.push(b.one(module, Op::Dim(value.clone(), dim)));
@@ -239,11 +248,78 @@ pub(super) fn from_shadow(
                 dot = unfold((b, module, cache), &dot, &sizes);
             }
             let Elem::Box(id) = elem else { return dot };
-            let function = converter(module, cache, id, true, order);
+            let function = from_box(module, cache, id, out);
             each(b, module, &[value.clone(), dot], rank, function)
         }
         (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => dot.clone(),
     }
+}
+
+/// Stops the program if one of these numbers, or an element of one of these arrays of them, is nan: for the evaluator to
+/// begin again.
+pub(super) fn watch(b: &mut Builder, module: &Module, of: &[Atom]) {
+    let numbers = of.iter().filter(|x| matches!(b.ty(x), Ty::Real | Ty::Array(Elem::Real, _)));
+    let numbers: Vec<Atom> = numbers.cloned().collect();
+    let Some(sum) = total(b, module, &numbers, false) else { return };
+    let stop = |b: &mut Builder, sum: Atom| {
+        let cond = b.one(module, Op::IsNan(sum));
+        b.open();
+        b.emit(module, Op::Stop(Stop::Nan));
+        let then = b.close(Vec::new());
+        b.emit(module, Op::If { cond, then, otherwise: Block::default() });
+    };
+    if let [x] = &numbers[..] {
+        if b.ty(x) == Ty::Real {
+            return stop(b, sum);
+        }
+    }
+    // Infinities may add up to nan; their squares do not.
+    let cond = b.one(module, Op::IsNan(sum));
+    b.open();
+    if let Some(sum) = total(b, module, &numbers, true) {
+        stop(b, sum);
+    }
+    let then = b.close(Vec::new());
+    b.emit(module, Op::If { cond, then, otherwise: Block::default() });
+}
+
+/// The sum of numbers and elements of arrays, or of their squares; none if there are none.
+fn total(b: &mut Builder, module: &Module, numbers: &[Atom], squared: bool) -> Option<Atom> {
+    let term = |b: &mut Builder, x: Atom| match squared {
+        true => b.one(module, Op::Real(RealOp::Mul, vec![x.clone(), x])),
+        false => x,
+    };
+    let mut sum: Option<Atom> = None;
+    for x in numbers {
+        let part = match b.ty(x) {
+            Ty::Array(_, rank) => {
+                let mut count = b.one(module, Op::Dim(x.clone(), 0));
+                let mut flat = x.clone();
+                for dim in 1..rank {
+                    // The length of rows that nothing has determined is -1.
+                    let size = b.one(module, Op::Dim(x.clone(), dim));
+                    let size = b.one(module, Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)]));
+                    count = b.one(module, Op::IntFits(IntOp::Mul, vec![count, size]));
+                }
+                if rank > 1 {
+                    flat = b.one(module, Op::Reshape(flat, vec![count.clone()]));
+                }
+                let index = b.var(Ty::Int, None);
+                b.open();
+                let element = b.one(module, Op::Get(flat, vec![Atom::Var(index)]));
+                let element = term(b, element);
+                let body = b.close(vec![element]);
+                let how = vec![Reduction::Add];
+                b.one(module, Op::Reduce { how, count, index, body })
+            }
+            _ => term(b, x.clone()),
+        };
+        sum = Some(match sum {
+            Some(sum) => b.one(module, Op::Real(RealOp::Add, vec![sum, part])),
+            None => part,
+        });
+    }
+    sum
 }
 
 /// What a value of a type with tangents in the place of its Reals is as a tangent.
@@ -264,7 +340,7 @@ pub fn from_tangent(
     value: &Atom,
     dot: &Atom,
 ) -> Atom {
-    from_shadow(b, module, cache, (value, dot), 1)
+    from_shadow((b, module, cache), (value, dot), Out { order: 1, watched: false })
 }
 
 /// The array of what a function makes of the elements of arrays of the same sizes.
@@ -284,59 +360,189 @@ fn each(b: &mut Builder, module: &mut Module, arrays: &[Atom], rank: u8, f: Func
     b.one(module, Op::Build { count, index, body })
 }
 
-/// The function that makes shadows of boxes in which tangents are in the place of Reals; or, back, such boxes of
-/// boxes and their shadows.
-fn converter(
-    module: &mut Module,
-    cache: &mut Deriver,
-    id: BoxId,
-    back: bool,
-    order: usize,
-) -> FunctionId {
-    if let Some(known) = cache.converters.get(&(id, back, order)) {
+/// The function that makes shadows of boxes in which tangents are in the place of Reals.
+fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize) -> FunctionId {
+    if let Some(known) = cache.to_boxes.get(&(id, order)) {
         return *known;
     }
     let shadow = shadow(module, cache, id, order);
-    let BoxType { name, variants } = module.boxes[id.0 as usize].clone();
     let of = if order == ADJOINT { "bar" } else { "dot" };
-    let name = format!("{name}.{}_{of}", if back { "from" } else { "to" });
-    let mut b = Builder::new(SiteId(0));
-    let object = b.param(Ty::Box(id), None);
-    let dot = if back { b.param(Ty::Box(shadow), None) } else { object.clone() };
-    let result = Ty::Box(if back { id } else { shadow });
-    let function = FunctionId(module.functions.len() as u32);
-    let stopped = b.clone().finish(name.as_str(), vec![Atom::Unused(result)]);
-    if let Ok(mut declared) = stopped {
-        (declared.shown, declared.library) = (Name::new(""), true);
-        module.functions.push(declared);
-    }
-    cache.converters.insert((id, back, order), function);
+    let (mut b, function) = declare(module, &format!("to_{of}"), (id, None), shadow);
+    cache.to_boxes.insert((id, order), function);
+    let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
     let mut arms = Vec::new();
-    for (tag, variant) in (0..).zip(&variants) {
+    for (tag, variant) in (0..).zip(module.boxes[id.0 as usize].variants.clone()) {
         b.open();
         let mut fields = Vec::new();
         for index in 0..variant.fields.len() as u32 {
             let op = Op::Field { object: object.clone(), tag, index };
             let value = b.one(module, op);
-            if !back {
-                fields.extend(to_shadow(&mut b, module, cache, &value, order));
-            } else if differentiable(module, &variant.fields[index as usize]) {
-                let of = (&object, &dot, &value);
-                let dots = field(&mut b, module, cache, of, (tag, index), order);
-                let dot = dots.into_iter().next().unwrap_or_else(|| value.clone());
-                fields.push(from_shadow(&mut b, module, cache, (&value, &dot), order));
-            } else {
-                fields.push(value);
-            }
+            fields.extend(to_shadow(&mut b, module, cache, &value, order));
         }
-        let made = b.one(module, Op::New(if back { id } else { shadow }, tag, fields));
+        let nothing = order == ADJOINT && !varies(module, &variant);
+        let made = if nothing { zero_tag(module, id) } else { tag };
+        let made = b.one(module, Op::New(shadow, made, fields));
         arms.push((i64::from(tag), b.close(vec![made])));
     }
     let made = b.one(module, Op::Switch { on, arms, default: None });
-    if let Ok(made) = b.finish(name.as_str(), vec![made]) {
+    complete(module, function, b, made);
+    function
+}
+
+/// Whether anything can vary in an alternative.
+pub(super) fn varies(module: &Module, variant: &Variant) -> bool {
+    variant.fields.iter().any(|ty| differentiable(module, ty))
+}
+
+/// The function that makes boxes with tangents in the place of Reals of boxes and their shadows.
+fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> FunctionId {
+    if let Some(known) = cache.from_boxes.get(&(id, out)) {
+        return *known;
+    }
+    let shadow = shadow(module, cache, id, out.order);
+    let of = if out.order == ADJOINT { "bar" } else { "dot" };
+    let (mut b, function) = declare(module, &format!("from_{of}"), (id, Some(shadow)), id);
+    cache.from_boxes.insert((id, out), function);
+    let (object, dot) = (Atom::Var(Var(0)), Atom::Var(Var(1)));
+    let variants = module.boxes[id.0 as usize].variants.clone();
+    let mut varying = (0..).zip(&variants).filter(|(_, variant)| varies(module, variant));
+    // Where only one alternative varies, adjoints of objects of the others may be zeros of that one.
+    let only = match (varying.next(), varying.next()) {
+        (Some((tag, _)), None) if out.order == ADJOINT && variants.len() > 1 => {
+            let found = b.one(module, Op::Tag(object.clone()));
+            let op = Op::Compare(Comparison::Eq, Scalar::Int, found, Atom::Int(tag));
+            let cond = b.one(module, op);
+            b.open();
+            Some(cond)
+        }
+        _ => None,
+    };
+    let on = b.one(module, Op::Tag(dot.clone()));
+    let mut arms = Vec::new();
+    for (tag, variant) in (0..).zip(variants) {
+        if out.order == ADJOINT && !varies(module, &variant) {
+            continue;
+        }
+        b.open();
+        let mut index_of_dot = 0;
+        let (mut fields, mut numbers) = (Vec::new(), Vec::new());
+        for (index, ty) in (0..).zip(&variant.fields) {
+            let value = b.one(module, Op::Field { object: object.clone(), tag, index });
+            if !differentiable(module, ty) {
+                fields.push(value);
+                continue;
+            }
+            let op = Op::Field { object: dot.clone(), tag, index: index_of_dot };
+            let dot = b.one(module, op);
+            index_of_dot += tangents(module, cache, ty, out.order).len() as u32;
+            let made = from_shadow((&mut b, module, cache), (&value, &dot), out);
+            numbers.push(made.clone());
+            fields.push(made);
+        }
+        if out.watched {
+            watch(&mut b, module, &numbers);
+        }
+        let made = match numbers.is_empty() {
+            true => object.clone(),
+            false => b.one(module, Op::New(id, tag, fields)),
+        };
+        arms.push((i64::from(tag), b.close(vec![made])));
+    }
+    b.open();
+    let zeroed = zeroed(module, cache, id);
+    let made = b.one(module, Op::Call(zeroed, vec![object.clone()]));
+    let default = Some(b.close(vec![made]));
+    let mut made = b.one(module, Op::Switch { on, arms, default });
+    if let Some(cond) = only {
+        let then = b.close(vec![made]);
+        let otherwise = b.block(|_| vec![object]);
+        made = b.one(module, Op::If { cond, then, otherwise });
+    }
+    complete(module, function, b, made);
+    function
+}
+
+/// The function that makes boxes with zeros in the place of Reals.
+fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
+    if let Some(known) = cache.zeroed.get(&id) {
+        return *known;
+    }
+    let (mut b, function) = declare(module, "zeroed", (id, None), id);
+    cache.zeroed.insert(id, function);
+    let object = Atom::Var(Var(0));
+    let on = b.one(module, Op::Tag(object.clone()));
+    let mut arms = Vec::new();
+    for (tag, variant) in (0..).zip(module.boxes[id.0 as usize].variants.clone()) {
+        b.open();
+        let mut fields = Vec::new();
+        for index in 0..variant.fields.len() as u32 {
+            let value = b.one(module, Op::Field { object: object.clone(), tag, index });
+            fields.push(zero_value((&mut b, module, cache), value));
+        }
+        let made = match varies(module, &variant) {
+            true => b.one(module, Op::New(id, tag, fields)),
+            false => object.clone(),
+        };
+        arms.push((i64::from(tag), b.close(vec![made])));
+    }
+    let made = b.one(module, Op::Switch { on, arms, default: None });
+    complete(module, function, b, made);
+    function
+}
+
+/// A value with zeros in the place of Reals.
+fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
+    let ty = b.ty(&value);
+    if !differentiable(module, &ty) {
+        return value;
+    }
+    match ty {
+        Ty::Real => Atom::Real(0.0),
+        Ty::Box(id) => {
+            let function = zeroed(module, cache, id);
+            b.one(module, Op::Call(function, vec![value]))
+        }
+        Ty::Array(Elem::Box(id), rank) => {
+            let function = zeroed(module, cache, id);
+            each(b, module, &[value], rank, function)
+        }
+        Ty::Array(_, rank) => zeros(b, module, &value, (rank, 0), &mut |_, _| Atom::Real(0.0)),
+        Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => value,
+    }
+}
+
+/// Adds a function of boxes of these types that gives one; its body is made later. The type of the first is in its name.
+fn declare(
+    module: &mut Module,
+    what: &str,
+    (of, more): (BoxId, Option<BoxId>),
+    to: BoxId,
+) -> (Builder, FunctionId) {
+    let name = module.boxes[of.0 as usize].name.clone();
+    let taken = |name: &Name| module.functions.iter().any(|function| function.name == *name);
+    let mut unique = Name::from(format!("{name}.{what}"));
+    let mut number = 1;
+    while taken(&unique) {
+        number += 1;
+        unique = Name::from(format!("{name}.{what}.{number}"));
+    }
+    let mut b = Builder::new(SiteId(0));
+    for id in [of].into_iter().chain(more) {
+        b.param(Ty::Box(id), None);
+    }
+    let function = FunctionId(module.functions.len() as u32);
+    let stopped = b.clone().finish(unique, vec![Atom::Unused(Ty::Box(to))]);
+    if let Ok(mut declared) = stopped {
+        (declared.shown, declared.library) = (Name::new(""), true);
+        module.functions.push(declared);
+    }
+    (b, function)
+}
+
+fn complete(module: &mut Module, function: FunctionId, b: Builder, made: Atom) {
+    if let Ok(made) = b.finish("", vec![made]) {
         let declared = &mut module.functions[function.0 as usize];
         (declared.vars, declared.body) = (made.vars, made.body);
     }
-    function
 }

@@ -474,6 +474,9 @@ impl<'m> Machine<'m> {
             }
             (Kind::Build(building), Some(Op::Build { index, .. })) => {
                 for (collector, value) in building.results.iter_mut().zip(results) {
+                    if let Value::Array(row) = &value {
+                        self.operations += row.count() as u64;
+                    }
                     let pushed = collector.push(value);
                     pushed.map_err(|kind| Stopped { outer: true, ..ops::rows(kind) })?;
                 }

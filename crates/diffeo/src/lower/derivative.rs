@@ -75,6 +75,8 @@ pub(super) struct Derivative {
     taken: (FunctionId, SiteId),
     /// The place that messages name.
     place: Span,
+    /// Whether a gradient that is nan stops the program.
+    watched: bool,
     state: State,
 }
 
@@ -221,10 +223,9 @@ impl<'p> Lower<'p> {
         args.extend(self.store(cotangent, &to, at));
         let results = self.types(&from);
         let i = self.declare_derivative(What::Rd, function, count, &args, results, at);
+        self.derivatives[i].watched |= self.is_watched(at);
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
-        let gradient = self.load(&from, &mut atoms.into_iter());
-        self.watch(&diff.from, &gradient, at);
-        gradient
+        self.load(&from, &mut atoms.into_iter())
     }
 
     fn vjp(&mut self, diff: &Diff, f: &Sym, x: &Sym, at: SiteId) -> Sym {
@@ -358,10 +359,12 @@ impl<'p> Lower<'p> {
             args.extend(self.store(part, shape, at));
         }
         args.extend(self.store(&bar, to, at));
+        let watched = self.is_watched(at);
+        if let Some(i) = self.declared.get(&function).copied() {
+            self.derivatives[i].watched |= watched;
+        }
         let atoms = self.ops(at, Op::Call(function, args));
-        let gradient = self.load(from, &mut atoms.into_iter());
-        self.watch(&ty.1, &gradient, at);
-        Some(gradient)
+        Some(self.load(from, &mut atoms.into_iter()))
     }
 
     /// The function for a derivative, with such arguments.
@@ -398,16 +401,22 @@ impl<'p> Lower<'p> {
             captured,
             taken,
             place,
+            watched: false,
             state: State::Declared,
         });
         i
     }
 
-    /// Stops the program if there is a nan in a derivative.
-    fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
+    /// Whether the program stops if there is a nan in a derivative that is taken there.
+    fn is_watched(&self, at: SiteId) -> bool {
         // What has no place is not in the program.
         let outside = self.module.sites[at.0 as usize].span.is_none();
-        if outside && self.options.nan == Nan::Given {
+        !(outside && self.options.nan == Nan::Given)
+    }
+
+    /// Stops the program if there is a nan in a forward derivative; what makes gradients looks at them itself.
+    fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
+        if !self.is_watched(at) {
             return;
         }
         let numbers = self.stop_gradient(derivative, at);
@@ -690,7 +699,7 @@ impl<'p> Lower<'p> {
     }
 
     fn make(&mut self, i: usize) -> Result<(), Unsupported> {
-        let Derivative { what, wrapper, pullback, of, captured, place, state, .. } =
+        let Derivative { what, wrapper, pullback, of, captured, place, watched, state, .. } =
             self.derivatives[i];
         let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
         match state {
@@ -711,7 +720,7 @@ impl<'p> Lower<'p> {
         self.settled.extend(seen);
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
-            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
             What::Jet(orders, variable) => {
                 let orders = (orders, variable);
                 ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
@@ -719,7 +728,8 @@ impl<'p> Lower<'p> {
             What::Vjp => match pullback {
                 Some((pull, id)) => {
                     let functions = (wrapper, pull);
-                    ad::vjp(&mut self.module, &mut self.deriver, of, captured, functions, id)
+                    let (module, cache) = (&mut self.module, &mut self.deriver);
+                    ad::vjp(module, cache, of, captured, functions, id, watched)
                 }
                 None => Ok(()),
             },

@@ -85,7 +85,8 @@ pub fn corpus() -> Vec<Case> {
     files.iter().flat_map(|f| cases(f)).collect()
 }
 
-fn cases(file: &Path) -> Vec<Case> {
+/// The cases of a file.
+pub fn cases(file: &Path) -> Vec<Case> {
     let text = std::fs::read_to_string(file).expect("a readable corpus file");
     let mut out: Vec<Case> = Vec::new();
     let mut head = false;

@@ -1,6 +1,7 @@
 //! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::bag`]).
 
 use super::boxes::{with_fields, Bar};
+use super::scope::free;
 use super::Reverser;
 use crate::ad::bag::{all, from, part, part_by, pourer, unfold, zeros, Cx};
 use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
@@ -17,17 +18,31 @@ impl Reverser<'_, '_> {
 
     /// Adds a bag to the accumulator of an array.
     pub fn pour(&mut self, array: Var, bag: Atom) {
-        let Ty::Box(id) = self.back.ty(&bag) else { return };
-        let pour = pourer(self.module, self.cache, id);
         let acc = self.acc(array);
-        self.effect(Op::Call(pour, vec![acc, bag, Atom::Int(0)]));
+        self.pour_into(acc, bag);
         self.touch(array);
+    }
+
+    fn pour_into(&mut self, acc: Atom, bag: Atom) {
+        let Ty::Box(id) = self.back.ty(&bag) else { return };
+        if let Some(whole) = self.wholes.get(&bag_var(&bag)).cloned() {
+            return self.effect(Op::AccAddArray(acc, whole));
+        }
+        let pour = pourer(self.module, self.cache, id);
+        self.effect(Op::Call(pour, vec![acc, bag, Atom::Int(0)]));
+    }
+
+    /// The bag of the adjoints of all elements.
+    fn whole(&mut self, bag: BoxId, array: Atom) -> Atom {
+        let made = all(&mut self.back, self.module, bag, array.clone());
+        self.wholes.insert(bag_var(&made), array);
+        made
     }
 
     /// Adds to the adjoint of an array those of all its elements.
     pub fn add_elements(&mut self, array: Var, bars: Atom) {
         let bag = self.bag(array);
-        let bar = all(&mut self.back, self.module, bag, bars);
+        let bar = self.whole(bag, bars);
         self.add_bar(&Atom::Var(array), bar);
     }
 
@@ -45,7 +60,10 @@ impl Reverser<'_, '_> {
     fn add_at(&mut self, array: Var, at: &[Atom], bar: Atom) {
         let old = self.bag_so_far(array);
         let dense = match self.vars[array.0 as usize].ty {
-            Ty::Array(Elem::Real, rank) if usize::from(rank) == at.len() => self.dense(array),
+            Ty::Array(Elem::Real, _) => {
+                let whole = self.wholes.contains_key(&bag_var(&bar));
+                self.dense(array, if whole { at.len() } else { usize::MAX })
+            }
             _ => None,
         };
         let Some((cond, acc)) = dense else {
@@ -54,7 +72,13 @@ impl Reverser<'_, '_> {
         };
         let old = old.unwrap_or_else(|| self.zero_bar(array));
         self.back.open();
-        self.effect(Op::AccAdd(acc, at.to_vec(), bar.clone()));
+        match self.back.ty(&bar) {
+            Ty::Box(_) => {
+                let rows = self.read(Op::AccView(acc, at.to_vec()));
+                self.pour_into(rows, bar.clone());
+            }
+            _ => self.effect(Op::AccAdd(acc, at.to_vec(), bar.clone())),
+        }
         let then = self.back.close(vec![old.clone()]);
         self.back.open();
         let sum = self.with_part(array, Some(old), at, bar);
@@ -112,24 +136,42 @@ impl Reverser<'_, '_> {
         Some(Atom::Var(start))
     }
 
-    /// Where loops take as many steps as an array has elements, what they add goes to an accumulator: whether they do, and
-    /// the accumulator. None if that is not known before.
-    fn dense(&mut self, array: Var) -> Option<(Atom, Atom)> {
+    /// Where loops take as many steps as an array has elements, or there is a comprehension with as many beside them, what
+    /// they add goes to an accumulator: whether that is so, and the accumulator. None if that is not known before. A step
+    /// adds to all elements from this dimension on.
+    fn dense(&mut self, array: Var, whole: usize) -> Option<(Atom, Atom)> {
         let (home, top) = (self.homes[array.0 as usize], self.scopes.len() - 1);
-        let depth = (home..top).find(|depth| self.steps_known(depth + 1, *depth).is_some())?;
-        if let Some(known) = self.scopes[depth].dense.get(&array) {
+        if let Some(known) = (home..=top).find_map(|depth| self.scopes[depth].dense.get(&array)) {
             return Some(known.clone());
         }
-        let counts: Vec<Atom> =
-            (depth + 1..=top).map_while(|inner| self.steps_known(inner, depth)).collect();
-        let (counts, sizes) = (self.primals(&counts), self.sizes_from(array, 0));
+        let around = (home..top).find(|depth| self.steps_known(depth + 1, *depth).is_some());
+        let (depth, counts): (usize, Vec<Atom>) = match around {
+            Some(depth) => {
+                let steps = |inner| self.steps_known(inner, depth);
+                (depth, (depth + 1..=top).map_while(steps).collect())
+            }
+            None => (top, vec![self.steps_beside(array, top)?]),
+        };
+        let made = self.made_beside(array, depth);
+        let (mut counts, sizes) = (self.primals(&counts), self.sizes_from(array, 0));
+        counts.extend(sizes.iter().skip(whole).cloned());
         self.back.open();
         let [steps, elements] = [&counts, &sizes].map(|factors| {
             let mut factors = factors.iter().cloned();
             let first = factors.next().unwrap_or(Atom::Int(1));
             factors.fold(first, |a, b| self.one(Op::IntFits(IntOp::Mul, vec![a, b])))
         });
-        let cond = self.one(Op::Compare(Comparison::Ge, Scalar::Int, steps, elements));
+        let mut cond = self.one(Op::Compare(Comparison::Ge, Scalar::Int, steps, elements.clone()));
+        for sizes in made {
+            let mut work = Atom::Int(1);
+            for size in sizes {
+                let size = self.one(Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)]));
+                work = self.one(Op::IntFits(IntOp::Mul, vec![work, size]));
+            }
+            let more = Op::Compare(Comparison::Ge, Scalar::Int, work, elements.clone());
+            let more = self.one(more);
+            cond = self.one(Op::Or(cond, more));
+        }
         let sizes = sizes.into_iter().map(|size| {
             let size = self.one(Op::Select(cond.clone(), size, Atom::Int(0)));
             self.one(Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)]))
@@ -140,6 +182,38 @@ impl Reverser<'_, '_> {
         self.begin_with(depth, made.stmts);
         self.scopes[depth].dense.insert(array, (cond.clone(), acc.clone()));
         Some((cond, acc))
+    }
+
+    /// How many steps a loop in a region has that reads elements of an array, if there is one and that is known there.
+    fn steps_beside(&self, array: Var, depth: usize) -> Option<Atom> {
+        let count = |v: Var| {
+            let op = &self.scopes[depth].definition(v)?.op;
+            let (Op::For { count, .. } | Op::Build { count, .. } | Op::Reduce { count, .. }) = op
+            else {
+                return None;
+            };
+            let known = !matches!(count, Atom::Var(v) if self.homes[v.0 as usize] > depth);
+            (known && free(op).contains(&array)).then(|| (v, count.clone()))
+        };
+        let found = self.scopes[depth].defined().filter_map(count);
+        found.min_by_key(|(v, _)| *v).map(|(_, count)| count)
+    }
+
+    /// The sizes of what comprehensions in a region make, of as many dimensions as an array.
+    fn made_beside(&mut self, array: Var, depth: usize) -> Vec<Vec<Atom>> {
+        let rank = match self.vars[array.0 as usize].ty {
+            Ty::Array(_, rank) => rank,
+            _ => 0,
+        };
+        let scope = &self.scopes[depth];
+        let made = |v: &Var| {
+            scope.definition(*v).is_some_and(|stmt| matches!(stmt.op, Op::Build { .. }))
+                && self.vars[v.0 as usize].ty == Ty::Array(Elem::Real, rank)
+        };
+        let mut arrays: Vec<Var> = scope.defined().filter(made).collect();
+        arrays.sort();
+        arrays.truncate(1);
+        arrays.into_iter().map(|v| self.sizes_from(v, 0)).collect()
     }
 
     /// How many steps a loop has whose step a region is, if that is known in a region around it.
@@ -157,7 +231,7 @@ impl Reverser<'_, '_> {
         let (bag, old) = (self.bag(array), self.bag_so_far(array));
         self.back.open();
         let sum = self.read(Op::AccGet(acc));
-        let sum = all(&mut self.back, self.module, bag, sum);
+        let sum = self.whole(bag, sum);
         let sum = match &old {
             Some(old) => self.sum_bars(old.clone(), sum),
             None => sum,
@@ -257,5 +331,13 @@ impl Reverser<'_, '_> {
                 self.add_part(part, bar);
             }
         }
+    }
+}
+
+/// The variable of a bag.
+fn bag_var(bag: &Atom) -> Option<Var> {
+    match bag {
+        Atom::Var(v) => Some(*v),
+        Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => None,
     }
 }

@@ -7,10 +7,10 @@
 
 use super::{unsupported, Reverser};
 use crate::ad::bag::{both, Cx};
-use crate::ad::shadow::{tangents, ADJOINT};
+use crate::ad::shadow::{tangents, varies, ADJOINT};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
-use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant};
+use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
 use std::collections::HashSet;
@@ -319,9 +319,8 @@ impl<'s> Reverser<'_, 's> {
     /// Whether boxes vary in one alternative only: so a shadow that is not zero is of that one.
     pub fn has_one_variant(&self, v: Var) -> bool {
         let Ty::Box(id) = self.vars[v.0 as usize].ty else { return false };
-        let varies =
-            |variant: &&Variant| variant.fields.iter().any(|ty| differentiable(self.module, ty));
-        self.module.boxes[id.0 as usize].variants.iter().filter(varies).count() == 1
+        let variants = &self.module.boxes[id.0 as usize].variants;
+        variants.iter().filter(|variant| varies(self.module, variant)).count() == 1
     }
 
     /// Adds to the adjoint of the field in this place of the shadow of a box.

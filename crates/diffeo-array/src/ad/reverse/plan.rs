@@ -525,6 +525,9 @@ impl Planner<'_> {
             if chosen && self.is_varying(*result) {
                 self.define(*result, Place::Bag);
                 blocks.iter().for_each(|block| self.unite_with(*result, &block.results[i]));
+                self.depth += 1;
+                blocks.iter().for_each(|block| self.choose_made(block, &block.results[i]));
+                self.depth -= 1;
                 continue;
             }
             self.define(*result, Place::Own);
@@ -536,6 +539,22 @@ impl Planner<'_> {
                 }
             }
             self.depth -= 1;
+        }
+    }
+
+    /// Where the adjoint of what is chosen is a bag, so is that of a comprehension that a branch makes for it: as an array, the
+    /// bag comes as it is.
+    fn choose_made(&mut self, block: &Block, result: &Atom) {
+        let Some(root) = self.local(result).filter(|root| self.is_varying(*root)) else { return };
+        let built = block
+            .stmts
+            .iter()
+            .any(|stmt| matches!(stmt.op, Op::Build { .. }) && stmt.results.contains(&root));
+        let alone = self.members.get(&root).is_some_and(|members| members[..] == [root]);
+        let rows = self.plan.places.values();
+        let shared = rows.into_iter().any(|place| matches!(place, Place::Row(v, _) if *v == root));
+        if built && alone && !shared {
+            self.plan.places.insert(root, Place::Bag);
         }
     }
 

@@ -54,6 +54,11 @@ impl Scope<'_> {
         self.definitions.get(&v).copied()
     }
 
+    /// What the region defines.
+    pub fn defined(&self) -> impl Iterator<Item = Var> + '_ {
+        self.definitions.keys().copied()
+    }
+
     /// The statements of the region: first those given, then what it needs, then its code.
     pub fn with_head(self, mut first: Vec<Stmt>, code: Vec<Stmt>) -> Vec<Stmt> {
         first.extend(self.head);
@@ -529,7 +534,7 @@ fn is_simple(op: &Op) -> bool {
 }
 
 /// The variables of outside that an operation uses.
-fn free(op: &Op) -> BTreeSet<Var> {
+pub(super) fn free(op: &Op) -> BTreeSet<Var> {
     let (mut used, mut own) = (BTreeSet::new(), HashSet::new());
     let mut see = |atom: &Atom| {
         if let Atom::Var(v) = atom {

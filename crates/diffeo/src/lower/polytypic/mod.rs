@@ -22,7 +22,7 @@ use diffeo_calculus::Ty;
 pub(super) enum Family {
     /// `(a, b) → Bool`
     Equal,
-    /// `(a, b) → a`
+    /// `(a, b) → a`; where the second is taken, nothing, but they are compared.
     Zip(Zip),
     /// `(r, a) → a`
     Map(Map),

@@ -19,7 +19,7 @@ pub(in crate::lower) enum Zip {
     Sub,
     Mul,
     Div,
-    /// The second, under this name.
+    /// The second, under this name: for what looks at its Reals only.
     Second(&'static str),
 }
 
@@ -65,7 +65,8 @@ struct Place {
 }
 
 impl<'p> Lower<'p> {
-    /// An operation on the Reals of two structures; the rest is that of the first.
+    /// An operation on the Reals of two structures; the rest is that of the first. Where the second is taken, nothing is
+    /// made: only the shapes are compared.
     pub(in crate::lower) fn zip(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, at: SiteId) -> Sym {
         // In a derivative, sizes are part of the shape everywhere.
         let inside = op.op().is_none();
@@ -88,6 +89,17 @@ impl<'p> Lower<'p> {
             (Ty::Array(element), _, _) => {
                 let (a, b) = (self.arrays(a), self.arrays(b));
                 self.agree(element, &a, &b, place);
+                if has_data(element) && op.op().is_none() {
+                    if let Some(first) = a.first() {
+                        let count = self.dim(first, 0, at);
+                        self.for_each(count, Vec::new(), at, &mut |cx, i, _| {
+                            let (x, y) = (cx.get(element, &a, &i, at), cx.get(element, &b, &i, at));
+                            cx.zip_at(op, element, &x, &y, place);
+                            Vec::new()
+                        });
+                    }
+                    return Sym::Array(b.into());
+                }
                 if has_data(element) {
                     return self.each(element, &a, at, &mut |cx, i, x| {
                         let y = cx.get(element, &b, i, at);
@@ -112,14 +124,22 @@ impl<'p> Lower<'p> {
             (Ty::Data(..), _, _) => {
                 let types = self.plain_types(ty);
                 let params = [types.clone(), types.clone()].concat();
-                let id = self.family(Family::Zip(op), ty, &params, types, &|cx, params| {
+                let results = if op.op().is_some() { types } else { Vec::new() };
+                let id = self.family(Family::Zip(op), ty, &params, results, &|cx, params| {
                     let mut params = params.into_iter();
                     let (a, b) = (cx.plain_value(ty, &mut params), cx.plain_value(ty, &mut params));
                     cx.zip_data(op, ty, &a, &b)
                 });
-                let mut args = self.store_plain(ty, a, at);
-                args.extend(self.store_plain(ty, b, at));
+                let (mut args, others) = (self.store_plain(ty, a, at), self.store_plain(ty, b, at));
+                // What is the same has the same shape.
+                if op.op().is_none() && args == others {
+                    return b.clone();
+                }
+                args.extend(others);
                 let atoms = self.ops(at, Op::Call(id, args));
+                if op.op().is_none() {
+                    return b.clone();
+                }
                 self.plain_value(ty, &mut atoms.into_iter())
             }
             (
@@ -132,7 +152,7 @@ impl<'p> Lower<'p> {
 
     fn zip_data(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym) -> Vec<Atom> {
         let place = Place { name: op.name(), inside: true, at: NOWHERE };
-        let types = self.plain_types(ty);
+        let types = if op.op().is_some() { self.plain_types(ty) } else { Vec::new() };
         self.switch(a, NOWHERE, &types, &mut |cx, tag, fields| {
             cx.check_tag(b, tag, place);
             let others = cx.fields(b, tag, NOWHERE);
@@ -140,6 +160,9 @@ impl<'p> Lower<'p> {
             let parts = kinds.iter().zip(fields.iter().zip(&others));
             let values: Vec<Sym> =
                 parts.map(|(ty, (a, b))| cx.zip_at(op, ty, a, b, place)).collect();
+            if op.op().is_none() {
+                return Vec::new();
+            }
             let value = cx.construct(ty, tag, values, NOWHERE);
             cx.store_plain(ty, &value, NOWHERE)
         })

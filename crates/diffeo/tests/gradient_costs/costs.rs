@@ -1,0 +1,66 @@
+//! Counts the operations of programs, and of their values with gradients.
+
+use diffeo::differentiate::numbers;
+use diffeo::{Engine, Entry, Limits, Options, Session};
+use diffeo_calculus::value::Value;
+
+/// What is looked at: `fn o -> …` of a function and a point, which says of which type `o` is.
+const VALUE: &str = "fn o -> let _ = fn () -> [o, POINT] in (FUNCTION)(o)";
+const GRADIENT: &str =
+    "fn o -> let _ = fn () -> [o, POINT] in let (y, back) = vjp(FUNCTION, o) in (y, back(y))";
+
+pub struct Costs {
+    pub value: u64,
+    pub gradient: u64,
+    /// Of point and value.
+    pub size: u64,
+}
+
+impl Costs {
+    pub fn ratio(&self) -> f64 {
+        self.gradient as f64 / (self.value + self.size) as f64
+    }
+}
+
+fn entry(session: &mut Session, program: &str, text: &str) -> Option<Entry> {
+    let module = session.load_text("case.deo", program);
+    session.check();
+    let it = session.expression(Some(module), text)?;
+    session.function(it, "it")
+}
+
+/// The operations on Flat, and the result; none if it runs on the evaluator, or stops.
+fn run(
+    entry: &Entry,
+    session: &Session,
+    arg: Option<Value>,
+    limits: &Limits,
+) -> Option<(u64, Value)> {
+    let options = Options { limits: limits.clone(), ..Options::default() };
+    let run = session.run_on(entry, arg, options, Engine::Flat);
+    let value = run.result.ok()?;
+    Some((run.operations.filter(|_| run.unsupported.is_none())?, value))
+}
+
+/// The costs of a function of a program at a point, its gradient within these limits; none if the evaluator computes it.
+pub fn costs([program, function, point]: [&str; 3], limits: &Limits) -> Option<Costs> {
+    let mut session = Session::new();
+    let at = entry(&mut session, program, point)?;
+    let at = session.run_on(&at, None, Options::default(), Engine::Evaluator).result.ok()?;
+    let text = |form: &str| form.replace("POINT", point).replace("FUNCTION", function);
+    let entry = |form: &str| {
+        let mut session = Session::new();
+        entry(&mut session, program, &text(form)).map(|entry| (session, entry))
+    };
+    let ((first, value), (second, gradient)) = (entry(VALUE)?, entry(GRADIENT)?);
+    let (value, result) = run(&value, &first, Some(at.clone()), &Limits::default())?;
+    let (gradient, _) = run(&gradient, &second, Some(at.clone()), limits)?;
+    let size = (numbers(&at).len() + numbers(&result).len()) as u64;
+    Some(Costs { value, gradient, size })
+}
+
+/// The same of one that is compiled.
+pub fn counted(text: &[String; 3], limits: &Limits) -> Costs {
+    let costs = costs(text.each_ref().map(String::as_str), limits);
+    costs.unwrap_or_else(|| panic!("{}: left to the evaluator", text[1]))
+}
