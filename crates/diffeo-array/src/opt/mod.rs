@@ -16,6 +16,7 @@
 //! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `expose.rs`, `select.rs` | comprehensions at the end of functions to the callers; only elements that are read |
+//! | `sizes.rs` | copies of functions for the sizes of their arrays |
 //! | `rows.rs` | matrices that are written out |
 //! | `tabulate.rs` | tables of what inner loops compute from their index |
 //! | `adjoints.rs` | comprehensions for loops that fill accumulators |
@@ -40,6 +41,7 @@ mod select;
 mod shapes;
 mod simplify;
 mod sink;
+mod sizes;
 mod split;
 mod tabulate;
 mod tail;
@@ -61,6 +63,7 @@ pub use rows::rows;
 pub use select::select;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use sizes::sizes;
 pub use split::split;
 pub use tabulate::tabulate;
 pub use tail::tail;
@@ -94,6 +97,7 @@ pub const PASSES: &[Pass] = &[
     pass("inline", inline),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
+    pass("sizes", sizes),
     pass("count", count),
     pass("unroll", unroll),
     pass("simplify.3", simplify),
@@ -137,9 +141,7 @@ pub const PASSES: &[Pass] = &[
 /// depends on how they are written. What may have an infinite derivative is not computed where it was not.
 pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -> Module {
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
-    const AFTER: [fn(Module) -> Module; 16] = [
-        simplify_early,
-        cse,
+    const AFTER: [fn(Module) -> Module; 14] = [
         count,
         unroll,
         simplify_early,
@@ -157,6 +159,7 @@ pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -
     ];
     let module = BEFORE.iter().fold(module, |module, run| run(module));
     let module = inline::inline_early(module, &inline::Early { roots, stay });
+    let module = sizes::sizes_early(cse(simplify_early(module)), stay);
     AFTER.iter().fold(module, |module, run| run(module))
 }
 
