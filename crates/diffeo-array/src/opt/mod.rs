@@ -135,11 +135,22 @@ pub const PASSES: &[Pass] = &[
     pass("dce.4", dce),
 ];
 
+/// What derivatives are taken of.
+#[derive(Clone, Copy, Debug)]
+pub struct Early<'a> {
+    /// The functions that are called from elsewhere than the module, too.
+    pub roots: &'a [FunctionId],
+    /// Those of which calls stay calls.
+    pub stay: &'a HashSet<FunctionId>,
+    /// Whether functions are copied for the sizes of their arrays: what is written out has a long backward part.
+    pub copied: bool,
+}
+
 /// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
-/// where they are, with their parameters and results; `roots` are called from elsewhere than the module, too, and calls of
-/// `stay` stay calls. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
+/// where they are, with their parameters and results. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
 /// depends on how they are written. What may have an infinite derivative is not computed where it was not.
-pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -> Module {
+pub fn early(module: Module, of: &Early<'_>) -> Module {
+    let Early { roots, stay, copied } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
     const AFTER: [fn(Module) -> Module; 14] = [
         count,
@@ -159,7 +170,10 @@ pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -
     ];
     let module = BEFORE.iter().fold(module, |module, run| run(module));
     let module = inline::inline_early(module, &inline::Early { roots, stay });
-    let module = sizes::sizes_early(cse(simplify_early(module)), stay);
+    let mut module = cse(simplify_early(module));
+    if *copied {
+        module = sizes::sizes_early(module, stay);
+    }
     AFTER.iter().fold(module, |module, run| run(module))
 }
 

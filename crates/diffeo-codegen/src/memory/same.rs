@@ -81,3 +81,64 @@ fn calls(stmts: &mut [Stmt], renamed: &dyn Fn(FunctionId) -> FunctionId) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+    use crate::low::{Function, FunctionId, Module, Operand, Stmt, Ty, NOWHERE};
+    use std::sync::Arc;
+
+    fn function(name: &str, results: Vec<Ty>, body: Vec<Stmt>) -> Function {
+        Function {
+            name: name.into(),
+            registers: Vec::new(),
+            params: Vec::new(),
+            results,
+            fallible: false,
+            recursive: None,
+            blocks: None,
+            body,
+        }
+    }
+
+    fn number(name: &str, x: f64) -> Function {
+        function(name, vec![Ty::Real], vec![Stmt::Return(vec![Operand::Real(x)])])
+    }
+
+    fn calls(callees: &[u32]) -> Vec<Stmt> {
+        let call = |f: &u32| Stmt::Call {
+            results: Vec::new(),
+            function: FunctionId(*f),
+            args: Vec::new(),
+            site: NOWHERE,
+        };
+        callees.iter().map(call).chain([Stmt::Return(Vec::new())]).collect()
+    }
+
+    #[test]
+    fn what_does_the_same_is_one_function() {
+        let entry = function("entry", Vec::new(), calls(&[1, 2, 3, 4, 5, 6]));
+        let mut module = Module {
+            functions: vec![
+                entry,
+                number("zero", 0.0),
+                number("minus_zero", -0.0),
+                number("zero_again", 0.0),
+                function("calls", Vec::new(), calls(&[1])),
+                function("calls_again", Vec::new(), calls(&[3])),
+                function("calls_another", Vec::new(), calls(&[2])),
+            ],
+            layouts: Vec::new(),
+            texts: Vec::new(),
+            constant_words: 0,
+            constant_references: Vec::new(),
+            entry: FunctionId(0),
+            flat: Arc::default(),
+        };
+        share(&mut module, 1);
+        let names: Vec<&str> = module.functions.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["entry", "zero", "minus_zero", "calls", "calls_another"]);
+        assert_eq!(module.functions[0].body, calls(&[1, 2, 1, 3, 3, 4]));
+        assert_eq!(module.functions[4].body, calls(&[2]));
+    }
+}
