@@ -5,9 +5,9 @@ mod evaluator;
 mod flat;
 
 use crate::c::Compiler;
-use crate::case::{Case, Kernel};
+use crate::case::Kernel;
 use crate::run::{Prepared, Runner};
-use diffeo::{Diagnostic, Entry, FromDiffeo, Session, ToDiffeo, Value};
+use diffeo::{Diagnostic, Entry, FromDiffeo, ModuleId, Session, ToDiffeo, Value};
 use diffeo_calculus::value::Value as Core;
 use diffeo_calculus::Ty;
 use std::path::Path;
@@ -54,6 +54,12 @@ pub fn all() -> Vec<Box<dyn Engine>> {
         all.push(Box::new(compiled::C));
     }
     all
+}
+
+/// Where the text of a program is.
+enum Source<'a> {
+    Kernel(&'a Kernel),
+    Text(&'a str),
 }
 
 /// A program checked: what all engines start from.
@@ -107,32 +113,63 @@ impl Program {
     /// # Errors
     /// What is wrong with it.
     pub fn load(kernel: &Kernel) -> Result<Program, String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
+        Program::new(&Source::Kernel(kernel), |session, module| session.entry(module, "main"))
+    }
+
+    /// The value of a kernel's program with the pullback of the value.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn pullback(kernel: &Kernel) -> Result<Program, String> {
+        Program::new(&Source::Kernel(kernel), |session, module| {
+            let pulled = "fn args -> let (y, back) = vjp(main, args) in (y, back(y))";
+            let it = session.expression(Some(module), pulled)?;
+            session.function(it, "it")
+        })
+    }
+
+    /// The program of a text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn text(text: &str) -> Result<Program, String> {
+        Program::new(&Source::Text(text), |session, module| session.entry(module, "main"))
+    }
+
+    fn new(
+        source: &Source<'_>,
+        entry: impl FnOnce(&mut Session, ModuleId) -> Option<Entry>,
+    ) -> Result<Program, String> {
         let mut session = Session::new();
         let start = Instant::now();
-        let module = session.load_file(&folder.join(format!("{}.deo", kernel.name)));
-        let module = module.map_err(|e| messages(&session, &[e.to_diagnostic()]))?;
+        let module = match source {
+            Source::Kernel(kernel) => {
+                let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
+                let module = session.load_file(&folder.join(format!("{}.deo", kernel.name)));
+                module.map_err(|e| messages(&session, &[e.to_diagnostic()]))?
+            }
+            Source::Text(text) => session.load_text("text.deo", text),
+        };
         session.check();
-        let entry = session.entry(module, "main");
+        let entry = entry(&mut session, module);
         let front_end = start.elapsed();
         let entry = entry.ok_or_else(|| messages(&session, &session.diagnostics()))?;
         Ok(Program { session, entry, front_end })
     }
 
-    /// The program on an engine, ready for a case.
+    /// The program on an engine, ready for an argument.
     ///
     /// # Errors
     /// Why the engine cannot run it.
     pub fn prepare(
         &self,
         engine: &dyn Engine,
-        kernel: &Kernel,
-        case: &Case,
+        argument: &Value,
     ) -> Result<Runner<'static>, String> {
         let start = Instant::now();
         let compiled = engine.compile(&self.session, &self.entry)?;
         let compile = self.front_end + start.elapsed();
-        let prepared = compiled.prepare(&(kernel.argument)(case))?;
+        let prepared = compiled.prepare(argument)?;
         Ok(Runner { name: engine.name().into(), compile, prepared })
     }
 }

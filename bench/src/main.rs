@@ -3,6 +3,7 @@
 use clap::Parser;
 use diffeo_bench::c::Compiler;
 use diffeo_bench::case::{Case, Kernel};
+use diffeo_bench::derivatives::{self, Costs};
 use diffeo_bench::python::Library;
 use diffeo_bench::suite::{Row, Suite};
 use diffeo_bench::{engines, kernels, report};
@@ -40,6 +41,9 @@ struct Args {
     /// Write all that was measured to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// What derivatives take beside their functions: orders 1 to 10, and the gradients of kernels.
+    #[arg(long)]
+    derivatives: bool,
     /// Print the peak of memory of one runner: kernel, label, runner.
     #[arg(long, num_args = 3, hide = true)]
     peak: Option<Vec<String>>,
@@ -90,6 +94,43 @@ fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, Case)> {
     Some((kernel, case))
 }
 
+/// Prints what derivatives cost.
+fn derivatives(args: &Args, suite: &Suite) -> Result<ExitCode, String> {
+    let wanted = |name: &str| args.filter.as_ref().is_none_or(|f| name.contains(f.as_str()));
+    let (mut all, mut failed) = (Vec::new(), false);
+    let mut take = |name: &str, costs: Result<Vec<Costs>, String>| match costs {
+        Ok(costs) => {
+            costs.iter().for_each(|costs| println!("{}", report::costs_line(costs)));
+            all.extend(costs.iter().map(report::costs_json));
+        }
+        Err(error) => {
+            eprintln!("error: {name}: {error}");
+            failed = true;
+        }
+    };
+    for engine in suite.engines.iter().filter(|_| wanted("orders")) {
+        take("orders", derivatives::orders(&**engine, args.quick, suite.budget));
+    }
+    for kernel in kernels::ALL {
+        for case in (kernel.cases)(args.quick) {
+            let name = format!("{} {}", kernel.name, case.label);
+            for engine in suite.engines.iter().filter(|_| wanted(&name)) {
+                let costs = derivatives::gradient(&kernel, &case, &**engine, suite.budget);
+                take(&name, costs.map(|costs| vec![costs]));
+            }
+        }
+    }
+    write(args, &all)?;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Writes what was measured, if that was asked for.
+fn write(args: &Args, records: &[serde_json::Value]) -> Result<(), String> {
+    let Some(path) = &args.json else { return Ok(()) };
+    let text = serde_json::to_string_pretty(records).map_err(|e| e.to_string())?;
+    std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))
+}
+
 fn run(args: &Args) -> Result<ExitCode, String> {
     // Read by rayon when it first runs something.
     std::env::set_var("RAYON_NUM_THREADS", args.threads.to_string());
@@ -102,6 +143,9 @@ fn run(args: &Args) -> Result<ExitCode, String> {
             println!("{bytes}");
         }
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.derivatives {
+        return derivatives(args, &suite);
     }
     println!("\n{}", report::head());
     let (mut records, mut errors) = (Vec::new(), Vec::new());
@@ -126,10 +170,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     if records.is_empty() {
         return Err("no case has the filter's text in its name".into());
     }
-    if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&records).map_err(|e| e.to_string())?;
-        std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
-    }
+    write(args, &records)?;
     for error in &errors {
         eprintln!("\nerror: {error}");
     }

@@ -1,5 +1,6 @@
 //! What was measured, as a table and as JSON.
 
+use crate::derivatives::Costs;
 use crate::suite::{Measurement, Row};
 use serde_json::{json, Value as Json};
 
@@ -116,4 +117,24 @@ pub fn json(rows: &[Row]) -> Vec<Json> {
         }),
     };
     rows.iter().map(one).collect()
+}
+
+/// What derivatives of a function cost, as a line.
+pub fn costs_line(costs: &Costs) -> String {
+    let one = |(what, ratio): &(String, f64)| format!("{what}: {}", digits(*ratio));
+    let ratios: Vec<String> = costs.ratios.iter().map(one).collect();
+    let compile = time(costs.compile.as_secs_f64());
+    format!("{:<30} {:<6} {}; compile {compile}", costs.name, costs.engine, ratios.join("  "))
+}
+
+/// The same for programs to read.
+pub fn costs_json(costs: &Costs) -> Json {
+    let ratios: serde_json::Map<String, Json> =
+        costs.ratios.iter().map(|(what, ratio)| (what.clone(), json!(ratio))).collect();
+    json!({
+        "function": costs.name,
+        "runner": costs.engine,
+        "of_function": ratios,
+        "compile": costs.compile.as_secs_f64(),
+    })
 }

@@ -96,8 +96,9 @@ impl Suite {
         }
         match Program::load(kernel) {
             Ok(program) => {
+                let argument = (kernel.argument)(case);
                 for engine in &self.engines {
-                    take(engine.name(), program.prepare(&**engine, kernel, case));
+                    take(engine.name(), program.prepare(&**engine, &argument));
                 }
             }
             Err(error) => failures.push(("Diffeo".into(), error)),
@@ -156,7 +157,9 @@ impl Suite {
         let engine = self.engines.iter().find(|e| e.name() == runner);
         let mut runner = match (style, &self.compiler, engine) {
             (Some(style), Some(compiler), _) => compiler.prepare(kernel, case, style)?,
-            (_, _, Some(engine)) => Program::load(kernel)?.prepare(&**engine, kernel, case)?,
+            (_, _, Some(engine)) => {
+                Program::load(kernel)?.prepare(&**engine, &(kernel.argument)(case))?
+            }
             _ => Native::prepare(kernel, case).ok_or_else(|| format!("there is no {runner}"))?,
         };
         let mut outcome = Ok(());

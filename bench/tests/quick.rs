@@ -2,7 +2,7 @@
 
 use diffeo_bench::c::Compiler;
 use diffeo_bench::suite::Suite;
-use diffeo_bench::{engines, kernels};
+use diffeo_bench::{derivatives, engines, kernels};
 use std::time::Duration;
 
 #[test]
@@ -38,4 +38,19 @@ fn results_are_equal() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn derivatives_by_several_ways_are_equal_and_all_kernels_have_gradients() {
+    let engines = engines::all();
+    let jit = engines.iter().find(|engine| engine.name() == "jit").expect("an engine");
+    let orders = derivatives::orders(&**jit, true, Duration::ZERO);
+    let orders = orders.unwrap_or_else(|e| panic!("{e}"));
+    assert!(orders.iter().all(|costs| costs.ratios.len() == 14), "ten orders, four nested");
+    for kernel in kernels::ALL {
+        let case = (kernel.cases)(true).swap_remove(0);
+        let costs = derivatives::gradient(&kernel, &case, &**jit, Duration::ZERO);
+        let costs = costs.unwrap_or_else(|e| panic!("{}: {e}", kernel.name));
+        assert_eq!(costs.ratios.len(), 1, "{}", kernel.name);
+    }
 }

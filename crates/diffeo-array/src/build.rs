@@ -102,6 +102,13 @@ impl Builder {
         atom_type(&self.vars, atom).unwrap_or(Ty::Int)
     }
 
+    /// The operation that a variable is the result of, if it stands in the open block.
+    pub fn made(&self, atom: &Atom) -> Option<&Op> {
+        let Atom::Var(var) = atom else { return None };
+        let stmts = self.blocks.last()?.iter().rev();
+        stmts.into_iter().find(|stmt| stmt.results.contains(var)).map(|stmt| &stmt.op)
+    }
+
     /// The name of a variable, if it has one.
     pub fn name_of(&self, var: Var) -> Option<&Name> {
         self.vars.get(var.0 as usize)?.name.as_ref()

@@ -2,7 +2,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    adjoints, dce, expose, extrema, fuse, inline, optimise, ranges, select, simplify, tabulate,
+    adjoints, dce, defer, expose, extrema, fuse, inline, optimise, ranges, select, simplify,
+    tabulate,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -363,4 +364,48 @@ fn comprehensions_of_which_all_is_read_stay() {
         "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p)
         f: Bool = lt[Real](q, 0.0) r: Int = select(f, 0, 1) s: Real = get(a, r) yield s } return b"
     ));
+}
+
+const LOOKS: &str = "entry main fn main(xs: []Real) -> (Real, []Real, []Real) {
+    n: Int = dim[0](xs)
+    s: Real = reduce[add] i < n {
+        x: Real = get(xs, i)
+        y: Real = real.log(x)
+        bad: Bool = is_nan(y)
+        if bad { fail_nan() } else {}
+        z: Real = real.mul(y, y)
+        yield z
+    }
+    a: []Real = build i.2 < n {
+        x.2: Real = get(xs, i.2)
+        y.2: Real = real.sqrt(x.2)
+        bad.2: Bool = is_nan(y.2)
+        if bad.2 { fail_nan() } else {}
+        yield y.2
+    }
+    b: []Real = build i.3 < n {
+        x.3: Real = get(xs, i.3)
+        large: Bool = gt[Real](x.3, 9.0)
+        if large { fail_nan() } else {}
+        k: Int = floor(x.3)
+        y.3: Real = to_real(k)
+        bad.3: Bool = is_nan(x.3)
+        if bad.3 { fail_nan() } else {}
+        yield y.3
+    }
+    return s, a, b }";
+
+#[test]
+fn steps_are_looked_through_for_nan_behind_their_loop() {
+    let points: Vec<Vec<Value>> = [
+        vec![1.0, 2.0],
+        vec![4.0, -1.0],
+        vec![],
+        vec![9.5],
+        vec![f64::NAN, 1e300],
+        vec![2.0, 1e300],
+    ]
+    .map(|xs| vec![Value::reals(xs)])
+    .into();
+    insta::assert_snapshot!(after(&[defer], LOOKS, &points));
 }

@@ -4,18 +4,20 @@ use diffeo::{Engine, Options, Session};
 
 /// The operations and the printed value of `main`.
 fn operations(text: &str) -> (u64, String) {
+    operations_on(Engine::Evaluator, text)
+}
+
+fn operations_on(engine: Engine, text: &str) -> (u64, String) {
     let mut session = Session::new();
     let module = session.load_text("costs.deo", text);
     session.check();
     let entry = session.entry(module, "main");
     let Some(entry) = entry else { panic!("{:?}", session.diagnostics()) };
-    let run = session.run_on(&entry, None, Options::default(), Engine::Evaluator);
+    let run = session.run_on(&entry, None, Options::default(), engine);
+    assert!(run.unsupported.is_none(), "{:?}", run.unsupported);
     let value = run.result.unwrap_or_else(|e| panic!("{}", e.message));
     let datas = &entry.program.datas;
-    (
-        run.operations.expect("the evaluator counts"),
-        diffeo_calculus::show::show(&value, &entry.ty, datas),
-    )
+    (run.operations.expect("it counts"), diffeo_calculus::show::show(&value, &entry.ty, datas))
 }
 
 /// The program at size n and 10 n: the operations must grow no faster than tenfold, and a little.
@@ -196,4 +198,41 @@ def main = EXPRESSION";
         "gradient of solve {solve:.2} times the value, of logdet {logdet:.2} times the inverse"
     );
     assert!(solve < 2.0 && logdet < 2.0, "{solve}, {logdet}");
+}
+
+/// One of each kind: arithmetic, all sorts of functions, quotients, a loop, a branch, a recursion.
+const COMPOSITE: [&str; 6] = [
+    "let a = x * x + 3.0 * x in let b = a * a - x in let c = b * a + b in c * c * x - a",
+    "let a = sin(x) * exp(-x * x) in let b = sqrt(1.0 + a * a) / (2.0 + cos(x)) in
+     let c = log(1.0 + b * b) + tanh(a) in c * b + a / (1.0 + c ^ 3)",
+    "let step(y) = y - (y * y - x) / (2.0 * y) in step(step(step(x)))",
+    "loop a = x for i < 10 do sin(a) + x * exp(-a * a) / (1.0 + real(i))",
+    "if x > 0.7 then atan(x) * x else (x + 1.0) ^ 2.5 / x",
+    "let rec f(n: Int, y: Real) = if n == 0 then y else f(n - 1, y * x) + sin(y) in f(5, x)",
+];
+
+#[test]
+fn derivatives_of_higher_orders_cost_the_square_of_the_order() {
+    for body in COMPOSITE {
+        let count = |what: &str| {
+            let f = format!("def f(x: Real) -> Real = {body}\ndef d1(x: Real) = fd(f, x, 1.0)");
+            let nested = "def d2(x: Real) = fd(d1, x, 1.0)\ndef d3(x: Real) = fd(d2, x, 1.0)
+def d4(x: Real) = fd(d3, x, 1.0)\ndef d5(x: Real) = fd(d4, x, 1.0)";
+            let main = format!("sum([let x = 0.5 + real(i) / 250.0 in {what} for i < 100])");
+            operations_on(Engine::Flat, &format!("{f}\n{nested}\ndef main = {main}")).0 as f64
+        };
+        let value = count("f(x)");
+        for order in 1..=10 {
+            let taylor = count(&format!("derivatives({order}, f)(x)[{order}]"));
+            let most = 3.0 * f64::from((order + 1) * (order + 2)) / 2.0;
+            print!("{:.1} ", taylor / value);
+            assert!(taylor <= most * value, "order {order}: {taylor}, {value} of {body}");
+            if (3..=5).contains(&order) {
+                let nested = count(&format!("d{order}(x)"));
+                print!("({:.1}) ", nested / value);
+                assert!(taylor < nested, "order {order}: {taylor}, nested {nested} of {body}");
+            }
+        }
+        println!("times the operations of {body}");
+    }
 }

@@ -35,6 +35,24 @@ pub struct Forward {
     pub results: Box<[bool]>,
 }
 
+/// What is to be derived.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Wanted {
+    key: Key,
+    orders: Orders,
+    /// By parameter, whether it is a Real of which only the coefficients of the first derivatives are not 0: others are
+    /// not passed.
+    lines: Box<[bool]>,
+}
+
+impl Wanted {
+    /// With all coefficients of all parameters that vary.
+    pub(super) fn new(key: Key, orders: Orders) -> Wanted {
+        let lines = vec![false; key.1.len()].into();
+        Wanted { key, orders, lines }
+    }
+}
+
 /// The function with its tangents, of whose parameters these vary (only such as have Reals in them); with
 /// Taylor coefficients where the order is more than 1.
 ///
@@ -47,8 +65,23 @@ pub fn forward(
     active: &[bool],
     orders: impl Into<Orders>,
 ) -> Result<Forward, Unsupported> {
-    let key = ((function, active.into()), orders.into());
-    let made = declare(module, cache, &key);
+    make(module, cache, &Wanted::new((function, active.into()), orders.into()))
+}
+
+/// As [`forward`], of a function with one parameter that varies, a Real, whose first coefficients are the only ones that are not 0.
+pub(super) fn forward_along(
+    module: &mut Module,
+    cache: &mut Deriver,
+    function: FunctionId,
+    active: &[bool],
+    orders: Orders,
+) -> Result<Forward, Unsupported> {
+    let key = (function, active.into());
+    make(module, cache, &Wanted { key, orders, lines: active.into() })
+}
+
+fn make(module: &mut Module, cache: &mut Deriver, wanted: &Wanted) -> Result<Forward, Unsupported> {
+    let made = declare(module, cache, wanted);
     while let Some(next) = cache.pending.pop() {
         derive(module, cache, &next)?;
     }
@@ -56,12 +89,13 @@ pub fn forward(
 }
 
 /// The derived function, whose body is made later.
-pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, Orders)) -> Forward {
-    let (key, orders) = all;
+pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &Wanted) -> Forward {
+    let Wanted { key, orders, lines } = all;
     if let Some(known) = cache.forwards.get(all) {
         return known.clone();
     }
-    let width = cache.indices(*orders).width();
+    let indices = cache.indices(*orders);
+    let width = indices.width();
     let activity = activity(module, cache, key.0, &key.1);
     let source = &module.functions[key.0 .0 as usize];
     let Function { name, shown, library, span, vars, params, results, .. } = source;
@@ -93,12 +127,12 @@ pub(super) fn declare(module: &mut Module, cache: &mut Deriver, all: &(Key, Orde
     let made =
         Forward { function, params: activity.params.clone(), results: activity.results.clone() };
     cache.forwards.insert(all.clone(), made.clone());
-    let varying = params.iter().zip(&made.params).filter(|(_, varies)| **varies);
-    for (param, _) in varying {
+    let varying = params.iter().zip(lines).zip(&made.params).filter(|(_, varies)| **varies);
+    for ((param, line), _) in varying {
         let info = module.functions[function.0 as usize].vars[param.0 as usize].clone();
         let types = tangents(module, cache, &info.ty, width);
         let declared = &mut module.functions[function.0 as usize];
-        for (i, ty) in (1..).zip(types) {
+        for (i, ty) in (1..).zip(types).filter(|(i, _)| indices.passed(*i, *line)) {
             declared.params.push(Var(declared.vars.len() as u32));
             let name = info.name.as_ref().map(|name| dotted(name, i));
             declared.vars.push(VarInfo { ty, name });
@@ -124,12 +158,8 @@ fn dotted(name: &Name, order: usize) -> Name {
 }
 
 /// Makes the body of a derived function.
-fn derive(
-    module: &mut Module,
-    cache: &mut Deriver,
-    all: &(Key, Orders),
-) -> Result<(), Unsupported> {
-    let (key, orders) = all;
+fn derive(module: &mut Module, cache: &mut Deriver, all: &Wanted) -> Result<(), Unsupported> {
+    let Wanted { key, orders, lines } = all;
     let indices = cache.indices(*orders);
     let Some(made) = cache.forwards.get(all).cloned() else { return Ok(()) };
     let activity = activity(module, cache, key.0, &key.1);
@@ -139,12 +169,15 @@ fn derive(
     let given = declared.params[source.params.len()..].to_vec();
     let mut given = given.into_iter();
     let mut dots = HashMap::new();
-    for (param, varies) in source.params.iter().zip(&made.params) {
-        if *varies {
-            let ty = source.vars[param.0 as usize].ty.clone();
-            let width = tangents(module, cache, &ty, indices.width()).len();
-            dots.insert(*param, given.by_ref().take(width).map(Atom::Var).collect());
-        }
+    let varying = source.params.iter().zip(lines).zip(&made.params).filter(|(_, varies)| **varies);
+    for ((param, line), _) in varying {
+        let ty = source.vars[param.0 as usize].ty.clone();
+        let width = tangents(module, cache, &ty, indices.width()).len();
+        let mut dot = |i| match indices.passed(i, *line) {
+            true => given.next().map(Atom::Var),
+            false => None,
+        };
+        dots.insert(*param, (1..=width).map(|i| dot(i).unwrap_or(Atom::Real(0.0))).collect());
     }
     let mut forward = Derive { module, cache, b, activity, width: indices.width(), indices, dots };
     forward.stmts(&source.body)?;
@@ -608,12 +641,18 @@ impl Derive<'_> {
             self.b.push_stmt(stmt.clone());
             return Ok(());
         }
-        let key = ((callee, varying.clone().into()), self.indices.orders);
-        let derived = declare(self.module, self.cache, &key);
+        let mut wanted = Wanted::new((callee, varying.clone().into()), self.indices.orders);
         let mut all = args.to_vec();
-        for (arg, _) in args.iter().zip(&varying).filter(|(_, varies)| **varies) {
-            all.extend(self.dots(arg));
+        for (i, arg) in args.iter().enumerate().filter(|(i, _)| varying[*i]) {
+            let dots = self.dots(arg);
+            let zero = |dot: &Atom| matches!(dot, Atom::Real(x) if *x == 0.0);
+            let above = (1..).zip(&dots).filter(|(i, _)| !self.indices.passed(*i, true));
+            let line = self.b.ty(arg) == Ty::Real && above.into_iter().all(|(_, dot)| zero(dot));
+            wanted.lines[i] = line && self.indices.orders.r > 1;
+            let passed = (1..).zip(dots).filter(|(j, _)| self.indices.passed(*j, wanted.lines[i]));
+            all.extend(passed.map(|(_, dot)| dot));
         }
+        let derived = declare(self.module, self.cache, &wanted);
         if derived.results[..] != results[..] || derived.params[..] != varying[..] {
             return Err(Unsupported("a bug of Diffeo: what varies in a call".to_string()));
         }

@@ -59,10 +59,10 @@ pub struct Deriver {
     pub rules: HashMap<FunctionId, Rule>,
     /// By function and parameters, what varies in it.
     activities: HashMap<Key, Rc<Activity>>,
-    /// By function, parameters and order, the derived function.
-    forwards: HashMap<(Key, Orders), Forward>,
+    /// The derived functions.
+    forwards: HashMap<forward::Wanted, Forward>,
     /// Derived functions whose bodies are still to be made.
-    pending: Vec<(Key, Orders)>,
+    pending: Vec<forward::Wanted>,
     /// The multi-indices of orders.
     indices: HashMap<Orders, Rc<Indices>>,
     /// What reverse mode made of functions; those that are being derived.

@@ -1,6 +1,7 @@
 //! The derivative operators of programs: functions that take and give tangents as values of the types of what they
 //! are tangents of.
 
+use super::forward::forward_along;
 use super::orders::Indices;
 use super::shadow::{from_shadow, to_shadow, ADJOINT};
 use super::{
@@ -223,7 +224,8 @@ pub fn vjp(
 }
 
 /// Makes the body of a declared function: of the parameters of another one, where those that it did not capture have in
-/// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the same of its results.
+/// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the same of its results. `variable` says
+/// that there is one such Real, which is the one variable: its derivatives are 1, 0, ….
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -233,7 +235,7 @@ pub fn jet(
     function: FunctionId,
     captured: usize,
     declared: FunctionId,
-    orders: Orders,
+    (orders, variable): (Orders, bool),
 ) -> Result<(), Unsupported> {
     let indices = cache.indices(orders);
     let width = indices.width();
@@ -255,6 +257,7 @@ pub fn jet(
                 results: vec![false; results.len()].into(),
             }
         }
+        _ if variable => forward_along(module, cache, function, &active, orders)?,
         _ => forward(module, cache, function, &active, orders)?,
     };
     let wrapper = &module.functions[declared.0 as usize];
@@ -267,6 +270,10 @@ pub fn jet(
             continue;
         }
         args.push(read(&mut b, module, param, ty, (0, 1.0)));
+        if variable {
+            tangents.push(Atom::Real(1.0));
+            continue;
+        }
         for i in 1..=width {
             tangents.push(read(&mut b, module, param, ty, (i, indices.factorial(i))));
         }

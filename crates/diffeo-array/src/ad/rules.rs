@@ -5,7 +5,7 @@
 //! `∂ᵢy = D_c y [∂ᵢc] + w(c, x, ∂ᵢx)` for each variable i, with coefficients of order R - 1: so a rule may use the
 //! function that it belongs to, the order falls until nothing varies.
 
-use super::forward::{declare, forward, Derive};
+use super::forward::{declare, forward, Derive, Wanted};
 use super::orders::{Indices, Orders};
 use super::reverse::sum;
 use super::shadow::{from_tangent, to_tangent, zero};
@@ -45,8 +45,8 @@ impl Derive<'_> {
         let mut varying = captured.clone();
         varying.resize(all.len(), false);
         let (function, varied) = if captured.contains(&true) {
-            let key = ((rule.function, varying.into()), Orders::FIRST);
-            let derived = declare(self.module, self.cache, &key);
+            let wanted = Wanted::new((rule.function, varying.into()), Orders::FIRST);
+            let derived = declare(self.module, self.cache, &wanted);
             for arg in &args[..rule.point] {
                 if self.varies(arg) {
                     all.extend(self.dots(arg));
@@ -182,8 +182,8 @@ impl Derive<'_> {
             let count = self.module.functions[slope.function.0 as usize].results.len();
             (slope.function, vec![false; count].into())
         } else {
-            let key = ((slope.function, active.clone().into()), lower.orders);
-            let derived = declare(self.module, self.cache, &key);
+            let key = (slope.function, active.clone().into());
+            let derived = declare(self.module, self.cache, &Wanted::new(key, lower.orders));
             if derived.params[..] != active[..] {
                 return Err(Unsupported("a bug of Diffeo: what varies in a rule".to_string()));
             }

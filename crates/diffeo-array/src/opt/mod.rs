@@ -13,7 +13,7 @@
 //! | `extrema.rs` | loops for the largest or smallest number are reductions |
 //! | `ranges/` | checks that certainly hold |
 //! | `fuse.rs` | comprehensions without arrays |
-//! | `split.rs`, `join.rs` | checks out of loops; several loops to one |
+//! | `defer.rs`, `split.rs`, `join.rs` | looks for nan and checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `expose.rs`, `select.rs` | comprehensions at the end of functions to the callers; only elements that are read |
 //! | `sizes.rs` | copies of functions for the sizes of their arrays |
@@ -27,6 +27,7 @@ mod adjoints;
 mod count;
 mod cse;
 mod dce;
+mod defer;
 mod effects;
 mod expose;
 mod extrema;
@@ -52,6 +53,7 @@ pub use adjoints::adjoints;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
+pub use defer::defer;
 pub use expose::expose;
 pub use extrema::extrema;
 pub use fuse::fuse;
@@ -114,6 +116,7 @@ pub const PASSES: &[Pass] = &[
     pass("ranges.2", ranges),
     pass("dce.3", dce),
     pass("fuse.2", fuse),
+    pass("defer", defer),
     pass("hoist", hoist),
     pass("split", split),
     pass("join", join),

@@ -8,8 +8,8 @@
 //! | `lanes.rs` | several steps of a loop at once |
 //! | `count.rs` | how much work is done |
 //!
-//! Functions are compiled one by one, each by itself; then they are put into memory together and their
-//! references to each other are filled in.
+//! Functions are translated one by one and compiled each by itself, in large programs on several threads; then they are put
+//! into memory together and their references to each other are filled in.
 
 mod count;
 mod expr;
@@ -30,7 +30,9 @@ use cranelift_module::{FuncId, Linkage, Module as _, ModuleReloc};
 use function::{Convention, Environment};
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::sync::Arc;
+use std::num::NonZero;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +47,15 @@ pub struct Options {
 
 /// The stack for copying functions.
 const COPYING: usize = 64 << 20;
+
+/// That of a thread that compiles functions.
+const STACK: usize = 8 << 20;
+
+/// At most how many threads compile.
+const MOST_THREADS: usize = 8;
+
+/// Starting threads takes as long as compiling so many statements.
+const SMALL: usize = 500;
 
 /// The functions of the runtime that the program calls, and its errors.
 pub(in crate::cranelift) struct Imports {
@@ -123,6 +134,14 @@ impl Target {
         let (quick, counted) = (isa("none")?, options.counted);
         Ok(Target { isa: target, quick, has_fma, has_rounding, has_lanes, counted })
     }
+
+    fn isa(&self, huge: bool) -> &dyn TargetIsa {
+        if huge {
+            &*self.quick
+        } else {
+            &*self.isa
+        }
+    }
 }
 
 /// What Cranelift calls the instructions of a processor, where it does not ask this one.
@@ -150,17 +169,67 @@ struct Code {
 /// Cranelift does not know this processor, or a function is larger than it can handle.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
     let target = Target::new(options)?;
-    let mut codes = Vec::with_capacity(module.functions.len() + 1);
-    let imports = each_function(module, &target, |index, context, huge| {
-        let isa: &dyn TargetIsa = if huge { &*target.quick } else { &*target.isa };
-        codes.push(code(index, context, isa)?);
-        Ok(())
-    })?;
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let (codes, imports) = match module.statements() > SMALL && threads > 1 {
+        true => codes_on(threads, module, &target)?,
+        false => {
+            let mut codes = Vec::with_capacity(module.functions.len() + 1);
+            let imports = each_function(module, &target, |index, context, huge| {
+                codes.push(code(index, context, target.isa(huge))?);
+                Ok(())
+            })?;
+            (codes, imports)
+        }
+    };
     let (jit, entry) = link(&target, &codes, &imports).map_err(unsupported)?;
     let frames: Vec<usize> = codes.iter().map(|code| code.frame).collect();
     let margin = crate::engine::stack_margin(module, &frames);
     // SAFETY: the entry has this convention (`translate_outside`), and `jit` keeps it in memory.
     Ok(unsafe { Compiled::new(module.clone(), imports.raises.list, entry, margin, Box::new(jit)) })
+}
+
+/// The machine code of all functions, in their order, made on several threads.
+fn codes_on(
+    threads: usize,
+    module: &Module,
+    target: &Target,
+) -> Result<(Vec<Code>, Imports), CompileError> {
+    // A few functions wait, not all of them.
+    let (send, receive) = sync_channel::<(u32, ir::Function, bool)>(2 * threads);
+    let receive = Arc::new(Mutex::new(receive));
+    std::thread::scope(|scope| {
+        let mut workers = Vec::with_capacity(threads);
+        for _ in 0..threads {
+            let receive = receive.clone();
+            let work = move || {
+                let (mut context, mut done) = (Context::new(), Vec::new());
+                loop {
+                    let next = receive.lock().ok().and_then(|receive| receive.recv().ok());
+                    let Some((index, function, huge)) = next else { return done };
+                    context.func = function;
+                    done.push((index, code(index, &mut context, target.isa(huge))));
+                    context.clear();
+                }
+            };
+            let builder = std::thread::Builder::new().name("diffeo-cranelift".into());
+            let Ok(worker) = builder.stack_size(STACK).spawn_scoped(scope, work) else { break };
+            workers.push(worker);
+        }
+        // If there are no workers, nobody receives.
+        drop(receive);
+        let imports = each_function(module, target, |index, context, huge| {
+            let function = std::mem::replace(&mut context.func, ir::Function::new());
+            send.send((index, function, huge)).map_err(|_| unsupported("no thread is left"))
+        });
+        drop(send);
+        let mut codes = Vec::with_capacity(module.functions.len() + 1);
+        for worker in workers {
+            codes.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        codes.sort_by_key(|(index, _)| *index);
+        let codes = codes.into_iter().map(|(_, code)| code).collect::<Result<_, _>>()?;
+        Ok((codes, imports?))
+    })
 }
 
 /// The program as Cranelift's text, before its optimisations.

@@ -44,8 +44,8 @@ pub(super) enum What {
     Rd,
     /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
     Vjp,
-    /// `captured ++ J(S) → J(T)`: the derivatives in some variables up to an order.
-    Jet(Orders),
+    /// `captured ++ J(S) → J(T)`: the derivatives in some variables up to an order; whether `S` is the one variable.
+    Jet(Orders, bool),
 }
 
 /// The pullback of a function: a function of Flat that no function of Core is. It has captured the residuals, the
@@ -104,7 +104,7 @@ impl<'p> Lower<'p> {
             (DiffOp::Jvp, [f, x, tangent]) => self.jvp(diff, [f, x, tangent], at),
             (DiffOp::Rd, [f, x, cotangent]) => self.rd(diff, [f, x, cotangent], at),
             (DiffOp::Vjp, [f, x]) => self.vjp(diff, f, x, at),
-            (DiffOp::Jet { k, r }, [f, x]) => self.jet(diff, (f, x), Orders { k, r }, at),
+            (DiffOp::Jet { k, r }, [f, x]) => self.jet(diff, (f, x), (k, r), at),
             (
                 DiffOp::Rd
                 | DiffOp::Vjp
@@ -268,8 +268,7 @@ impl<'p> Lower<'p> {
         Sym::Tuple(Rc::new([y, Sym::Known(number, Rc::new(captured))]))
     }
 
-    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), orders: Orders, at: SiteId) -> Sym {
-        let Orders { k, r } = orders;
+    fn jet(&mut self, diff: &Diff, (f, x): (&Sym, &Sym), (k, r): (u32, u32), at: SiteId) -> Sym {
         if jet_coefficients(2 * u64::from(k), r.into()) > MOST_PRODUCTS {
             self.cannot("too many Taylor coefficients", at);
             return Sym::Never;
@@ -296,12 +295,26 @@ impl<'p> Lower<'p> {
                 self.ops(at, Op::Check(Check::Size { what, expected, found }));
             }
         }
+        // What `derivatives` asks for.
+        let variable = k == 1 && diff.from == Ty::Real && self.is_variable(&args[count..]);
+        let what = What::Jet(Orders { k, r }, variable);
         let results = self.types(&shape);
-        let i = self.declare_derivative(What::Jet(orders), function, count, &args, results, at);
+        let i = self.declare_derivative(what, function, count, &args, results, at);
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
         let derivatives = self.load(&shape, &mut atoms.into_iter());
         self.watch(&to, &derivatives, at);
         derivatives
+    }
+
+    /// Whether these are the derivatives of a variable by itself.
+    fn is_variable(&self, derivatives: &[Atom]) -> bool {
+        let [array] = derivatives else { return false };
+        let Some(Op::Elements(_, all)) = self.f.builder.made(array) else { return false };
+        let is = |atom: &Atom, x: f64| matches!(atom, Atom::Real(y) if y.to_bits() == x.to_bits());
+        match &all[..] {
+            [_, first, rest @ ..] => is(first, 1.0) && rest.iter().all(|x| is(x, 0.0)),
+            _ => false,
+        }
     }
 
     /// A function of what a pullback captured and a cotangent.
@@ -368,7 +381,7 @@ impl<'p> Lower<'p> {
             What::Jvp => "jvp",
             What::Rd => "rd",
             What::Vjp => "vjp",
-            What::Jet(_) => "jet",
+            What::Jet(..) => "jet",
         };
         let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
         let params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
@@ -702,7 +715,8 @@ impl<'p> Lower<'p> {
         let body = match what {
             What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper),
-            What::Jet(orders) => {
+            What::Jet(orders, variable) => {
+                let orders = (orders, variable);
                 ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
             }
             What::Vjp => match pullback {
