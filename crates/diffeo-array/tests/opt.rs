@@ -3,8 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, rows, simplify, sink, split,
-    unroll,
+    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, rows, simplify, sink, sizes,
+    split, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -548,3 +548,37 @@ fn chains_of_comprehensions() {
     let text = print_plain(&module);
     assert!(!text.contains("build"), "{text}");
 }
+
+case!(
+    functions_are_copied_for_small_arrays_of_known_sizes,
+    [sizes, unroll, simplify, dce],
+    "entry main fn main(a: [][]Real, x: Real) -> (Real, [][]Real) {
+        n: Int = dim[0](a)
+        check_size[\"the size 2 of a type\"](2, n)
+        w: Int = dim[1](a)
+        open: Bool = lt[Int](w, 0)
+        m: Int = select(open, 2, w)
+        check_size[\"the size 2 of a type\"](2, m)
+        r: []Real = elements[Real](x, 1.0)
+        s: []Real = elements[Real](2.0, x)
+        b: [][]Real = rows(r, s)
+        p: [][]Real = call transpose(b)
+        q: [][]Real = call transpose(a)
+        t: [][]Real = call transpose(q)
+        y: Real = get(t, 0, 1)
+        return y, p }
+     fn transpose(a: [][]Real) -> ([][]Real) {
+        h: Int = dim[0](a)
+        w: Int = dim[1](a)
+        t: [][]Real = build j < w {
+            r: []Real = build i < h {
+                y: Real = get(a, i, j)
+                yield y }
+            yield r }
+        return t }",
+    [square(), Value::Real(3.0)],
+    [
+        Value::array(Array::new(&[1, 2], Data::Reals(Rc::new(vec![1.0, 2.0]))).unwrap()),
+        Value::Real(3.0)
+    ]
+);

@@ -16,6 +16,7 @@
 //! | `defer.rs`, `split.rs`, `join.rs` | looks for nan and checks out of loops; several loops to one |
 //! | `hoist.rs`, `sink.rs` | out of loops; into branches |
 //! | `expose.rs`, `select.rs` | comprehensions at the end of functions to the callers; only elements that are read |
+//! | `sizes.rs` | copies of functions for the sizes of their arrays |
 //! | `rows.rs` | matrices that are written out |
 //! | `tabulate.rs` | tables of what inner loops compute from their index |
 //! | `adjoints.rs` | comprehensions for loops that fill accumulators |
@@ -41,6 +42,7 @@ mod select;
 mod shapes;
 mod simplify;
 mod sink;
+mod sizes;
 mod split;
 mod tabulate;
 mod tail;
@@ -63,6 +65,7 @@ pub use rows::rows;
 pub use select::select;
 pub use simplify::simplify;
 pub use sink::sink;
+pub use sizes::sizes;
 pub use split::split;
 pub use tabulate::tabulate;
 pub use tail::tail;
@@ -96,6 +99,7 @@ pub const PASSES: &[Pass] = &[
     pass("inline", inline),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
+    pass("sizes", sizes),
     pass("count", count),
     pass("unroll", unroll),
     pass("simplify.3", simplify),
@@ -134,15 +138,24 @@ pub const PASSES: &[Pass] = &[
     pass("dce.4", dce),
 ];
 
+/// What derivatives are taken of.
+#[derive(Clone, Copy, Debug)]
+pub struct Early<'a> {
+    /// The functions that are called from elsewhere than the module, too.
+    pub roots: &'a [FunctionId],
+    /// Those of which calls stay calls.
+    pub stay: &'a HashSet<FunctionId>,
+    /// Whether functions are copied for the sizes of their arrays: what is written out has a long backward part.
+    pub copied: bool,
+}
+
 /// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
-/// where they are, with their parameters and results; `roots` are called from elsewhere than the module, too, and calls of
-/// `stay` stay calls. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
+/// where they are, with their parameters and results. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
 /// depends on how they are written. What may have an infinite derivative is not computed where it was not.
-pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -> Module {
+pub fn early(module: Module, of: &Early<'_>) -> Module {
+    let Early { roots, stay, copied } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
-    const AFTER: [fn(Module) -> Module; 16] = [
-        simplify_early,
-        cse,
+    const AFTER: [fn(Module) -> Module; 14] = [
         count,
         unroll,
         simplify_early,
@@ -160,6 +173,10 @@ pub fn early(module: Module, roots: &[FunctionId], stay: &HashSet<FunctionId>) -
     ];
     let module = BEFORE.iter().fold(module, |module, run| run(module));
     let module = inline::inline_early(module, &inline::Early { roots, stay });
+    let mut module = cse(simplify_early(module));
+    if *copied {
+        module = sizes::sizes_early(module, stay);
+    }
     AFTER.iter().fold(module, |module, run| run(module))
 }
 

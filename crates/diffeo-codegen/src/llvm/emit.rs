@@ -14,6 +14,7 @@ mod scope;
 mod stmt;
 mod vector;
 
+use crate::deep::deep;
 use crate::engine::Raises;
 use crate::low::{Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
@@ -169,6 +170,12 @@ fn apart(module: &Module) -> HashSet<FunctionId> {
     found
 }
 
+/// Whether there are loops.
+fn loops(stmts: &[Stmt]) -> bool {
+    let is_loop = |stmt: &Stmt| matches!(stmt, Stmt::For(_) | Stmt::Loop(_));
+    stmts.iter().any(|stmt| is_loop(stmt) || deep(|| stmt.blocks().into_iter().any(loops)))
+}
+
 /// A type as LLVM writes it.
 fn llvm_type(ty: Ty) -> &'static str {
     match ty {
@@ -272,6 +279,8 @@ struct Emitter<'e, 'm> {
     lanes: Option<Lanes>,
     /// In what is done instead where there are few steps.
     plain: bool,
+    /// Whether nothing of it is done in a loop of its own or of a caller's that it is put into.
+    single: bool,
     /// Where calls failed: the call and the block.
     failures: Vec<(runtime::Open, String)>,
     /// The blocks that record errors without operands, by their indices and places.
@@ -289,8 +298,10 @@ impl<'e, 'm> Emitter<'e, 'm> {
         out: &'e mut String,
     ) -> Emitter<'e, 'm> {
         let function = &shared.module.functions[index];
+        let single = shared.apart.contains(&FunctionId(index as u32)) && !loops(&function.body);
         Emitter {
             shared,
+            single,
             index,
             function,
             values: vec![String::new(); function.registers.len()],

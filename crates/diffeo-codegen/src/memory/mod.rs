@@ -8,7 +8,7 @@
 //! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
-//! block by block; in the end, [`tile`] puts loops into one another, and [`peel`] takes loops apart.
+//! block by block; in the end, [`same`] leaves one of functions that do the same, [`tile`] puts loops into one another, and [`peel`] takes loops apart.
 
 mod array;
 mod block;
@@ -28,6 +28,7 @@ mod once;
 mod owners;
 mod parallel;
 mod peel;
+mod same;
 mod scalar;
 mod scan;
 mod tile;
@@ -127,6 +128,7 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
         entry,
         flat: Arc::clone(&flat),
     };
+    same::share(&mut module, count);
     module.functions.iter_mut().for_each(tile::tile);
     module.functions.iter_mut().for_each(peel::peel);
     if options.reuse {

@@ -17,7 +17,7 @@ use diffeo_array::ad::{self, differentiable, Orders, Rule};
 use diffeo_array::ir::{
     Atom, BoxId, Check, Elem, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo,
 };
-use diffeo_array::opt::{early, walk::statements};
+use diffeo_array::opt::{early, walk::statements, Early};
 use diffeo_array::typing::param_types;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -621,7 +621,10 @@ impl<'p> Lower<'p> {
             self.derivatives.iter().map(|derivative| derivative.of).chain(rules).collect();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
-        self.module = early(std::mem::take(&mut self.module), &roots, &stay);
+        let forward = |what| matches!(what, What::Jvp | What::Jet(_));
+        let copied = self.derivatives.iter().all(|derivative| forward(derivative.what));
+        let of = Early { roots: &roots, stay: &stay, copied };
+        self.module = early(std::mem::take(&mut self.module), &of);
         for (id, body) in declared.into_iter().zip(bodies) {
             let function = &mut self.module.functions[id.0 as usize];
             (function.vars, function.params, function.body) = body;

@@ -29,15 +29,18 @@ pub(super) fn simplify_early(module: Module) -> Module {
 }
 
 fn simplify_all(mut module: Module, early: bool) -> Module {
-    for function in &mut module.functions {
-        let mut cx = Simplifier::new(function, early);
-        let body = std::mem::take(&mut function.body);
-        let mut out = Vec::with_capacity(body.stmts.len());
-        let results = cx.splice(body, &mut out).0;
-        function.body = Block { stmts: out, results };
-        function.vars = cx.vars;
-    }
+    module.functions.iter_mut().for_each(|function| simplify_function(function, early));
     module
+}
+
+/// The same of one function.
+pub(super) fn simplify_function(function: &mut Function, early: bool) {
+    let mut cx = Simplifier::new(function, early);
+    let body = std::mem::take(&mut function.body);
+    let mut out = Vec::with_capacity(body.stmts.len());
+    let results = cx.splice(body, &mut out).0;
+    function.body = Block { stmts: out, results };
+    function.vars = cx.vars;
 }
 
 /// The state of simplifying one function.

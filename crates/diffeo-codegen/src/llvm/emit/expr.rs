@@ -215,8 +215,12 @@ impl Emitter<'_, '_> {
             RealOp::Sin | RealOp::Cos => {
                 let function = runtime::math(op);
                 let name = self.import(function);
-                self.shared.rare.insert(name, function);
-                let attribute = super::vector::attribute(name);
+                // What stands in no loop, and gets into none, does not become a vector.
+                let mut attribute = String::new();
+                if !self.single {
+                    self.shared.rare.insert(name, function);
+                    attribute = super::vector::attribute(name);
+                }
                 self.compute(format_args!(
                     "call double @{name}(double {a}, double {b}) nounwind willreturn memory(none) {attribute}"
                 ))

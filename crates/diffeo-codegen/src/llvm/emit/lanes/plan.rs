@@ -18,6 +18,9 @@ pub(in crate::llvm::emit) const VECTORS: u32 = 4;
 /// to a loop without vectors.
 const HEAVY: usize = 24;
 
+/// Elements that do not lie together pay where each is used in so many operations.
+const GATHER: usize = 4;
+
 /// What a register is in the lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::llvm::emit) enum Class {
@@ -176,6 +179,7 @@ impl Cx<'_> {
             judge: false,
             scattered: 0,
             deepest: 0,
+            costs: BTreeMap::new(),
         };
         let body = &step.body[poll..];
         body.iter().for_each(|stmt| {
@@ -195,7 +199,9 @@ impl Cx<'_> {
         }
         walk.judge = true;
         walk.stmts(body);
-        let pays = walk.scattered < walk.deepest.max(1) || self.eager;
+        let (gathers, work) = walk.costs.get(&walk.deepest).copied().unwrap_or_default();
+        let few = walk.deepest > 0 && gathers * GATHER <= work;
+        let pays = walk.scattered < walk.deepest.max(1) || few || self.eager;
         let worth = !walk.bad && pays;
         walk.keep(body);
         worth.then_some(walk.plan)
@@ -322,6 +328,8 @@ struct Walk<'c, 'm> {
     /// The deepest level, counted from 1, with accesses to memory that is not contiguous.
     scattered: usize,
     deepest: usize,
+    /// By level, how many such accesses there are, and how many operations.
+    costs: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Walk<'_, '_> {
@@ -520,6 +528,9 @@ impl Walk<'_, '_> {
             Expr::Math(op, ..) => self.bad |= !is_vector(*op),
             Expr::Unary(..) | Expr::Fma(..) | Expr::Compare(..) | Expr::Select(..) => {}
         }
+        if self.judge {
+            self.costs.entry(self.loops.len() + 1).or_default().1 += 1;
+        }
         Some(Class::Varying)
     }
 
@@ -581,6 +592,7 @@ impl Walk<'_, '_> {
         };
         if self.judge && !contiguous {
             self.scattered = self.scattered.max(self.loops.len() + 1);
+            self.costs.entry(self.loops.len() + 1).or_default().0 += 1;
         }
     }
 
