@@ -612,7 +612,7 @@ impl<'p> Lower<'p> {
             self.derivatives.iter().map(|derivative| derivative.of).chain(rules).collect();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
-        let forward = |what| matches!(what, What::Jvp | What::Jet(_));
+        let forward = |what| matches!(what, What::Jvp | What::Jet(..));
         let copied = self.derivatives.iter().all(|derivative| forward(derivative.what));
         let of = Early { roots: &roots, stay: &stay, copied };
         self.module = early(std::mem::take(&mut self.module), &of);
