@@ -150,8 +150,9 @@ pub struct Early<'a> {
 }
 
 /// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
-/// where they are, with their parameters and results. Loops for the largest number are no reductions yet: which one of equal numbers has the derivative
-/// depends on how they are written. What may have an infinite derivative is not computed where it was not.
+/// where they are, with their parameters and results. Loops for the largest number are no reductions yet: which one of
+/// equal numbers has the derivative depends on how they are written. What may have an infinite derivative is not computed
+/// where it was not.
 pub fn early(module: Module, of: &Early<'_>) -> Module {
     let Early { roots, stay, copied } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
