@@ -16,6 +16,7 @@
 //! else is put into an array, or added to an accumulator, once, where the array was made: so all of it takes no longer
 //! than the reads did, and the making of the array.
 
+use super::helpers::{complete, declare};
 use super::reverse::sum;
 use super::Deriver;
 use crate::build::Builder;
@@ -250,7 +251,7 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
     let prefix: Vec<Atom> = (0..before).map(|_| b.param(Ty::Int, None)).collect();
     let of = b.param(Ty::Box(bag), Some("bag".into()));
     let lo = b.param(Ty::Int, Some("lo".into()));
-    let function = declare(module, &b, name.clone(), vec![Atom::Unused(ty.clone())]);
+    let function = declare(module, &b, name, vec![ty.clone()]);
     cache.putters.insert((bag, before), function);
     let call = |array: Atom, of: Atom, lo: Atom| {
         let args = [array].into_iter().chain(prefix.iter().cloned()).chain([of, lo]);
@@ -294,7 +295,7 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
                 }
             }
         });
-    complete(module, function, b, name, made.into_iter().collect());
+    complete(module, function, b, made.into_iter().collect());
     function
 }
 
@@ -309,7 +310,7 @@ pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> Fu
     let acc = b.param(Ty::Acc(rank), Some("acc".into()));
     let of = b.param(Ty::Box(bag), Some("bag".into()));
     let lo = b.param(Ty::Int, Some("lo".into()));
-    let function = declare(module, &b, name.clone(), Vec::new());
+    let function = declare(module, &b, name, Vec::new());
     cache.pourers.insert(bag, function);
     walk((&mut b, module, cache), (of, bag), None, &mut |cx, tag, at| {
         let (b, module, cache) = cx;
@@ -355,7 +356,7 @@ pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> Fu
         }
         None
     });
-    complete(module, function, b, name, Vec::new());
+    complete(module, function, b, Vec::new());
     function
 }
 
@@ -394,23 +395,6 @@ fn walk(
     let mut carried = vec![Carried { param: rest, init: of }];
     carried.extend(state.map(|(param, init)| Carried { param, init }));
     b.emit(module, Op::While { carried, cond, body }).into_iter().nth(1)
-}
-
-/// Adds a function whose body is made later.
-fn declare(module: &mut Module, b: &Builder, name: Name, results: Vec<Atom>) -> FunctionId {
-    let function = FunctionId(module.functions.len() as u32);
-    if let Ok(mut declared) = b.clone().finish(name, results) {
-        (declared.shown, declared.library) = (Name::new(""), true);
-        module.functions.push(declared);
-    }
-    function
-}
-
-fn complete(module: &mut Module, id: FunctionId, b: Builder, name: Name, results: Vec<Atom>) {
-    if let Ok(made) = b.finish(name, results) {
-        let declared = &mut module.functions[id.0 as usize];
-        (declared.vars, declared.body) = (made.vars, made.body);
-    }
 }
 
 /// Adds to an element of an array.

@@ -14,6 +14,7 @@
 //! | `rules.rs` | Taylor coefficients by the rules of `with_derivative` |
 //! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
 //! | `operators.rs` | the derivative operators of programs |
+//! | `helpers.rs` | functions that stand in no program |
 //! | `bag.rs` | adjoints of arrays as values |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //!
@@ -24,6 +25,7 @@
 mod activity;
 mod bag;
 mod forward;
+mod helpers;
 mod operators;
 mod orders;
 mod partials;

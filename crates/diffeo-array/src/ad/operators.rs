@@ -12,7 +12,7 @@ use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
 use crate::typing::param_types;
 use diffeo_base::Name;
-use diffeo_calculus::prim::{IntOp, RealOp};
+use diffeo_calculus::prim::RealOp;
 
 /// Makes the body of a declared function: of the parameters of another one (so many of which it captured, and which
 /// do not vary) and tangents of the rest, it gives the results and tangents of all of them. What is no Real in a
@@ -152,15 +152,7 @@ impl Backwards {
 
 /// An accumulator of the sizes of an array.
 fn accumulator(b: &mut Builder, module: &Module, array: &Atom, rank: u8) -> Atom {
-    let mut sizes = Vec::new();
-    for dim in 0..rank {
-        let size = b.one(module, Op::Dim(array.clone(), dim));
-        // The length of rows that nothing has determined is -1.
-        sizes.push(match dim {
-            0 => size,
-            _ => b.one(module, Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)])),
-        });
-    }
+    let sizes = (0..rank).map(|dim| b.one(module, Op::Dim(array.clone(), dim))).collect();
     b.one(module, Op::AccNew(sizes))
 }
 

@@ -9,7 +9,7 @@
 //! they are bags.
 
 use super::bag::{all, bag, nothing, unfold, Cx};
-use super::{differentiable, Deriver};
+use super::{differentiable, helpers, Deriver};
 use crate::build::Builder;
 use crate::ir::{
     Atom, Block, BoxId, BoxType, Elem, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stop, Ty,
@@ -386,7 +386,7 @@ fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize) -> 
         arms.push((i64::from(tag), b.close(vec![made])));
     }
     let made = b.one(module, Op::Switch { on, arms, default: None });
-    complete(module, function, b, made);
+    helpers::complete(module, function, b, vec![made]);
     function
 }
 
@@ -459,7 +459,7 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> Fu
         let otherwise = b.block(|_| vec![object]);
         made = b.one(module, Op::If { cond, then, otherwise });
     }
-    complete(module, function, b, made);
+    helpers::complete(module, function, b, vec![made]);
     function
 }
 
@@ -487,7 +487,7 @@ fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
         arms.push((i64::from(tag), b.close(vec![made])));
     }
     let made = b.one(module, Op::Switch { on, arms, default: None });
-    complete(module, function, b, made);
+    helpers::complete(module, function, b, vec![made]);
     function
 }
 
@@ -531,18 +531,6 @@ fn declare(
     for id in [of].into_iter().chain(more) {
         b.param(Ty::Box(id), None);
     }
-    let function = FunctionId(module.functions.len() as u32);
-    let stopped = b.clone().finish(unique, vec![Atom::Unused(Ty::Box(to))]);
-    if let Ok(mut declared) = stopped {
-        (declared.shown, declared.library) = (Name::new(""), true);
-        module.functions.push(declared);
-    }
+    let function = helpers::declare(module, &b, unique, vec![Ty::Box(to)]);
     (b, function)
-}
-
-fn complete(module: &mut Module, function: FunctionId, b: Builder, made: Atom) {
-    if let Ok(made) = b.finish("", vec![made]) {
-        let declared = &mut module.functions[function.0 as usize];
-        (declared.vars, declared.body) = (made.vars, made.body);
-    }
 }

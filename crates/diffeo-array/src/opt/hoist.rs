@@ -107,22 +107,11 @@ impl Hoist<'_> {
             self.block(r, level + 1);
             let first = self.leave(r, level, step, out);
             if let (false, Some(count)) = (first.is_empty(), &count) {
-                if !self.early && first.iter().all(|stmt| self.is_element(stmt)) {
-                    r.stmts.splice(0..0, first);
-                } else {
-                    self.guard(first, count, site, level, out);
-                }
+                self.guard(first, count, site, level, out);
             }
             step = Step::Unknown;
         });
         self.positive.truncate(known);
-    }
-
-    /// Whether a statement reads an element that is a number. To read it in each step costs no more than a branch, and
-    /// back ends find that it is the same.
-    fn is_element(&self, stmt: &Stmt) -> bool {
-        let scalar = |v: &Var| matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Int | Ty::Bool);
-        matches!(stmt.op, Op::Get(..)) && stmt.results.iter().all(scalar)
     }
 
     fn is_positive(&self, n: &Atom) -> bool {

@@ -7,6 +7,7 @@
 
 use super::{unsupported, Reverser};
 use crate::ad::bag::{both, Cx};
+use crate::ad::helpers::{complete, declare};
 use crate::ad::shadow::{tangents, varies, ADJOINT};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
@@ -120,7 +121,7 @@ pub(super) fn with_fields(
     b.one(module, Op::If { cond, then, otherwise })
 }
 
-/// The sum of two adjoints of the same type, each used for the last time.
+/// The sum of two adjoints or tangents of the same type, each used for the last time.
 pub(in crate::ad) fn sum(
     b: &mut Builder,
     module: &mut Module,
@@ -132,7 +133,19 @@ pub(in crate::ad) fn sum(
             let function = adder(module, cache, id);
             b.one(module, Op::Call(function, vec![x, y]))
         }
-        _ => b.one(module, Op::Real(RealOp::Add, vec![x, y])),
+        Ty::Array(..) => {
+            let count = b.one(module, Op::Dim(x.clone(), 0));
+            let index = b.var(Ty::Int, None);
+            b.open();
+            let row = |array| Op::Get(array, vec![Atom::Var(index)]);
+            let rows = [b.one(module, row(x)), b.one(module, row(y))];
+            let row = sum(b, module, cache, rows);
+            let body = b.close(vec![row]);
+            b.one(module, Op::Build { count, index, body })
+        }
+        Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_) => {
+            b.one(module, Op::Real(RealOp::Add, vec![x, y]))
+        }
     }
 }
 
@@ -146,20 +159,13 @@ fn adder(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
     let mut b = Builder::new(SiteId(0));
     let x = b.param(ty.clone(), Some("x".into()));
     let y = b.param(ty.clone(), Some("y".into()));
-    let function = FunctionId(module.functions.len() as u32);
-    if let Ok(mut declared) = b.clone().finish(name.clone(), vec![Atom::Unused(ty)]) {
-        (declared.shown, declared.library) = (Name::from(""), true);
-        module.functions.push(declared);
-    }
+    let function = declare(module, &b, name, vec![ty]);
     cache.adders.insert(id, function);
     let made = match cache.bag_types.contains_key(&id) {
         true => both((&mut b, module, cache), id, [&x, &y]),
         false => sum_fields((&mut b, module, cache), id, [&x, &y]),
     };
-    if let Ok(made) = b.finish(name, vec![made]) {
-        let declared = &mut module.functions[function.0 as usize];
-        (declared.vars, declared.body) = (made.vars, made.body);
-    }
+    complete(module, function, b, vec![made]);
     function
 }
 

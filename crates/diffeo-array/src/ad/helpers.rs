@@ -1,0 +1,32 @@
+//! Functions of derivatives that stand in no program: what adds up, converts and puts together tangents and adjoints. They
+//! call themselves for what lies in boxes, so they are declared first and made then.
+
+use crate::build::Builder;
+use crate::ir::{Atom, FunctionId, Module, Stop, Ty};
+use diffeo_base::Name;
+
+/// Adds a function with the parameters of its builder that gives values of these types. Until its body is made, it stops
+/// the program for the evaluator to take over.
+pub(super) fn declare(
+    module: &mut Module,
+    b: &Builder,
+    name: Name,
+    results: Vec<Ty>,
+) -> FunctionId {
+    let function = FunctionId(module.functions.len() as u32);
+    let mut stopped = b.clone();
+    let results = stopped.stop(Stop::Nan, results);
+    if let Ok(mut declared) = stopped.finish(name, results) {
+        (declared.shown, declared.library) = (Name::new(""), true);
+        module.functions.push(declared);
+    }
+    function
+}
+
+/// Makes the body of a declared function.
+pub(super) fn complete(module: &mut Module, function: FunctionId, b: Builder, results: Vec<Atom>) {
+    if let Ok(made) = b.finish("", results) {
+        let declared = &mut module.functions[function.0 as usize];
+        (declared.vars, declared.body) = (made.vars, made.body);
+    }
+}
