@@ -11,7 +11,7 @@
 use super::graph::call_graph;
 use super::shapes::{Shapes, Size};
 use super::simplify::simplify_function;
-use super::walk::{deep, has_regions, operands_mut, regions_mut, size, var};
+use super::walk::{deep, has_regions, operands_mut, regions, regions_mut, size, statements, var};
 use crate::ir::{Atom, Block, Check, Function, FunctionId, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
@@ -177,7 +177,41 @@ struct Walk<'a> {
     dims: HashMap<Var, (Var, u8, Option<i64>)>,
     /// The comparisons of sizes with 0: whether they are not determined.
     open: HashMap<Var, Var>,
+    /// What may be nothing, where nobody looks at it: its sizes are not written down where it may be.
+    unused: HashSet<Var>,
     changed: bool,
+}
+
+/// The variables that may be unused values, whose sizes are what they are elsewhere.
+fn unused(function: &Function) -> HashSet<Var> {
+    let mut found = HashSet::new();
+    loop {
+        let before = found.len();
+        statements(&function.body, &mut |stmt| {
+            let mut carried = Vec::new();
+            if let Op::For { carried: all, .. } | Op::While { carried: all, .. } = &stmt.op {
+                carried = all.iter().map(|c| (c.param, c.init.clone())).collect();
+            }
+            let nothing = |atom: &Atom, found: &HashSet<Var>| match atom {
+                Atom::Unused(_) => true,
+                Atom::Var(v) => found.contains(v),
+                Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) => false,
+            };
+            for (i, result) in stmt.results.iter().enumerate() {
+                let mut any = carried.get(i).is_some_and(|(_, init)| nothing(init, &found));
+                regions(&stmt.op, |region| {
+                    any |= region.results.get(i).is_some_and(|atom| nothing(atom, &found));
+                });
+                if any {
+                    found.insert(*result);
+                    found.extend(carried.get(i).map(|(param, _)| *param));
+                }
+            }
+        });
+        if found.len() == before {
+            return found;
+        }
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -189,6 +223,7 @@ impl<'a> Walk<'a> {
         Walk {
             copies,
             shapes: Shapes::of(function),
+            unused: unused(function),
             function,
             written,
             sizes: HashMap::new(),
@@ -222,9 +257,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// What is known of the sizes of a value wherever it is given to somebody.
     fn known(&self, atom: &Atom) -> Known {
         let Some(v) = var(atom) else { return Vec::new() };
-        (0..self.rank(v)).map(|k| self.size(v, k)).collect()
+        let size = |k| if self.unused.contains(&v) { None } else { self.size(v, k) };
+        (0..self.rank(v)).map(size).collect()
     }
 
     /// The sizes of an array, if all are known whether it has rows or not, and not all of them by `shapes`.
