@@ -68,7 +68,7 @@ pub fn forward(
     make(module, cache, &Wanted::new((function, active.into()), orders.into()))
 }
 
-/// As [`forward`], of a function with one parameter that varies, a Real, whose first coefficients are the only ones that are not 0.
+/// As [`forward`], of a function whose parameters that vary are Reals of which only the first coefficients are not 0.
 pub(super) fn forward_along(
     module: &mut Module,
     cache: &mut Deriver,
@@ -646,8 +646,8 @@ impl Derive<'_> {
         for (i, arg) in args.iter().enumerate().filter(|(i, _)| varying[*i]) {
             let dots = self.dots(arg);
             let zero = |dot: &Atom| matches!(dot, Atom::Real(x) if *x == 0.0);
-            let above = (1..).zip(&dots).filter(|(i, _)| !self.indices.passed(*i, true));
-            let line = self.b.ty(arg) == Ty::Real && above.into_iter().all(|(_, dot)| zero(dot));
+            let mut above = (1..).zip(&dots).filter(|(i, _)| !self.indices.passed(*i, true));
+            let line = self.b.ty(arg) == Ty::Real && above.all(|(_, dot)| zero(dot));
             wanted.lines[i] = line && self.indices.orders.r > 1;
             let passed = (1..).zip(dots).filter(|(j, _)| self.indices.passed(*j, wanted.lines[i]));
             all.extend(passed.map(|(_, dot)| dot));

@@ -226,8 +226,9 @@ pub fn vjp(
 }
 
 /// Makes the body of a declared function: of the parameters of another one, where those that it did not capture have in
-/// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the same of its results. `variable` says
-/// that there is one such Real, which is the one variable: its derivatives are 1, 0, ….
+/// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the
+/// same of its results. `variable` says that there is one such Real, which is the one variable: its derivatives are 1,
+/// 0, ….
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.

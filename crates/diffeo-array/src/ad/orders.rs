@@ -4,7 +4,7 @@
 use diffeo_calculus::eval::derivative::multi_indices;
 use std::collections::HashMap;
 
-/// Of what there are coefficients. Tangents are those of `k = r = 1`.
+/// How many variables there are, and the order. Tangents are the coefficients of `k = r = 1`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Orders {
     /// The number of variables.
@@ -61,7 +61,8 @@ impl Indices {
         self.all.len() - 1
     }
 
-    /// Whether the coefficient in this place is passed to functions: of a `line` only those of first derivatives are not 0.
+    /// Whether the coefficient in this place is passed to functions: of a `line`, only those of first derivatives are
+    /// not 0.
     pub fn passed(&self, place: usize, line: bool) -> bool {
         !line || self.degrees[place] == 1
     }

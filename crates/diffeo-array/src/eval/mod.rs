@@ -474,8 +474,10 @@ impl<'m> Machine<'m> {
             }
             (Kind::Build(building), Some(Op::Build { index, .. })) => {
                 for (collector, value) in building.results.iter_mut().zip(results) {
+                    // A row that nothing else has is made in its place.
                     if let Value::Array(row) = &value {
-                        self.operations += row.count() as u64;
+                        let copied = if row.data().is_unique() { 0 } else { row.count() };
+                        self.operations += copied as u64;
                     }
                     let pushed = collector.push(value);
                     pushed.map_err(|kind| Stopped { outer: true, ..ops::rows(kind) })?;

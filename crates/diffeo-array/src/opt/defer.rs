@@ -1,8 +1,8 @@
 //! Lets loops look for nan behind their steps, so that the steps cannot stop the program.
 //!
-//! Where each step of a comprehension or a sum takes a derivative, each step stops the program if that is nan. Instead, a sum
-//! counts the steps that would have, a comprehension has the number beside its elements, and behind the loop the program is
-//! stopped if there was one:
+//! Where each step of a comprehension or a sum takes a derivative, it stops the program if that is nan. Instead, a sum
+//! counts the steps that would have, a comprehension has the number beside its elements, and behind the loop the
+//! program is stopped if there was one:
 //! ```text
 //! s = reduce[add] i < n { …; if is_nan(d) { fail_nan() }; yield x }
 //! ```
@@ -11,8 +11,9 @@
 //! s, found = reduce[add, add] i < n { …; yield x, select(is_nan(d), 1.0, 0.0) }
 //! if gt(found, 0.0) { fail_nan() }
 //! ```
-//! Why it is right: the steps do not depend on each other, and what stands behind the check in its own step has no effect. What
-//! stands before it in later steps may stop the program first, and would have done so on the evaluator that a nan leads to.
+//! Why it is right: the steps do not depend on each other, and what stands behind the check in its own step has no
+//! effect. What stands before it in later steps may stop the program first, and would have done so on the evaluator,
+//! too, that a nan leads to.
 
 use super::effects::Effects;
 use super::shapes::Shapes;

@@ -75,7 +75,8 @@ impl Data {
         self.len() == 0
     }
 
-    fn is_unique(&self) -> bool {
+    /// Whether no other array has them.
+    pub fn is_unique(&self) -> bool {
         each_kind!(self, xs => Rc::strong_count(xs) == 1)
     }
 

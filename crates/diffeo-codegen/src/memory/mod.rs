@@ -8,7 +8,8 @@
 //! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
-//! block by block; in the end, [`same`] leaves one of functions that do the same, [`tile`] puts loops into one another, and [`peel`] takes loops apart.
+//! block by block; in the end, [`same`] leaves one of functions that do the same, [`tile`] puts loops into one another,
+//! and [`peel`] takes loops apart.
 
 mod array;
 mod block;

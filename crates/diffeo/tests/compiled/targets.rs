@@ -53,6 +53,9 @@ pub const TARGETS: [Target; 5] = [
 /// The engines that are there, or the one that `DIFFEO_TARGET` names; of the others it is told why not.
 pub fn targets() -> impl Iterator<Item = &'static Target> {
     let only = std::env::var("DIFFEO_TARGET").ok();
+    if let Some(name) = &only {
+        assert!(TARGETS.iter().any(|target| target.name == name), "there is no target `{name}`");
+    }
     TARGETS.iter().filter(move |target| {
         if only.as_ref().is_some_and(|name| name != target.name) {
             return false;

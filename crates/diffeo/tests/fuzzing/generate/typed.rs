@@ -188,7 +188,7 @@ impl Generator<'_> {
             }
             5 => {
                 let f = self.pick(&["floor", "ceil", "round", "trunc"]);
-                (format!("{f}(4.0 * tanh({}))", self.expr(&Ty::Real)), true)
+                (format!("{f}(4.3 * tanh({}))", self.expr(&Ty::Real)), true)
             }
             6 => {
                 let f = self.pick(&["argmax", "argmin"]);
