@@ -3,8 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, rows, simplify, sink, sizes,
-    split, unroll,
+    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, reach, rows, simplify, sink,
+    sizes, split, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -175,6 +175,29 @@ case!(
             q: Real = real.add(v, x)
             yield p, q }
         r: Real = real.add(a, s)
+        return r }",
+    [Value::Real(1.0), Value::Int(3)]
+);
+
+case!(
+    what_the_program_never_comes_to,
+    [reach],
+    "entry main
+    constant first = init_first
+    constant second = init_second
+    fn init_first() -> (Real) { x: Real = call half(1.0) return x }
+    fn half(x: Real) -> (Real) { h: Real = real.mul(x, 0.5) return h }
+    fn up(n: Int, x: Real) -> (Real) { y: Real = call down(n, x) return y }
+    fn down(n: Int, x: Real) -> (Real) { y: Real = call up(n, x) z: Real = constant first w: Real = real.add(y, z) return w }
+    fn init_second() -> (Real) { x: Real = call third(1.0) return x }
+    fn third(x: Real) -> (Real) { t: Real = real.div(x, 3.0) return t }
+    fn main(x: Real, n: Int) -> (Real) {
+        s: Real = for i < n with (u = 0.0) {
+            c: Real = constant second
+            p: Real = real.add(u, c)
+            q: Real = call third(p)
+            yield q }
+        r: Real = real.add(s, x)
         return r }",
     [Value::Real(1.0), Value::Int(3)]
 );

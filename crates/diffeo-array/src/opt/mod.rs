@@ -6,7 +6,7 @@
 //! | file | |
 //! |---|---|
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
-//! | `cse.rs`, `dce.rs` | what was computed before; what nothing needs |
+//! | `cse.rs`, `dce.rs`, `reach.rs` | what was computed before; what nothing needs; functions that nothing calls |
 //! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
 //! | `count.rs` | loops that count are counted loops |
@@ -37,6 +37,7 @@ mod hoist;
 mod inline;
 mod join;
 mod ranges;
+mod reach;
 mod rows;
 mod select;
 mod shapes;
@@ -61,6 +62,7 @@ pub use hoist::hoist;
 pub use inline::inline;
 pub use join::join;
 pub use ranges::ranges;
+pub use reach::reach;
 pub use rows::rows;
 pub use select::select;
 pub use simplify::simplify;
@@ -92,14 +94,17 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
 /// The passes in order. Everything runs a second time on what the first round uncovered, with what is not
 /// worth a second time left out.
 pub const PASSES: &[Pass] = &[
+    pass("reach", reach),
     pass("tail", tail),
     pass("simplify", simplify),
     pass("cse", cse),
     pass("dce", dce),
     pass("inline", inline),
+    pass("reach.2", reach),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
     pass("sizes", sizes),
+    pass("reach.3", reach),
     pass("count", count),
     pass("unroll", unroll),
     pass("simplify.3", simplify),
