@@ -20,10 +20,11 @@ use std::rc::Rc;
 pub fn cse(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
+        let shapes = Shapes::of_rows(function);
         let body = std::mem::take(&mut function.body);
         let mut cx = Cse {
             function,
-            shapes: Shapes::of(&Function { body: Block::default(), ..function.clone() }),
+            shapes,
             effects: &effects,
             subst: vec![None; function.vars.len()],
             known: HashMap::new(),

@@ -88,7 +88,7 @@ impl Needs {
         let bodies = graph.next;
         for (f, function) in module.functions.iter().enumerate() {
             graph.stmts.push(graph.next);
-            let shapes = Shapes::of(function);
+            let shapes = Shapes::of_rows(function);
             graph.block(f, function, &shapes, &function.body, None);
             for (i, atom) in function.body.results.iter().enumerate() {
                 graph.edge_to(graph.results[f] + i as Node, f, atom);

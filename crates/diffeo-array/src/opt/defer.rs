@@ -31,7 +31,7 @@ pub fn defer(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
         if looks_for_nan(&function.body) {
-            let shapes = Shapes::of(function);
+            let shapes = Shapes::of_rows(function);
             let vars = std::mem::take(&mut function.vars);
             let mut cx = Defer { effects: &effects, shapes, vars };
             cx.block(&mut function.body);

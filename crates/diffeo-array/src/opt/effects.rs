@@ -67,7 +67,7 @@ impl Effects {
             let mut effect = Effect::NONE;
             for f in component {
                 let function = &module.functions[*f];
-                let shapes = Shapes::of(function);
+                let shapes = Shapes::of_rows(function);
                 statements(&function.body, &mut |stmt| {
                     effect = effect.and(if let Op::Constant(c) = &stmt.op {
                         effects.functions[module.constants[c.0 as usize].init.0 as usize]

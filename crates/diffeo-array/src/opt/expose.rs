@@ -78,7 +78,7 @@ fn tail_of(function: &Function, effects: &Effects) -> Option<Tail> {
     let Op::Build { body, .. } = &build.op else { return None };
     let ty = |v: &Var| &function.vars[v.0 as usize].ty;
     let vectors = build.results.iter().all(|v| matches!(ty(v), Ty::Array(_, 1)));
-    let shapes = Shapes::of(function);
+    let shapes = Shapes::of_rows(function);
     if !is_dear(body)
         || !vectors
         || size(body, LARGE) > LARGE

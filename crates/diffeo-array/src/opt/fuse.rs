@@ -129,7 +129,7 @@ impl Survey {
             bodies: HashMap::new(),
             fusable: false,
         };
-        let shapes = Shapes::of(function);
+        let shapes = Shapes::of_rows(function);
         survey.block(function, effects, &shapes, &function.body, &mut Vec::new());
         survey
     }

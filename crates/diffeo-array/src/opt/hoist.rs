@@ -32,7 +32,7 @@ fn hoist_all(mut module: Module, early: bool) -> Module {
         let mut cx = Hoist {
             early,
             effects: &effects,
-            shapes: Shapes::of(function),
+            shapes: Shapes::of_rows(function),
             level: vec![0; function.vars.len()],
             stamp: vec![0; function.vars.len()],
             stamps: 0,

@@ -24,7 +24,7 @@ const TRIED: usize = 16;
 pub fn join(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
-        let shapes = Shapes::of(function);
+        let shapes = Shapes::of_rows(function);
         let vars = std::mem::take(&mut function.vars);
         let mut cx = Join { effects: &effects, shapes, vars };
         let mut body = std::mem::take(&mut function.body);

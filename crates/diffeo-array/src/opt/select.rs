@@ -37,7 +37,7 @@ const INDICES: usize = 4;
 pub fn select(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
-        let shapes = Shapes::of(function);
+        let shapes = Shapes::of_rows(function);
         let vars = std::mem::take(&mut function.vars);
         let mut cx = Select { effects: &effects, shapes, vars, done: HashSet::new() };
         let mut body = std::mem::take(&mut function.body);

@@ -2,7 +2,7 @@
 //! comprehensions have rows of one size for sure.
 
 use super::walk::{binders, deep, same};
-use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var, VarInfo};
 
 /// The size of an array in a dimension.
 #[derive(Clone, Debug)]
@@ -22,8 +22,10 @@ pub(crate) struct Extent {
 
 /// The sizes of the arrays of a function.
 pub(crate) struct Shapes {
-    /// By variable.
-    extents: Vec<Vec<Extent>>,
+    /// Those of all variables in a row.
+    extents: Vec<Extent>,
+    /// By variable, where its own begin; one number more.
+    first: Vec<u32>,
     /// Loop parameters whose arrays have the sizes of what the loop began with.
     keeps: Vec<Option<Var>>,
     /// The position of definitions in the text of the function.
@@ -38,11 +40,31 @@ pub(crate) struct Shapes {
 impl Shapes {
     /// The sizes in a function.
     pub fn of(function: &Function) -> Shapes {
-        // Most functions of large programs have no arrays.
-        let some = function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..)));
+        Shapes::from(function, 1)
+    }
+
+    /// The sizes in a function that has rows, for who asks only whether all have one size.
+    pub fn of_rows(function: &Function) -> Shapes {
+        Shapes::from(function, 2)
+    }
+
+    /// The sizes in a function that has arrays of this rank or a higher one. Most functions of large programs have none.
+    fn from(function: &Function, least: u8) -> Shapes {
+        let some = |v: &VarInfo| matches!(v.ty, Ty::Array(_, rank) if rank >= least);
+        let some = function.vars.iter().any(some);
         let count = if some { function.vars.len() } else { 0 };
+        let mut first = vec![0];
+        let mut extents = Vec::new();
+        for (v, info) in function.vars.iter().take(count).enumerate() {
+            if let Ty::Array(_, rank) = info.ty {
+                let size = |k| Size::Of(Var(v as u32), k);
+                extents.extend((0..rank).map(|k| Extent { size: size(k), always: true }));
+            }
+            first.push(extents.len() as u32);
+        }
         let mut shapes = Shapes {
-            extents: vec![Vec::new(); count],
+            extents,
+            first,
             keeps: vec![None; count],
             order: vec![0; count],
             regular: vec![false; count],
@@ -53,15 +75,12 @@ impl Shapes {
             return shapes;
         }
         for p in &function.params {
-            shapes.define(function, *p);
+            shapes.define(*p);
         }
-        shapes.block(function, &function.body);
+        shapes.block(&function.body);
         for (start, result, element) in std::mem::take(&mut shapes.builds) {
             shapes.regular[result.0 as usize] = match &element {
-                Atom::Var(v) => {
-                    let extents = &shapes.extents[v.0 as usize];
-                    (0..extents.len()).all(|k| shapes.known_before(&extents[k].size, start))
-                }
+                Atom::Var(v) => shapes.own(*v).iter().all(|e| shapes.known_before(&e.size, start)),
                 Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => true,
             };
         }
@@ -75,7 +94,7 @@ impl Shapes {
 
     /// The size of an array in a dimension, resolved as far as it is known; `None` of a new variable.
     pub fn extent(&self, array: Var, k: u8) -> Option<Extent> {
-        let extent = self.extents.get(array.0 as usize)?.get(usize::from(k))?;
+        let extent = self.own(array).get(usize::from(k))?;
         Some(Extent { size: self.resolve(&extent.size), always: extent.always })
     }
 
@@ -84,7 +103,7 @@ impl Shapes {
         let mut size = size.clone();
         while let Size::Of(v, k) = size {
             let Some(init) = self.keeps[v.0 as usize] else { break };
-            match self.extents[init.0 as usize].get(usize::from(k)) {
+            match self.own(init).get(usize::from(k)) {
                 Some(extent) if extent.always => size = extent.size.clone(),
                 // Not known but by looking at that array.
                 Some(_) | None => return Size::Of(init, k),
@@ -100,52 +119,56 @@ impl Shapes {
         }
     }
 
-    /// A variable of which nothing is known but its type.
-    fn define(&mut self, function: &Function, v: Var) {
-        self.next += 1;
-        self.order[v.0 as usize] = self.next;
-        if let Ty::Array(_, rank) = function.vars[v.0 as usize].ty {
-            self.extents[v.0 as usize] =
-                (0..rank).map(|k| Extent { size: Size::Of(v, k), always: true }).collect();
+    /// The sizes of a variable; none of a new one.
+    fn own(&self, v: Var) -> &[Extent] {
+        let v = v.0 as usize;
+        match self.first.get(v..v + 2) {
+            Some([first, end]) => &self.extents[*first as usize..*end as usize],
+            _ => &[],
         }
     }
 
-    fn block(&mut self, function: &Function, block: &Block) {
+    fn define(&mut self, v: Var) {
+        self.next += 1;
+        self.order[v.0 as usize] = self.next;
+    }
+
+    fn block(&mut self, block: &Block) {
         for stmt in &block.stmts {
-            self.stmt(function, stmt);
+            self.stmt(stmt);
         }
     }
 
     fn extents_of(&self, atom: &Atom) -> &[Extent] {
         match atom {
-            Atom::Var(v) => &self.extents[v.0 as usize],
+            Atom::Var(v) => self.own(*v),
             Atom::Real(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => &[],
         }
     }
 
-    fn stmt(&mut self, function: &Function, stmt: &Stmt) {
-        binders(&stmt.op, |v| self.define(function, v));
+    fn stmt(&mut self, stmt: &Stmt) {
+        binders(&stmt.op, |v| self.define(v));
         let start = self.next;
         match &stmt.op {
             Op::If { then, otherwise, .. } => deep(|| {
-                self.block(function, then);
-                self.block(function, otherwise);
+                self.block(then);
+                self.block(otherwise);
             }),
             Op::Switch { arms, default, .. } => deep(|| {
-                arms.iter().for_each(|(_, arm)| self.block(function, arm));
-                default.iter().for_each(|arm| self.block(function, arm));
+                arms.iter().for_each(|(_, arm)| self.block(arm));
+                default.iter().for_each(|arm| self.block(arm));
             }),
             Op::While { cond, body, .. } => deep(|| {
-                self.block(function, cond);
-                self.block(function, body);
+                self.block(cond);
+                self.block(body);
             }),
             Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } => {
-                deep(|| self.block(function, body));
+                deep(|| self.block(body));
             }
             super::walk::leaf!() => {}
         }
         for v in &stmt.results {
-            self.define(function, *v);
+            self.define(*v);
         }
         self.results(stmt, start);
     }
@@ -329,13 +352,17 @@ impl Shapes {
 
     /// Notes the extents, the first of which always holds, and those behind positive numbers.
     fn set(&mut self, v: Var, mut extents: Vec<Extent>) {
+        if extents.len() != self.own(v).len() {
+            return;
+        }
         let mut rows = true;
         for extent in &mut extents {
             extent.always |= rows;
             rows &= matches!(extent.size, Size::Is(Atom::Int(n)) if n > 0);
         }
-        if extents.len() == self.extents[v.0 as usize].len() {
-            self.extents[v.0 as usize] = extents;
+        let first = self.first[v.0 as usize] as usize;
+        for (own, extent) in self.extents[first..].iter_mut().zip(extents) {
+            *own = extent;
         }
     }
 }

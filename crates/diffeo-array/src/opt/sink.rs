@@ -15,7 +15,7 @@ pub fn sink(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
         let mut cx = Sink {
-            shapes: Shapes::of(function),
+            shapes: Shapes::of_rows(function),
             effects: &effects,
             vars: &function.vars,
             regions: vec![Region { parent: 0, depth: 0, is_branch: false }],

@@ -42,7 +42,7 @@ const SHORT: usize = 60;
 pub fn split(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
-        let shapes = Shapes::of(function);
+        let shapes = Shapes::of_rows(function);
         let vars = std::mem::take(&mut function.vars);
         let mut cx = Split { effects: &effects, shapes, vars };
         let mut body = std::mem::take(&mut function.body);

@@ -586,15 +586,16 @@ impl<'p> Lower<'p> {
 
     /// Makes the derivatives.
     pub(super) fn derive(&mut self) -> Result<(), Unsupported> {
-        if let Some((function, at, why)) = self.unsupported.take() {
-            return Err(Unsupported::Derivative(self.place(function, at), why));
-        }
-        if self.derivatives.is_empty() {
+        if self.unsupported.is_none() && self.derivatives.is_empty() {
             return Ok(());
+        }
+        let callers = self.callers();
+        if let Some((function, at, why)) = self.unsupported.take() {
+            return Err(Unsupported::Derivative(self.place(&callers, function, at), why));
         }
         for i in 0..self.derivatives.len() {
             let (function, at) = self.derivatives[i].taken;
-            self.derivatives[i].place = self.place(function, at);
+            self.derivatives[i].place = self.place(&callers, function, at);
         }
         self.optimise_early();
         (0..self.derivatives.len()).try_for_each(|i| self.make(i))
@@ -631,8 +632,26 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// By function, what calls it and where.
+    fn callers(&self) -> Vec<Vec<(FunctionId, SiteId)>> {
+        let mut callers = vec![Vec::new(); self.module.functions.len()];
+        for (id, caller) in (0..).map(FunctionId).zip(&self.module.functions) {
+            statements(&caller.body, &mut |stmt| {
+                if let Op::Call(callee, _) = &stmt.op {
+                    callers[callee.0 as usize].push((id, stmt.site));
+                }
+            });
+        }
+        callers
+    }
+
     /// The place for a function and a place in it. Within the library, it is that of the call that led there.
-    fn place(&self, function: FunctionId, at: SiteId) -> Span {
+    fn place(
+        &self,
+        callers: &[Vec<(FunctionId, SiteId)>],
+        function: FunctionId,
+        at: SiteId,
+    ) -> Span {
         let mut seen = HashSet::from([function]);
         let mut pending = VecDeque::from([(function, at)]);
         while let Some((function, mut at)) = pending.pop_front() {
@@ -644,13 +663,10 @@ impl<'p> Lower<'p> {
                 let Some(inlined) = &site.inlined else { break };
                 at = inlined.at;
             }
-            for (id, caller) in (0..).map(FunctionId).zip(&self.module.functions) {
-                statements(&caller.body, &mut |stmt| {
-                    let calls = matches!(&stmt.op, Op::Call(callee, _) if *callee == function);
-                    if calls && seen.insert(id) {
-                        pending.push_back((id, stmt.site));
-                    }
-                });
+            for (id, at) in &callers[function.0 as usize] {
+                if seen.insert(*id) {
+                    pending.push_back((*id, *at));
+                }
             }
         }
         self.module.sites[at.0 as usize].span
