@@ -78,6 +78,26 @@ case!(
 );
 
 case!(
+    what_has_not_stopped_is_known,
+    [simplify, dce],
+    "entry main fn main(x: Real) -> (Real, Real) {
+        bad: Bool = is_nan(x)
+        large: Bool = gt[Real](x, 9.0)
+        a: Real = if large {
+            if bad { fail_nan() } else {}
+            y: Real = select(bad, 1.0, 2.0)
+            yield y
+        } else { yield x }
+        if bad { fail_nan() } else {}
+        b: Real = real.sin(a)
+        if bad { fail_nan() } else {}
+        return a, b }",
+    [Value::Real(1.0)],
+    [Value::Real(10.0)],
+    [Value::Real(f64::NAN)]
+);
+
+case!(
     ints_fail_where_they_did,
     [simplify, dce],
     "entry main fn main(n: Int) -> (Int, Int, Int) {
