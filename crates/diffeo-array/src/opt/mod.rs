@@ -58,7 +58,7 @@ pub use expose::expose;
 pub use extrema::extrema;
 pub use fuse::fuse;
 pub use hoist::hoist;
-pub use inline::inline;
+pub use inline::{inline, inline_small};
 pub use join::join;
 pub use ranges::ranges;
 pub use rows::rows;
@@ -107,6 +107,7 @@ pub const PASSES: &[Pass] = &[
     pass("simplify.4", simplify),
     pass("cse.3", cse),
     pass("dce.2", dce),
+    pass("inline.2", inline_small),
     pass("extrema", extrema),
     pass("fuse", fuse),
     pass("simplify.5", simplify),
