@@ -2,8 +2,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    adjoints, cse, dce, defer, expose, extrema, fuse, inline, inline_small, optimise, ranges,
-    select, simplify, tabulate, unroll,
+    adjoints, cells, cse, dce, defer, expose, extrema, fuse, inline, inline_small, optimise,
+    ranges, select, simplify, tabulate, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -157,6 +157,33 @@ fn functions_that_have_become_small_are_put_into_their_callers() {
     assert!(after(&[inline], &text, &points).contains("call"));
     let text = after(&[unroll, simplify, cse, dce, inline_small], &text, &points);
     assert!(!text.contains("call"), "{text}");
+}
+
+const SMALL: &str = "entry main fn main(x: Real) -> (Real, []Real, [][]Real, []Real) {
+    a: Acc[1] = acc_new(3)
+    acc_add(a, 2, x)
+    y: Real = real.sin(x)
+    acc_add(a, 0, y)
+    acc_add(a, 2, y)
+    r: Real = acc_read(a, 2)
+    t: Real = acc_take(a, 0)
+    s: Real = real.add(r, t)
+    all: []Real = acc_get(a)
+    b: Acc[2] = acc_new(2, 2)
+    acc_add(b, 1, 0, s)
+    acc_add(b, 0, 1, x)
+    rows: [][]Real = acc_get(b)
+    c: Acc[1] = acc_new(2)
+    acc_add(c, 0, x)
+    large: Bool = gt[Real](x, 1.0)
+    if large { acc_add(c, 1, y) } else {}
+    kept: []Real = acc_get(c)
+    return s, all, rows, kept }";
+
+#[test]
+fn small_accumulators_are_numbers() {
+    let points: Vec<Vec<Value>> = [0.5, -0.0, 2.0].map(|x| vec![Value::Real(x)]).into();
+    insta::assert_snapshot!(after(&[cells], SMALL, &points));
 }
 
 #[test]
