@@ -104,6 +104,14 @@ pub struct Rule {
 }
 
 impl Deriver {
+    /// Forgets what was found of functions, which are not as they were.
+    pub fn forget(&mut self) {
+        self.activities.clear();
+        self.forwards.clear();
+        self.reverses.clear();
+        self.sources = reverse::Sources::default();
+    }
+
     fn indices(&mut self, orders: Orders) -> Rc<Indices> {
         let made = || Rc::new(Indices::new(orders));
         self.indices.entry(orders).or_insert_with(made).clone()
