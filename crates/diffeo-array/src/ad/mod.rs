@@ -17,6 +17,7 @@
 //! | `helpers.rs` | functions that stand in no program |
 //! | `bag.rs` | adjoints of arrays as values |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
+//! | `watch.rs` | looking for nan |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
 //! where the evaluator, which knows of each number whether it varies at all, has 0. Who takes a derivative looks for
@@ -33,6 +34,7 @@ mod reverse;
 mod rules;
 mod shadow;
 mod taylor;
+mod watch;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};

@@ -75,7 +75,7 @@ pub(super) struct Derivative {
     taken: (FunctionId, SiteId),
     /// The place that messages name.
     place: Span,
-    /// Whether a gradient that is nan stops the program.
+    /// Whether a nan in it stops the program.
     watched: bool,
     state: State,
 }
@@ -210,9 +210,9 @@ impl<'p> Lower<'p> {
         args.extend(self.store(&dot, &from, at));
         let results = [self.types(&to), self.types(&to)].concat();
         let i = self.declare_derivative(What::Jvp, function, count, &args, results, at);
+        self.derivatives[i].watched |= self.is_watched(at);
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
-        self.watch(&diff.to, &dot, at);
         Sym::Tuple([value, dot].into())
     }
 
@@ -310,10 +310,9 @@ impl<'p> Lower<'p> {
         let what = What::Jet(Orders { k, r }, variable);
         let results = self.types(&shape);
         let i = self.declare_derivative(what, function, count, &args, results, at);
+        self.derivatives[i].watched |= self.is_watched(at);
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
-        let derivatives = self.load(&shape, &mut atoms.into_iter());
-        self.watch(&to, &derivatives, at);
-        derivatives
+        self.load(&shape, &mut atoms.into_iter())
     }
 
     /// Whether these are the derivatives of a variable by itself.
@@ -421,24 +420,6 @@ impl<'p> Lower<'p> {
         // What has no place is not in the program.
         let outside = self.module.sites[at.0 as usize].span.is_none();
         !(outside && self.options.nan == Nan::Given)
-    }
-
-    /// Stops the program if there is a nan in a forward derivative; what makes gradients looks at them itself.
-    fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
-        if !self.is_watched(at) {
-            return;
-        }
-        let numbers = self.stop_gradient(derivative, at);
-        let sum = match &numbers {
-            Sym::Leaf(atom) if *ty == Ty::Real => atom.clone(),
-            // Squares never give nan by themselves, nor do their sums.
-            numbers => self.inner(ty, numbers, numbers, at),
-        };
-        if let Atom::Real(_) = sum {
-            return;
-        }
-        let nan = self.one(at, Op::IsNan(sum));
-        self.stop_where(nan, at);
     }
 
     // What is no operator
@@ -765,11 +746,14 @@ impl<'p> Lower<'p> {
         }
         self.settled.extend(functions.into_iter().map(|f| (f, 0)));
         let body = match what {
-            What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Jvp => {
+                ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper, watched)
+            }
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
             What::Jet(orders, variable) => {
                 let orders = (orders, variable);
-                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
+                let (module, cache) = (&mut self.module, &mut self.deriver);
+                ad::jet(module, cache, of, captured, wrapper, orders, watched)
             }
             What::Vjp => match pullback {
                 Some((pull, id)) => {
