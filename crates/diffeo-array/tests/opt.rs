@@ -77,6 +77,17 @@ case!(
     [Value::Real(f64::INFINITY), Value::Real(1.5)]
 );
 
+#[test]
+fn a_row_that_others_have_too_stays() {
+    let text = "entry main fn main(n: Int) -> (Real, Real) {
+        row: []Real = build i < n { x: Real = to_real(i) yield x }
+        rows: [][]Real = build j < 3 { yield row }
+        a: Real = get(rows, 0, 1)
+        b: Real = get(rows, 2, 1)
+        return a, b }";
+    after(&[fuse], text, &[vec![Value::Int(3)]]);
+}
+
 case!(
     what_has_not_stopped_is_known,
     [simplify, dce],
