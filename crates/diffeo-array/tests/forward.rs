@@ -46,7 +46,7 @@ fn derived(program: &Program) -> Module {
     };
     let id = FunctionId(module.functions.len() as u32);
     module.functions.push(declared);
-    jvp(&mut module, &mut Deriver::default(), entry, 0, id).expect("everything is derived");
+    jvp(&mut module, &mut Deriver::default(), entry, 0, id, false).expect("everything is derived");
     module.entry = id;
     module
 }

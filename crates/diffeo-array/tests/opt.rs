@@ -77,6 +77,37 @@ case!(
     [Value::Real(f64::INFINITY), Value::Real(1.5)]
 );
 
+#[test]
+fn a_row_that_others_have_too_stays() {
+    let text = "entry main fn main(n: Int) -> (Real, Real) {
+        row: []Real = build i < n { x: Real = to_real(i) yield x }
+        rows: [][]Real = build j < 3 { yield row }
+        a: Real = get(rows, 0, 1)
+        b: Real = get(rows, 2, 1)
+        return a, b }";
+    after(&[fuse], text, &[vec![Value::Int(3)]]);
+}
+
+case!(
+    what_has_not_stopped_is_known,
+    [simplify, dce],
+    "entry main fn main(x: Real) -> (Real, Real) {
+        bad: Bool = is_nan(x)
+        large: Bool = gt[Real](x, 9.0)
+        a: Real = if large {
+            if bad { fail_nan() } else {}
+            y: Real = select(bad, 1.0, 2.0)
+            yield y
+        } else { yield x }
+        if bad { fail_nan() } else {}
+        b: Real = real.sin(a)
+        if bad { fail_nan() } else {}
+        return a, b }",
+    [Value::Real(1.0)],
+    [Value::Real(10.0)],
+    [Value::Real(f64::NAN)]
+);
+
 case!(
     ints_fail_where_they_did,
     [simplify, dce],

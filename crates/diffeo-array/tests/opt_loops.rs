@@ -2,8 +2,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    adjoints, dce, defer, expose, extrema, fuse, inline, optimise, ranges, select, simplify,
-    tabulate,
+    adjoints, cells, cse, dce, defer, expose, extrema, fuse, inline, inline_small, optimise,
+    ranges, select, simplify, tabulate, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -137,6 +137,53 @@ fn small_recursive_functions_are_put_into_themselves_once() {
     assert_eq!(text.matches("call fib").count(), 5, "{text}");
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(meaning(&optimise(module), &[Value::Int(12)]), "[Int(144)]");
+}
+
+#[test]
+fn functions_that_have_become_small_are_put_into_their_callers() {
+    let sum = |k: i64| {
+        format!(
+            "s.{k}: Real = reduce[add] i.{k} < 9 {{ r.{k}: Real = to_real(i.{k}) yield r.{k} }}\n"
+        )
+    };
+    let add = |k: i64| format!("t.{k}: Real = real.add(t.{}, s.{k})\n", k - 1);
+    let sums: String = (1..=40).map(sum).chain((1..=40).map(add)).collect();
+    let text = format!(
+        "entry main fn main(x: Real) -> (Real) {{
+            a: Real = call f(x) b: Real = call f(a) c: Real = call f(b) return c }}
+        fn f(x: Real) -> (Real) {{ t.0: Real = to_real(1) {sums} y: Real = real.add(x, t.40) return y }}"
+    );
+    let points = [vec![Value::Real(0.5)], vec![Value::Real(-0.5)]];
+    assert!(after(&[inline], &text, &points).contains("call"));
+    let text = after(&[unroll, simplify, cse, dce, inline_small], &text, &points);
+    assert!(!text.contains("call"), "{text}");
+}
+
+const SMALL: &str = "entry main fn main(x: Real) -> (Real, []Real, [][]Real, []Real) {
+    a: Acc[1] = acc_new(3)
+    acc_add(a, 2, x)
+    y: Real = real.sin(x)
+    acc_add(a, 0, y)
+    acc_add(a, 2, y)
+    r: Real = acc_read(a, 2)
+    t: Real = acc_take(a, 0)
+    s: Real = real.add(r, t)
+    all: []Real = acc_get(a)
+    b: Acc[2] = acc_new(2, 2)
+    acc_add(b, 1, 0, s)
+    acc_add(b, 0, 1, x)
+    rows: [][]Real = acc_get(b)
+    c: Acc[1] = acc_new(2)
+    acc_add(c, 0, x)
+    large: Bool = gt[Real](x, 1.0)
+    if large { acc_add(c, 1, y) } else {}
+    kept: []Real = acc_get(c)
+    return s, all, rows, kept }";
+
+#[test]
+fn small_accumulators_are_numbers() {
+    let points: Vec<Vec<Value>> = [0.5, -0.0, 2.0].map(|x| vec![Value::Real(x)]).into();
+    insta::assert_snapshot!(after(&[cells], SMALL, &points));
 }
 
 #[test]

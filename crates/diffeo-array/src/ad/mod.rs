@@ -17,6 +17,7 @@
 //! | `helpers.rs` | functions that stand in no program |
 //! | `bag.rs` | adjoints of arrays as values |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
+//! | `watch.rs` | looking for nan |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
 //! where the evaluator, which knows of each number whether it varies at all, has 0. Who takes a derivative looks for
@@ -33,6 +34,7 @@ mod reverse;
 mod rules;
 mod shadow;
 mod taylor;
+mod watch;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
@@ -104,6 +106,14 @@ pub struct Rule {
 }
 
 impl Deriver {
+    /// Forgets what was found of functions, which are not as they were.
+    pub fn forget(&mut self) {
+        self.activities.clear();
+        self.forwards.clear();
+        self.reverses.clear();
+        self.sources = reverse::Sources::default();
+    }
+
     fn indices(&mut self, orders: Orders) -> Rc<Indices> {
         let made = || Rc::new(Indices::new(orders));
         self.indices.entry(orders).or_insert_with(made).clone()

@@ -3,10 +3,11 @@
 
 use super::forward::forward_along;
 use super::orders::Indices;
-use super::shadow::{from_shadow, to_shadow, watch, Out, ADJOINT};
+use super::shadow::{from_shadow, to_shadow, Out, ADJOINT};
+use super::watch::watch;
 use super::{
-    differentiable, forward, from_tangent, reverse, to_tangent, zero, Deriver, Forward, Orders,
-    Reverse, Unsupported,
+    differentiable, forward, reverse, to_tangent, zero, Deriver, Forward, Orders, Reverse,
+    Unsupported,
 };
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
@@ -16,7 +17,7 @@ use diffeo_calculus::prim::RealOp;
 
 /// Makes the body of a declared function: of the parameters of another one (so many of which it captured, and which
 /// do not vary) and tangents of the rest, it gives the results and tangents of all of them. What is no Real in a
-/// tangent is that of the value.
+/// tangent is that of the value. If it is to be watched, the program stops where there is a nan in the tangents.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -26,6 +27,7 @@ pub fn jvp(
     function: FunctionId,
     captured: usize,
     declared: FunctionId,
+    watched: bool,
 ) -> Result<(), Unsupported> {
     let types = param_types(&module.functions[function.0 as usize]);
     let varies = |(i, ty)| i >= captured && differentiable(module, ty);
@@ -42,14 +44,21 @@ pub fn jvp(
     }
     let mut values = b.emit(module, Op::Call(derived.function, args));
     let mut tangents = values.split_off(derived.results.len().min(values.len())).into_iter();
-    let mut results = values.clone();
+    let (mut results, mut dots) = (values.clone(), Vec::new());
     for (value, varies) in values.iter().zip(&derived.results) {
         let dot = if *varies { tangents.next() } else { None };
+        let varies = dot.is_some();
         let dot = match dot {
             Some(dot) => dot,
             None => zero(&mut b, module, cache, value, 1).pop().unwrap_or(value.clone()),
         };
-        results.push(from_tangent(&mut b, module, cache, value, &dot));
+        let out = Out { order: 1, watched: watched && varies };
+        let dot = from_shadow((&mut b, module, cache), (value, &dot), out);
+        results.push(dot.clone());
+        dots.extend(Some(dot).filter(|_| varies));
+    }
+    if watched {
+        watch(&mut b, module, &dots);
     }
     put_body(module, declared, b, results)
 }
@@ -228,7 +237,7 @@ pub fn vjp(
 /// Makes the body of a declared function: of the parameters of another one, where those that it did not capture have in
 /// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the
 /// same of its results. `variable` says that there is one such Real, which is the one variable: its derivatives are 1,
-/// 0, ….
+/// 0, …. If it is to be watched, the program stops where there is a nan in the derivatives.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -239,6 +248,7 @@ pub fn jet(
     captured: usize,
     declared: FunctionId,
     (orders, variable): (Orders, bool),
+    watched: bool,
 ) -> Result<(), Unsupported> {
     let indices = cache.indices(orders);
     let width = indices.width();
@@ -284,7 +294,7 @@ pub fn jet(
     args.extend(tangents);
     let mut values = b.emit(module, Op::Call(derived.function, args));
     let mut tangents = values.split_off(derived.results.len().min(values.len())).into_iter();
-    let mut results = Vec::new();
+    let (mut results, mut dots) = (Vec::new(), Vec::new());
     for (value, varies) in values.iter().zip(&derived.results) {
         let ty = b.ty(value);
         if !differentiable(module, &ty) {
@@ -294,10 +304,14 @@ pub fn jet(
         let mut all = vec![value.clone()];
         if *varies {
             all.extend(tangents.by_ref().take(width));
+            dots.extend_from_slice(&all[1..]);
         } else if width > 0 {
             all.extend(zero(&mut b, module, cache, value, width));
         }
         results.push(together(&mut b, module, &all, &indices, &ty)?);
+    }
+    if watched {
+        watch(&mut b, module, &dots);
     }
     put_body(module, declared, b, results)
 }

@@ -9,14 +9,14 @@
 //! they are bags.
 
 use super::bag::{all, bag, nothing, unfold, Cx};
+use super::watch::watch;
 use super::{differentiable, helpers, Deriver};
 use crate::build::Builder;
 use crate::ir::{
-    Atom, Block, BoxId, BoxType, Elem, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stop, Ty,
-    Var, Variant,
+    Atom, BoxId, BoxType, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var, Variant,
 };
 use diffeo_base::Name;
-use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
+use diffeo_calculus::prim::Comparison;
 
 /// In the place of an order: adjoints.
 pub(super) const ADJOINT: usize = 0;
@@ -253,73 +253,6 @@ pub(super) fn from_shadow(
         }
         (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => dot.clone(),
     }
-}
-
-/// Stops the program if one of these numbers, or an element of one of these arrays of them, is nan: for the evaluator to
-/// begin again.
-pub(super) fn watch(b: &mut Builder, module: &Module, of: &[Atom]) {
-    let numbers = of.iter().filter(|x| matches!(b.ty(x), Ty::Real | Ty::Array(Elem::Real, _)));
-    let numbers: Vec<Atom> = numbers.cloned().collect();
-    let Some(sum) = total(b, module, &numbers, false) else { return };
-    let stop = |b: &mut Builder, sum: Atom| {
-        let cond = b.one(module, Op::IsNan(sum));
-        b.open();
-        b.emit(module, Op::Stop(Stop::Nan));
-        let then = b.close(Vec::new());
-        b.emit(module, Op::If { cond, then, otherwise: Block::default() });
-    };
-    if let [x] = &numbers[..] {
-        if b.ty(x) == Ty::Real {
-            return stop(b, sum);
-        }
-    }
-    // Infinities may add up to nan; their squares do not.
-    let cond = b.one(module, Op::IsNan(sum));
-    b.open();
-    if let Some(sum) = total(b, module, &numbers, true) {
-        stop(b, sum);
-    }
-    let then = b.close(Vec::new());
-    b.emit(module, Op::If { cond, then, otherwise: Block::default() });
-}
-
-/// The sum of numbers and elements of arrays, or of their squares; none if there are none.
-fn total(b: &mut Builder, module: &Module, numbers: &[Atom], squared: bool) -> Option<Atom> {
-    let term = |b: &mut Builder, x: Atom| match squared {
-        true => b.one(module, Op::Real(RealOp::Mul, vec![x.clone(), x])),
-        false => x,
-    };
-    let mut sum: Option<Atom> = None;
-    for x in numbers {
-        let part = match b.ty(x) {
-            Ty::Array(_, rank) => {
-                let mut count = b.one(module, Op::Dim(x.clone(), 0));
-                let mut flat = x.clone();
-                for dim in 1..rank {
-                    // The length of rows that nothing has determined is -1.
-                    let size = b.one(module, Op::Dim(x.clone(), dim));
-                    let size = b.one(module, Op::IntFits(IntOp::Max, vec![size, Atom::Int(0)]));
-                    count = b.one(module, Op::IntFits(IntOp::Mul, vec![count, size]));
-                }
-                if rank > 1 {
-                    flat = b.one(module, Op::Reshape(flat, vec![count.clone()]));
-                }
-                let index = b.var(Ty::Int, None);
-                b.open();
-                let element = b.one(module, Op::Get(flat, vec![Atom::Var(index)]));
-                let element = term(b, element);
-                let body = b.close(vec![element]);
-                let how = vec![Reduction::Add];
-                b.one(module, Op::Reduce { how, count, index, body })
-            }
-            _ => term(b, x.clone()),
-        };
-        sum = Some(match sum {
-            Some(sum) => b.one(module, Op::Real(RealOp::Add, vec![sum, part])),
-            None => part,
-        });
-    }
-    sum
 }
 
 /// What a value of a type with tangents in the place of its Reals is as a tangent.

@@ -25,7 +25,7 @@ pub fn adjoints(mut module: Module) -> Module {
 }
 
 /// How often each variable is used.
-fn uses(function: &Function) -> Vec<u32> {
+pub(super) fn uses(function: &Function) -> Vec<u32> {
     let mut uses = vec![0; function.vars.len()];
     let mut see = |atom: &Atom| {
         if let Some(v) = var(atom) {

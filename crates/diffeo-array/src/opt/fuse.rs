@@ -434,9 +434,16 @@ impl Fuse<'_> {
             let mut copier = Copier { source: None, vars: &mut self.vars, map, site: |site| site };
             copier.block(&producer.body)
         };
-        out.extend(body.stmts);
+        self.element(body, which, out)
+    }
+
+    /// One of the results of a body that is put here.
+    fn element(&mut self, body: Block, which: usize, out: &mut Vec<Stmt>) -> Option<Atom> {
         let element = body.results.into_iter().nth(which)?;
-        self.made_here.extend(var(&element));
+        // What is only named there was made elsewhere, perhaps for others, too.
+        let mut made = body.stmts.iter().flat_map(|stmt| &stmt.results);
+        self.made_here.extend(var(&element).filter(|v| made.any(|made| made == v)));
+        out.extend(body.stmts);
         Some(element)
     }
 
@@ -459,10 +466,7 @@ impl Fuse<'_> {
         let Stmt { op: Op::Build { mut body, .. }, .. } = out.remove(at) else { return None };
         self.subst.insert(i, index.clone());
         self.rename(&mut body);
-        out.append(&mut body.stmts);
-        let element = body.results.into_iter().nth(which)?;
-        self.made_here.extend(var(&element));
-        Some(element)
+        self.element(body, which, out)
     }
 
     fn keep(&mut self, producer: Producer, place: &Place) {

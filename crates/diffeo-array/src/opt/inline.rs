@@ -38,7 +38,19 @@ const LARGE: usize = 6_000;
 
 /// See the head of the file.
 pub fn inline(module: Module) -> Module {
-    expand(module, None)
+    expand(module, Which::All)
+}
+
+/// What has become small since, but nothing is put into itself.
+pub fn inline_small(module: Module) -> Module {
+    expand(module, Which::Small)
+}
+
+#[derive(Clone, Copy)]
+enum Which<'a> {
+    All,
+    Small,
+    Early(&'a Early<'a>),
 }
 
 /// Functions that derivatives are taken of.
@@ -51,13 +63,15 @@ pub(super) struct Early<'a> {
 
 /// As [`inline`], but nothing is put into itself.
 pub(super) fn inline_early(module: Module, early: &Early<'_>) -> Module {
-    expand(module, Some(early))
+    expand(module, Which::Early(early))
 }
 
-fn expand(mut module: Module, early: Option<&Early<'_>>) -> Module {
+fn expand(mut module: Module, which: Which<'_>) -> Module {
     let graph = call_graph(&module);
     let mut functions = std::mem::take(&mut module.functions);
-    let mut inlined = choose(&functions, &graph);
+    let once = if matches!(which, Which::Small) { SMALL } else { ONCE };
+    let mut inlined = choose(&functions, &graph, once);
+    let early = if let Which::Early(early) = which { Some(early) } else { None };
     for id in early.iter().flat_map(|early| early.stay) {
         inlined[id.0 as usize] = None;
     }
@@ -73,7 +87,7 @@ fn expand(mut module: Module, early: Option<&Early<'_>>) -> Module {
     wanted.extend(early.iter().flat_map(|early| early.roots).map(|id| id.0 as usize));
     while let Some(f) = wanted.pop() {
         let Some(None) = expanded.get(f) else { continue };
-        let into_itself = graph.recursive[f] && early.is_none();
+        let into_itself = graph.recursive[f] && matches!(which, Which::All);
         let tiny = into_itself && size(&functions[f].body, TINY) <= TINY;
         inliner.own = tiny.then_some(f);
         inliner.base = None;
@@ -109,8 +123,9 @@ fn expand(mut module: Module, early: Option<&Early<'_>>) -> Module {
     module
 }
 
-/// By function, its size with what goes into it, if it goes into its callers.
-fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
+/// By function, its size with what goes into it, if it goes into its callers; `once` is the most for a function that is
+/// called once.
+fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<usize>> {
     let mut calls = vec![0u64; functions.len()];
     for callee in graph.callees.iter().flatten() {
         calls[*callee] += 1;
@@ -118,7 +133,7 @@ fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
     let mut inlined: Vec<Option<usize>> = vec![None; functions.len()];
     let mut costs: Vec<u64> = vec![0; functions.len()];
     for f in graph.components.iter().flatten() {
-        let own = size(&functions[*f].body, ONCE);
+        let own = size(&functions[*f].body, once);
         let within: usize = graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
         let callees = graph.callees[*f].iter().filter(|callee| inlined[**callee].is_some());
         let mut cost = callees.fold(0u64, |sum, callee| sum.saturating_add(costs[*callee]));
@@ -127,7 +142,7 @@ fn choose(functions: &[Function], graph: &CallGraph) -> Vec<Option<usize>> {
         });
         costs[*f] = cost;
         let few = cost.saturating_mul(calls[*f]) <= FEW;
-        let limit = if calls[*f] == 1 || few { ONCE } else { SMALL };
+        let limit = if calls[*f] == 1 || few { once } else { SMALL };
         inlined[*f] = Some(own + within).filter(|size| !graph.recursive[*f] && *size <= limit);
     }
     inlined
@@ -268,7 +283,7 @@ impl Inliner<'_> {
 }
 
 /// Puts atoms in the place of variables.
-fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
+pub(super) fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
     let resolve = |a: &mut Atom| {
         while let Some(new) = super::walk::var(a).and_then(|v| replaced.get(&v)) {
             *a = new.clone();

@@ -20,10 +20,11 @@
 //! | `rows.rs` | matrices that are written out |
 //! | `tabulate.rs` | tables of what inner loops compute from their index |
 //! | `adjoints.rs` | comprehensions for loops that fill accumulators |
-//! | `unroll.rs` | short loops written out, small arrays as numbers |
+//! | `unroll.rs`, `cells.rs` | short loops written out; small arrays and accumulators as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
 mod adjoints;
+mod cells;
 mod count;
 mod cse;
 mod dce;
@@ -51,6 +52,7 @@ mod unroll;
 pub mod walk;
 
 pub use adjoints::adjoints;
+pub use cells::cells;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
@@ -59,7 +61,7 @@ pub use expose::expose;
 pub use extrema::extrema;
 pub use fuse::fuse;
 pub use hoist::hoist;
-pub use inline::inline;
+pub use inline::{inline, inline_small};
 pub use join::join;
 pub use ranges::ranges;
 pub use reach::reach;
@@ -107,15 +109,18 @@ pub const PASSES: &[Pass] = &[
     pass("reach.3", reach),
     pass("count", count),
     pass("unroll", unroll),
+    pass("cells", cells),
     pass("simplify.3", simplify),
     pass("ranges", ranges),
     pass("simplify.4", simplify),
     pass("cse.3", cse),
     pass("dce.2", dce),
+    pass("inline.2", inline_small),
     pass("extrema", extrema),
     pass("fuse", fuse),
     pass("simplify.5", simplify),
     pass("unroll.2", unroll),
+    pass("cells.2", cells),
     pass("simplify.6", simplify),
     pass("cse.4", cse),
     pass("ranges.2", ranges),

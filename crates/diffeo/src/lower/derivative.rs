@@ -75,7 +75,7 @@ pub(super) struct Derivative {
     taken: (FunctionId, SiteId),
     /// The place that messages name.
     place: Span,
-    /// Whether a gradient that is nan stops the program.
+    /// Whether a nan in it stops the program.
     watched: bool,
     state: State,
 }
@@ -86,6 +86,15 @@ enum State {
     /// What is differentiated within the function is being made.
     Open,
     Made,
+}
+
+/// What there is where a function leads.
+struct Within {
+    /// The derivatives that are taken there.
+    derivatives: Vec<usize>,
+    functions: HashSet<FunctionId>,
+    /// How deep those are that settled functions lead to.
+    depth: usize,
 }
 
 /// A function that is called with an argument of its type, first-order.
@@ -201,9 +210,9 @@ impl<'p> Lower<'p> {
         args.extend(self.store(&dot, &from, at));
         let results = [self.types(&to), self.types(&to)].concat();
         let i = self.declare_derivative(What::Jvp, function, count, &args, results, at);
+        self.derivatives[i].watched |= self.is_watched(at);
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
-        self.watch(&diff.to, &dot, at);
         Sym::Tuple([value, dot].into())
     }
 
@@ -301,10 +310,9 @@ impl<'p> Lower<'p> {
         let what = What::Jet(Orders { k, r }, variable);
         let results = self.types(&shape);
         let i = self.declare_derivative(what, function, count, &args, results, at);
+        self.derivatives[i].watched |= self.is_watched(at);
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
-        let derivatives = self.load(&shape, &mut atoms.into_iter());
-        self.watch(&to, &derivatives, at);
-        derivatives
+        self.load(&shape, &mut atoms.into_iter())
     }
 
     /// Whether these are the derivatives of a variable by itself.
@@ -412,24 +420,6 @@ impl<'p> Lower<'p> {
         // What has no place is not in the program.
         let outside = self.module.sites[at.0 as usize].span.is_none();
         !(outside && self.options.nan == Nan::Given)
-    }
-
-    /// Stops the program if there is a nan in a forward derivative; what makes gradients looks at them itself.
-    fn watch(&mut self, ty: &Ty, derivative: &Sym, at: SiteId) {
-        if !self.is_watched(at) {
-            return;
-        }
-        let numbers = self.stop_gradient(derivative, at);
-        let sum = match &numbers {
-            Sym::Leaf(atom) if *ty == Ty::Real => atom.clone(),
-            // Squares never give nan by themselves, nor do their sums.
-            numbers => self.inner(ty, numbers, numbers, at),
-        };
-        if let Atom::Real(_) = sum {
-            return;
-        }
-        let nan = self.one(at, Op::IsNan(sum));
-        self.stop_where(nan, at);
     }
 
     // What is no operator
@@ -597,13 +587,45 @@ impl<'p> Lower<'p> {
             let (function, at) = self.derivatives[i].taken;
             self.derivatives[i].place = self.place(&callers, function, at);
         }
-        self.optimise_early();
-        (0..self.derivatives.len()).try_for_each(|i| self.make(i))
+        let order = self.order();
+        for depth in 0..=order.iter().copied().max().unwrap_or(0) {
+            // What is derived again is made smaller, too, now that it is there.
+            self.optimise_early();
+            self.deriver.forget();
+            (0..order.len()).filter(|i| order[*i] == depth).try_for_each(|i| self.make(i))?;
+        }
+        Ok(())
+    }
+
+    /// By derivative, how many are taken one within the other in what it is taken of. Where one is taken within itself,
+    /// nobody knows, and none are counted.
+    fn order(&mut self) -> Vec<usize> {
+        let mut depths = vec![None; self.derivatives.len()];
+        let known = (0..depths.len()).all(|i| self.depth(i, &mut depths).is_some());
+        self.settled.clear();
+        depths.into_iter().map(|depth| depth.flatten().filter(|_| known).unwrap_or(0)).collect()
+    }
+
+    /// How deep a derivative is itself; none if it is taken within itself. Those that are being looked at have none yet.
+    fn depth(&mut self, i: usize, depths: &mut [Option<Option<usize>>]) -> Option<usize> {
+        if let Some(known) = depths[i] {
+            return known.map(|within| within + 1);
+        }
+        depths[i] = Some(None);
+        let Within { derivatives, functions, mut depth } = self.within(self.derivatives[i].of);
+        for inner in derivatives {
+            depth = depth.max(super::deep(|| self.depth(inner, depths))?);
+        }
+        self.settled.extend(functions.into_iter().map(|f| (f, depth)));
+        depths[i] = Some(Some(depth));
+        Some(depth + 1)
     }
 
     /// Optimises what derivatives are taken of. The functions declared for derivatives may do anything.
     fn optimise_early(&mut self) {
-        let declared: Vec<FunctionId> = self.declared.keys().copied().collect();
+        let made = |i: &usize| self.derivatives[*i].state == State::Made;
+        let declared = self.declared.iter().filter(|(_, i)| !made(i));
+        let declared: Vec<FunctionId> = declared.map(|(id, _)| *id).collect();
         let mut bodies = Vec::new();
         for id in &declared {
             let function = &mut self.module.functions[id.0 as usize];
@@ -618,12 +640,12 @@ impl<'p> Lower<'p> {
             function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
         }
         let rules = self.deriver.rules.values().map(|rule| rule.function);
-        let roots: Vec<FunctionId> =
-            self.derivatives.iter().map(|derivative| derivative.of).chain(rules).collect();
+        let open = || self.derivatives.iter().filter(|d| d.state != State::Made);
+        let roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
         let forward = |what| matches!(what, What::Jvp | What::Jet(..));
-        let copied = self.derivatives.iter().all(|derivative| forward(derivative.what));
+        let copied = open().all(|d| forward(d.what));
         let of = Early { roots: &roots, stay: &stay, copied };
         self.module = early(std::mem::take(&mut self.module), &of);
         for (id, body) in declared.into_iter().zip(bodies) {
@@ -672,15 +694,17 @@ impl<'p> Lower<'p> {
         self.module.sites[at.0 as usize].span
     }
 
-    /// The derivatives that are taken where a function leads, if they may be still to be made, and all functions there.
-    fn within(&self, function: FunctionId) -> (Vec<usize>, HashSet<FunctionId>) {
-        let mut found = Vec::new();
+    /// What there is where a function leads, but for functions that are settled.
+    fn within(&self, function: FunctionId) -> Within {
+        let (mut found, mut depth) = (Vec::new(), 0);
         let mut seen = HashSet::from([function]);
         let mut pending = vec![function];
         while let Some(next) = pending.pop() {
             found.extend(self.declared.get(&next));
             let mut visit = |f: FunctionId| {
-                if !self.settled.contains(&f) && seen.insert(f) {
+                if let Some(settled) = self.settled.get(&f) {
+                    depth = depth.max(*settled);
+                } else if seen.insert(f) {
                     pending.push(f);
                 }
             };
@@ -693,7 +717,7 @@ impl<'p> Lower<'p> {
                 }
             });
         }
-        (found, seen)
+        Within { derivatives: found, functions: seen, depth }
     }
 
     /// Lets the program stop, for the evaluator to begin again, where a derivative is taken within itself and is to be
@@ -732,17 +756,20 @@ impl<'p> Lower<'p> {
             State::Declared => {}
         }
         self.derivatives[i].state = State::Open;
-        let (inner, seen) = self.within(of);
-        for inner in inner {
+        let Within { derivatives, functions, .. } = self.within(of);
+        for inner in derivatives {
             super::deep(|| self.make(inner))?;
         }
-        self.settled.extend(seen);
+        self.settled.extend(functions.into_iter().map(|f| (f, 0)));
         let body = match what {
-            What::Jvp => ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper),
+            What::Jvp => {
+                ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper, watched)
+            }
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
             What::Jet(orders, variable) => {
                 let orders = (orders, variable);
-                ad::jet(&mut self.module, &mut self.deriver, of, captured, wrapper, orders)
+                let (module, cache) = (&mut self.module, &mut self.deriver);
+                ad::jet(module, cache, of, captured, wrapper, orders, watched)
             }
             What::Vjp => match pullback {
                 Some((pull, id)) => {

@@ -263,8 +263,8 @@ struct Lower<'p> {
     by_function: HashMap<(derivative::What, FunctionId), usize>,
     /// The derivatives that functions were declared for.
     declared: HashMap<FunctionId, usize>,
-    /// Functions that lead to no derivative that is still to be made.
-    settled: HashSet<FunctionId>,
+    /// Functions that lead to no derivative that is still to be looked at, and how deep those are that they lead to.
+    settled: HashMap<FunctionId, usize>,
     /// Pullbacks, by numbers that no function of Core has.
     pullbacks: HashMap<u32, Pullback>,
     /// Functions with the functions that are their rules.
@@ -313,7 +313,7 @@ impl<'p> Lower<'p> {
             derivatives: Vec::new(),
             by_function: HashMap::new(),
             declared: HashMap::new(),
-            settled: HashSet::new(),
+            settled: HashMap::new(),
             pullbacks: HashMap::new(),
             ruled: HashMap::new(),
             identities: HashMap::new(),

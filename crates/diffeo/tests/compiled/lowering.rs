@@ -1,16 +1,34 @@
-//! What Flat is made of programs, before it is optimised.
+//! What Flat is made of programs.
 
 use crate::agree::{on, ALL};
 use diffeo::{Engine, Options, Session};
 
 /// What Flat is made of the `main` of a program before it is optimised.
 pub fn lowered(text: &str) -> String {
+    flat(text, Some("lower"))
+}
+
+/// What Flat is made of the `main` of a program up to a pass, or after all of them.
+fn flat(text: &str, pass: Option<&str>) -> String {
     let mut session = Session::new();
     let module = session.load_text("case.deo", text);
     session.check();
     let entry = session.entry(module, "main").expect("an entry");
-    let shown = session.show_flat(&entry, Some("lower"), &mut Vec::new());
-    shown.expect("a program without derivatives")
+    session.show_flat(&entry, pass, &mut Vec::new()).expect("a program that is compiled")
+}
+
+#[test]
+fn steps_that_take_gradients_of_small_arrays_cannot_stop() {
+    let gradients = "def f(v: []Real) = v[0] * sin(v[1]) * v[2] + sum(map(sq, v))\n\
+        def main = [grad(f)([x, x * x, 1.0 + x])[0] for x in [0.1 * real(i) for i < 100]]\n";
+    let tangents = "def f(v: []Real) = [v[0] * sin(v[1]), v[2]]\n\
+        def main = [let (y, d) = jvp(f, [x, x * x, 1.0], [x, 1.0, 2.0]) in y[0] * d[1] + d[0] for x in [0.1 * real(i) for i < 100]]\n";
+    for text in [gradients, tangents] {
+        let text = flat(text, None);
+        let (step, behind) = text.split_once("yield").expect("a comprehension");
+        let numbers = !step.contains("fail_") && !step.contains("acc_") && !step.contains("reduce");
+        assert!(numbers && behind.contains("fail_nan"), "{text}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ const GRADIENT: &str =
 pub struct Costs {
     pub value: u64,
     pub gradient: u64,
-    /// Of point and value.
+    /// Of point and value: their numbers, and the constructors of their data.
     pub size: u64,
 }
 
@@ -42,6 +42,20 @@ fn run(
     Some((run.operations.filter(|_| run.unsupported.is_none())?, value))
 }
 
+/// How many numbers there are in a value, and how many constructors.
+fn size(value: &Value) -> u64 {
+    let mut size = numbers(value).len() as u64;
+    let mut pending = vec![value.clone()];
+    while let Some(value) = pending.pop() {
+        size += u64::from(matches!(value, Value::Data(_)));
+        if let Value::Array(array) = &value {
+            pending.extend((0..array.len()).map(|i| array.get(i)));
+        }
+        pending.extend(value.fields().iter().cloned());
+    }
+    size
+}
+
 /// The costs of a function of a program at a point, its gradient within these limits; none if the evaluator computes it.
 pub fn costs([program, function, point]: [&str; 3], limits: &Limits) -> Option<Costs> {
     let mut session = Session::new();
@@ -55,7 +69,7 @@ pub fn costs([program, function, point]: [&str; 3], limits: &Limits) -> Option<C
     let ((first, value), (second, gradient)) = (entry(VALUE)?, entry(GRADIENT)?);
     let (value, result) = run(&value, &first, Some(at.clone()), &Limits::default())?;
     let (gradient, _) = run(&gradient, &second, Some(at.clone()), limits)?;
-    let size = (numbers(&at).len() + numbers(&result).len()) as u64;
+    let size = size(&at) + size(&result);
     Some(Costs { value, gradient, size })
 }
 

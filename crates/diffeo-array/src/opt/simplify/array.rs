@@ -24,6 +24,10 @@ impl Simplifier {
                 Op::Rows(xs) if k == 0 => Some(Atom::Int(xs.len() as i64)),
                 Op::Reshape(_, sizes) => sizes.get(usize::from(k)).cloned(),
                 Op::Update { array, .. } => self.known_size(array, k),
+                Op::AccGet(acc) => match self.def(acc)? {
+                    Op::AccNew(sizes) => sizes.get(usize::from(k)).cloned(),
+                    _ => None,
+                },
                 Op::Empty(..) => Some(Atom::Int(if k == 0 { 0 } else { -1 })),
                 _ => None,
             },

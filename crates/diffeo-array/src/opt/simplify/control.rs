@@ -80,7 +80,7 @@ impl Simplifier {
         }
     }
 
-    fn forget(&mut self, known: Vec<Var>) {
+    pub(super) fn forget(&mut self, known: Vec<Var>) {
         for v in known {
             self.subst[v.0 as usize] = None;
         }
@@ -158,7 +158,7 @@ impl Simplifier {
     }
 
     /// A branch of which one side stops the program: the other one stands behind it, where passes see that it is
-    /// what happens.
+    /// what happens. From there to the end of the block the condition is known.
     fn behind_a_stop(
         &mut self,
         results: &[Var],
@@ -171,9 +171,13 @@ impl Simplifier {
         stops.results.clear();
         let nothing = Block::default();
         let (then, otherwise) = if stops_if { (stops, nothing) } else { (nothing, stops) };
-        self.push(Stmt { results: Vec::new(), op: Op::If { cond, then, otherwise }, site }, out);
+        let op = Op::If { cond: cond.clone(), then, otherwise };
+        self.push(Stmt { results: Vec::new(), op, site }, out);
         out.extend(goes_on.stmts);
         self.replace(results, goes_on.results);
+        let mut known = std::mem::take(&mut self.scope.known);
+        self.assume(&cond, !stops_if, &mut known);
+        self.scope.known = known;
         false
     }
 

@@ -58,8 +58,16 @@ struct Simplifier {
     now: u32,
     /// The variables in scope that are sizes of arrays, by the array whose sizes they are first known to be.
     dims: HashMap<(Var, u8), Var>,
-    /// Those of the block.
-    scope: Vec<(Var, u8)>,
+    /// What ends with the block.
+    scope: Scope,
+}
+
+#[derive(Default)]
+struct Scope {
+    /// The sizes of arrays.
+    dims: Vec<(Var, u8)>,
+    /// What is known because the program would have stopped.
+    known: Vec<Var>,
 }
 
 /// What an operation is replaced by.
@@ -94,7 +102,7 @@ impl Simplifier {
             order: vec![0; count],
             now: 1,
             dims: HashMap::new(),
-            scope: Vec::new(),
+            scope: Scope::default(),
         }
     }
 
@@ -140,9 +148,11 @@ impl Simplifier {
         let mut out = Vec::with_capacity(block.stmts.len());
         let outer = std::mem::take(&mut self.scope);
         let (results, ends) = self.splice(block, &mut out);
-        for key in std::mem::replace(&mut self.scope, outer) {
+        let inner = std::mem::replace(&mut self.scope, outer);
+        for key in inner.dims {
             self.dims.remove(&key);
         }
+        self.forget(inner.known);
         (Block { stmts: out, results }, ends)
     }
 
@@ -211,7 +221,7 @@ impl Simplifier {
                 let key = self.size_key(array, k);
                 if let Entry::Vacant(entry) = self.dims.entry(key) {
                     entry.insert(*v);
-                    self.scope.push(key);
+                    self.scope.dims.push(key);
                 }
             }
         }
