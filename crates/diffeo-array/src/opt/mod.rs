@@ -116,6 +116,7 @@ pub const PASSES: &[Pass] = &[
     pass("cse.3", cse),
     pass("dce.2", dce),
     pass("inline.2", inline_small),
+    pass("reach.4", reach),
     pass("extrema", extrema),
     pass("fuse", fuse),
     pass("simplify.5", simplify),

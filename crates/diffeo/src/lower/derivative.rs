@@ -626,11 +626,41 @@ impl<'p> Lower<'p> {
         let made = |i: &usize| self.derivatives[*i].state == State::Made;
         let declared = self.declared.iter().filter(|(_, i)| !made(i));
         let declared: Vec<FunctionId> = declared.map(|(id, _)| *id).collect();
-        let mut bodies = Vec::new();
-        for id in &declared {
-            let function = &mut self.module.functions[id.0 as usize];
-            let (vars, params) = (function.vars.clone(), function.params.clone());
-            bodies.push((vars, params, std::mem::take(&mut function.body)));
+        let rules = self.deriver.rules.values().map(|rule| rule.function);
+        let open = || self.derivatives.iter().filter(|d| d.state != State::Made);
+        let roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
+        let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
+        let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
+        let forward = |what| matches!(what, What::Jvp | What::Jet(..));
+        let copied = open().all(|d| forward(d.what));
+        // What they do not lead to is put aside, too.
+        let mut led_to = vec![false; self.module.functions.len()];
+        let mut pending = roots.clone();
+        while let Some(id) = pending.pop() {
+            if std::mem::replace(&mut led_to[id.0 as usize], true) {
+                continue;
+            }
+            let body = &self.module.functions[id.0 as usize].body;
+            statements(body, &mut |stmt| match &stmt.op {
+                Op::Call(callee, _) => pending.push(*callee),
+                Op::Constant(c) => pending.push(self.module.constants[c.0 as usize].init),
+                _ => {}
+            });
+        }
+        for id in declared {
+            led_to[id.0 as usize] = false;
+        }
+        let mut aside = Vec::new();
+        for (f, function) in self.module.functions.iter_mut().enumerate() {
+            if led_to[f] {
+                continue;
+            }
+            let params = function.params.iter().map(|p| function.vars[p.0 as usize].clone());
+            let params: Vec<VarInfo> = params.collect();
+            let vars = std::mem::replace(&mut function.vars, params);
+            let numbers = (0..).map(Var).take(function.params.len()).collect();
+            let params = std::mem::replace(&mut function.params, numbers);
+            aside.push((f, vars, params, std::mem::take(&mut function.body)));
             let mut stop = |ty: &Flat| {
                 function.vars.push(VarInfo { ty: ty.clone(), name: None });
                 Var(function.vars.len() as u32 - 1)
@@ -639,18 +669,11 @@ impl<'p> Lower<'p> {
             function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
             function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
         }
-        let rules = self.deriver.rules.values().map(|rule| rule.function);
-        let open = || self.derivatives.iter().filter(|d| d.state != State::Made);
-        let roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
-        let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
-        let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
-        let forward = |what| matches!(what, What::Jvp | What::Jet(..));
-        let copied = open().all(|d| forward(d.what));
         let of = Early { roots: &roots, stay: &stay, copied };
         self.module = early(std::mem::take(&mut self.module), &of);
-        for (id, body) in declared.into_iter().zip(bodies) {
-            let function = &mut self.module.functions[id.0 as usize];
-            (function.vars, function.params, function.body) = body;
+        for (f, vars, params, body) in aside {
+            let function = &mut self.module.functions[f];
+            (function.vars, function.params, function.body) = (vars, params, body);
         }
     }
 
