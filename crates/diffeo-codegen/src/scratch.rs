@@ -45,8 +45,13 @@ pub(crate) fn reuse(module: &mut Module, leave: &dyn Fn(usize, &For) -> bool) {
 
 /// The function that releases a block, if there is one.
 pub(crate) fn release_of(module: &Module) -> Option<FunctionId> {
+    helper(module, "release")
+}
+
+/// The function beside those of the program that has this name, if there is one.
+pub(crate) fn helper(module: &Module, name: &str) -> Option<FunctionId> {
     let own = module.flat.functions.len();
-    let found = module.functions.iter().skip(own).position(|f| f.name == "release");
+    let found = module.functions.iter().skip(own).position(|f| f.name == name);
     found.map(|i| FunctionId((own + i) as u32))
 }
 

@@ -10,7 +10,9 @@ use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::RealOp;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm::{self, Options, Stage};
-use diffeo_codegen::low::{Address, Binary, Expr, For, Function, Module, Operand, Reg, Stmt, Ty};
+use diffeo_codegen::low::{
+    Address, Binary, Compare, Expr, For, Function, Module, Operand, Reg, Stmt, Ty,
+};
 use low::{instance, module, r, run, set, Build};
 use std::sync::Arc;
 use std::time::Instant;
@@ -151,6 +153,48 @@ fn loops_are_vectorised() {
         let text = llvm::text(&module, &Options::default(), Stage::Optimised).unwrap();
         assert!(text.contains(wanted), "no vectors in {name}:\n{text}");
     }
+}
+
+/// Of numbers, those below zero, one after the other; how many there are.
+fn below_zero() -> Function {
+    let mut f = Build::new("below_zero", &[Ty::Ptr, Ty::Ptr, Ty::Int], &[Ty::Int]);
+    let [count, i] = [(); 2].map(|()| f.reg(Ty::Int));
+    let x = f.reg(Ty::Real);
+    let below = f.reg(Ty::Bool);
+    let to = Address { base: r(YS), index: r(count), scale: 8, offset: 0 };
+    let keep = vec![
+        Stmt::Store(Ty::Real, to, r(x)),
+        set(count, Expr::Binary(Binary::IntAdd, r(count), Operand::Int(1))),
+    ];
+    let step = For {
+        index: i,
+        from: Operand::Int(0),
+        to: r(N),
+        body: vec![
+            set(x, element(XS, i)),
+            set(below, Expr::Compare(Compare::Lt, r(x), Operand::Real(0.0))),
+            Stmt::If(r(below), keep, Vec::new()),
+        ],
+        independent: false,
+        separate: false,
+        reductions: Vec::new(),
+    };
+    f.body(vec![
+        set(count, Expr::Copy(Operand::Int(0))),
+        Stmt::For(Box::new(step)),
+        Stmt::Return(vec![r(count)]),
+    ])
+}
+
+#[test]
+fn steps_with_branches_are_written_once() {
+    if !found() {
+        return;
+    }
+    let module = module(vec![below_zero()], Vec::new());
+    let text = llvm::text(&module, &Options::default(), Stage::Optimised).unwrap();
+    let stores = text.matches("store double").count();
+    assert_eq!(stores, 1, "{text}");
 }
 
 #[test]

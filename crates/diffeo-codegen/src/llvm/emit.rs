@@ -18,7 +18,7 @@ use crate::deep::deep;
 use crate::engine::Raises;
 use crate::low::{Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
-use crate::scratch::release_of;
+use crate::scratch::{helper, release_of};
 use lanes::plan::Plans;
 use lanes::Lanes;
 use scope::Facts;
@@ -142,8 +142,8 @@ pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bo
 const FEW_RELEASES: usize = 12;
 
 /// The functions that are not to be inlined: those that do loops block by block, which are executed where that makes no
-/// difference; those of the steps, where they are called beside it, too; and the one that takes references away,
-/// if there are many calls of it.
+/// difference, and the one that says how long the blocks are; those of the steps, where they are called beside it, too;
+/// and the one that takes references away, if there are many calls of it.
 fn apart(module: &Module) -> HashSet<FunctionId> {
     let mut calls = vec![0usize; module.functions.len()];
     let mut todo: Vec<&[Stmt]> = Vec::new();
@@ -157,7 +157,8 @@ fn apart(module: &Module) -> HashSet<FunctionId> {
         }
     }
     let release = release_of(module).filter(|f| calls[f.0 as usize] > FEW_RELEASES);
-    let mut found: HashSet<FunctionId> = release.into_iter().collect();
+    let steps = helper(module, "block_steps");
+    let mut found: HashSet<FunctionId> = release.into_iter().chain(steps).collect();
     for (i, function) in module.functions.iter().enumerate() {
         let Some(blocks) = &function.blocks else { continue };
         found.insert(FunctionId(i as u32));

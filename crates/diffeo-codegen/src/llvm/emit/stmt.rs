@@ -186,7 +186,8 @@ impl Emitter<'_, '_> {
         self.set(step.index, index.clone());
         let around = (self.access, self.groups.len(), self.reduced.len());
         let mut metadata = String::new();
-        if step.independent || self.plain {
+        let branches = branches(&step.body);
+        if step.independent || self.plain || branches {
             let mut facts = Vec::new();
             if step.independent {
                 let group = self.shared.metadata("distinct !{}".into());
@@ -197,6 +198,8 @@ impl Emitter<'_, '_> {
             if self.plain {
                 facts.push("!{!\"llvm.loop.unroll.disable\"}".into());
                 facts.push("!{!\"llvm.loop.interleave.count\", i32 1}".into());
+            } else if branches {
+                facts.push("!{!\"llvm.loop.unroll.runtime.disable\"}".into());
             }
             let mut list = String::new();
             for fact in facts {
@@ -428,6 +431,24 @@ impl Emitter<'_, '_> {
             _ => value,
         })
     }
+}
+
+/// Whether the steps of a loop take different ways: several of them written out take long to compile, and are no faster.
+fn branches(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::If(_, then, otherwise) => !is_rare(then) && !is_rare(otherwise),
+        Stmt::Switch(..) => true,
+        Stmt::Set(..)
+        | Stmt::Checked { .. }
+        | Stmt::Store(..)
+        | Stmt::Loop(_)
+        | Stmt::Break
+        | Stmt::For(_)
+        | Stmt::Call { .. }
+        | Stmt::Runtime { .. }
+        | Stmt::Raise { .. }
+        | Stmt::Return(_) => false,
+    })
 }
 
 /// Whether statements are hardly ever executed: they end in an error, or begin with a function of the library
