@@ -39,6 +39,11 @@ const BOUNDED: Bounds = Bounds {
     ignored: &["out-of-memory", "too-deep"],
 };
 
+/// The number that an environment variable names, or another one.
+fn chosen(name: &str, otherwise: usize) -> usize {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
+}
+
 /// Programs number `first` and following.
 fn check(
     first: usize,
@@ -47,9 +52,7 @@ fn check(
     make: impl Fn(&mut Random) -> String + Sync,
     see: &(dyn Fn(&Module) + Sync),
 ) -> Report {
-    let variable = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
-    let first = variable("FUZZ_SEED").unwrap_or(first);
-    let count = variable("FUZZ_PROGRAMS").unwrap_or(count);
+    let first = chosen("FUZZ_SEED", first);
     let batch = |batch: usize| {
         let source = |i: usize| {
             let text = make(&mut Random((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
@@ -71,6 +74,7 @@ fn check(
 
 fn changed(first: usize, count: usize) {
     let texts: Vec<String> = corpus().into_iter().map(|c| c.text).collect();
+    let count = chosen("FUZZ_PROGRAMS", count);
     let make = |random: &mut Random| {
         let (a, b) = (random.below(texts.len()), random.below(texts.len()));
         mutate(random, &texts[a], &texts[b])
@@ -99,6 +103,7 @@ fn count(counts: &mut Counts, block: &Block) {
 }
 
 fn generated(first: usize, programs: usize) -> Counts {
+    let programs = chosen("FUZZ_PROGRAMS", programs);
     let counts = Mutex::new(Counts::new());
     let see = |module: &Module| {
         let mut counts = counts.lock().expect("no panic");
@@ -111,12 +116,13 @@ fn generated(first: usize, programs: usize) -> Counts {
     let report = check(first, programs, false, make, &see);
     let of = |label| report.of(label);
     assert!(of("value") > programs / 2, "{:?}", report.labels);
-    assert!(of("refused") < programs / 20, "{:?}", report.labels);
+    assert!(of("refused") <= programs / 20, "{:?}", report.labels);
     counts.into_inner().expect("no panic")
 }
 
 /// Programs with derivative operators within each other.
 fn derived(first: usize, programs: usize) {
+    let programs = chosen("FUZZ_PROGRAMS", programs);
     let make = |random: &mut Random| {
         let fuel = 4 + random.below(60);
         for_derivatives(random, fuel)
@@ -124,7 +130,7 @@ fn derived(first: usize, programs: usize) {
     let report = check(first, programs, true, make, &|_| {});
     let of = |label| report.of(label);
     assert!(of("value") > programs / 2, "{:?}", report.labels);
-    assert!(of("refused") < programs / 20, "{:?}", report.labels);
+    assert!(of("refused") <= programs / 20, "{:?}", report.labels);
 }
 
 #[test]
