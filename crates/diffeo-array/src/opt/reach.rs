@@ -22,7 +22,8 @@ pub fn reach(mut module: Module) -> Module {
         return module;
     }
     // What computes a constant is reached where the constant is used, and by nothing else.
-    let constants = module.constants.iter().map(|c| functions[c.init.0 as usize]).collect();
+    let constants: Vec<bool> =
+        module.constants.iter().map(|c| functions[c.init.0 as usize]).collect();
     let (new_functions, new_constants) = (numbers(&functions), numbers(&constants));
     let new = |f: FunctionId| FunctionId(new_functions[f.0 as usize]);
     keep(&mut module.functions, &functions);
@@ -38,7 +39,7 @@ pub fn reach(mut module: Module) -> Module {
 }
 
 /// The new numbers of what is kept.
-fn numbers(kept: &Vec<bool>) -> Vec<u32> {
+fn numbers(kept: &[bool]) -> Vec<u32> {
     let before = |next: &mut u32, kept: &bool| {
         let number = *next;
         *next += u32::from(*kept);
