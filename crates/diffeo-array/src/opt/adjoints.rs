@@ -4,8 +4,8 @@
 //! loop has steps, at its index, and touches no others; nothing else is added to them before they are read whole.
 //! Why it is right: each element is 0 and one number, as is each element of the comprehension.
 
-use super::walk::{deep, has_regions, operands, regions, regions_mut, same, statements, var};
-use crate::ir::{Atom, Block, Function, Module, Op, Stmt, Ty, Var, VarInfo};
+use super::walk::{deep, has_regions, operands, regions, regions_mut, same, uses, var};
+use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use std::collections::HashMap;
 
@@ -22,22 +22,6 @@ pub fn adjoints(mut module: Module) -> Module {
         function.body = body;
     }
     module
-}
-
-/// How often each variable is used.
-pub(super) fn uses(function: &Function) -> Vec<u32> {
-    let mut uses = vec![0; function.vars.len()];
-    let mut see = |atom: &Atom| {
-        if let Some(v) = var(atom) {
-            uses[v.0 as usize] += 1;
-        }
-    };
-    statements(&function.body, &mut |stmt| {
-        operands(&stmt.op, &mut see);
-        regions(&stmt.op, |region| region.results.iter().for_each(&mut see));
-    });
-    function.body.results.iter().for_each(&mut see);
-    uses
 }
 
 struct Adjoints<'f> {

@@ -3,9 +3,7 @@
 //! What it needs: `unroll` before, for constant indices. Why it is right: what is done with such an accumulator stands in
 //! one block, so the numbers in it are known at each place; each begins as 0 and is added to in the same order.
 
-use super::adjoints::uses;
-use super::inline::replace;
-use super::walk::{deep, has_regions, regions_mut, var};
+use super::walk::{deep, has_regions, regions_mut, replace, uses, var};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use std::collections::HashMap;

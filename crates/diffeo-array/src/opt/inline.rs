@@ -11,7 +11,7 @@
 
 use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
-use super::walk::{deep, has_regions, operands_mut, regions_mut, size, statements, Copier};
+use super::walk::{deep, has_regions, regions_mut, replace, size, statements, Copier};
 use crate::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo,
 };
@@ -280,22 +280,6 @@ impl Inliner<'_> {
         let site = |site| sites.within(site);
         Copier { source: Some(&callee.vars), vars, map, site }.block(body)
     }
-}
-
-/// Puts atoms in the place of variables.
-pub(super) fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
-    let resolve = |a: &mut Atom| {
-        while let Some(new) = super::walk::var(a).and_then(|v| replaced.get(&v)) {
-            *a = new.clone();
-        }
-    };
-    for stmt in &mut block.stmts {
-        operands_mut(&mut stmt.op, resolve);
-        if has_regions(&stmt.op) {
-            deep(|| regions_mut(&mut stmt.op, |r| replace(r, replaced)));
-        }
-    }
-    block.results.iter_mut().for_each(resolve);
 }
 
 /// The places of a copied body.

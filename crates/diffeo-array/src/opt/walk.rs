@@ -3,7 +3,7 @@
 //! Everything here goes over one level; whoever wants the regions, too, recurses with [`deep`].
 
 pub(crate) use crate::deep::deep;
-use crate::ir::{Atom, Block, Check, Op, SiteId, Stmt, Stop, Var, VarInfo};
+use crate::ir::{Atom, Block, Check, Function, Op, SiteId, Stmt, Stop, Var, VarInfo};
 use std::collections::HashMap;
 
 /// Goes over the operands of an operation, those within its regions left out. For references of both kinds.
@@ -386,4 +386,36 @@ pub(crate) fn shell(op: &Op) -> Op {
         },
         leaf!() => op.clone(),
     }
+}
+
+/// How often each variable is used.
+pub(crate) fn uses(function: &Function) -> Vec<u32> {
+    let mut uses = vec![0; function.vars.len()];
+    let mut see = |atom: &Atom| {
+        if let Some(v) = var(atom) {
+            uses[v.0 as usize] += 1;
+        }
+    };
+    statements(&function.body, &mut |stmt| {
+        operands(&stmt.op, &mut see);
+        regions(&stmt.op, |region| region.results.iter().for_each(&mut see));
+    });
+    function.body.results.iter().for_each(&mut see);
+    uses
+}
+
+/// Puts atoms in the place of variables.
+pub(crate) fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
+    let resolve = |a: &mut Atom| {
+        while let Some(new) = var(a).and_then(|v| replaced.get(&v)) {
+            *a = new.clone();
+        }
+    };
+    for stmt in &mut block.stmts {
+        operands_mut(&mut stmt.op, resolve);
+        if has_regions(&stmt.op) {
+            deep(|| regions_mut(&mut stmt.op, |r| replace(r, replaced)));
+        }
+    }
+    block.results.iter_mut().for_each(resolve);
 }

@@ -16,7 +16,7 @@
 //! | `sym.rs` | symbolic values, and values of Flat made of them and turned into them |
 //! | `term.rs`, `branch.rs` | the forms of Core |
 //! | `call.rs` | instances of functions, constants, functions in boxes |
-//! | `derivative.rs` | derivative operators |
+//! | `derivative.rs`, `derivative/make.rs` | derivative operators: declared; made when all else is there |
 //! | `kinks.rs` | where kinks are looked for |
 //! | `prim.rs`, `array.rs`, `sizes.rs` | primitive operations |
 //! | `polytypic/` | operations by induction on types |

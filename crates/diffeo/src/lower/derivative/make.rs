@@ -1,0 +1,256 @@
+//! Makes the derivatives that were declared, when all functions are complete: innermost first, and what they are taken of
+//! is optimised before.
+
+use super::{Derivative, State, What};
+use crate::lower::{deep, Lower, Unsupported};
+use diffeo_array::ad::{self, differentiable, Rule};
+use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
+use diffeo_array::opt::{early, walk::statements, Early};
+use diffeo_array::typing::param_types;
+use diffeo_base::Span;
+use std::collections::{HashSet, VecDeque};
+
+/// What there is where a function leads.
+struct Within {
+    /// The derivatives that are taken there.
+    derivatives: Vec<usize>,
+    functions: HashSet<FunctionId>,
+    /// How deep those are that settled functions lead to.
+    depth: usize,
+}
+
+impl Lower<'_> {
+    /// Makes the derivatives.
+    pub(in crate::lower) fn derive(&mut self) -> Result<(), Unsupported> {
+        if self.unsupported.is_none() && self.derivatives.is_empty() {
+            return Ok(());
+        }
+        let callers = self.callers();
+        if let Some((function, at, why)) = self.unsupported.take() {
+            return Err(Unsupported::Derivative(self.place(&callers, function, at), why));
+        }
+        for i in 0..self.derivatives.len() {
+            let (function, at) = self.derivatives[i].taken;
+            self.derivatives[i].place = self.place(&callers, function, at);
+        }
+        let order = self.order();
+        for depth in 0..=order.iter().copied().max().unwrap_or(0) {
+            // What is derived again is made smaller, too, now that it is there.
+            self.optimise_early();
+            self.deriver.forget();
+            (0..order.len()).filter(|i| order[*i] == depth).try_for_each(|i| self.make(i))?;
+        }
+        Ok(())
+    }
+
+    /// By derivative, how many are taken one within the other in what it is taken of. Where one is taken within itself,
+    /// nobody knows, and none are counted.
+    fn order(&mut self) -> Vec<usize> {
+        let mut depths = vec![None; self.derivatives.len()];
+        let known = (0..depths.len()).all(|i| self.depth(i, &mut depths).is_some());
+        self.settled.clear();
+        depths.into_iter().map(|depth| depth.flatten().filter(|_| known).unwrap_or(0)).collect()
+    }
+
+    /// How deep a derivative is itself; none if it is taken within itself. Those that are being looked at have none yet.
+    fn depth(&mut self, i: usize, depths: &mut [Option<Option<usize>>]) -> Option<usize> {
+        if let Some(known) = depths[i] {
+            return known.map(|within| within + 1);
+        }
+        depths[i] = Some(None);
+        let Within { derivatives, functions, mut depth } = self.within(self.derivatives[i].of);
+        for inner in derivatives {
+            depth = depth.max(deep(|| self.depth(inner, depths))?);
+        }
+        self.settled.extend(functions.into_iter().map(|f| (f, depth)));
+        depths[i] = Some(Some(depth));
+        Some(depth + 1)
+    }
+
+    /// Optimises what derivatives are taken of. The functions declared for derivatives may do anything.
+    fn optimise_early(&mut self) {
+        let made = |i: &usize| self.derivatives[*i].state == State::Made;
+        let declared = self.declared.iter().filter(|(_, i)| !made(i));
+        let declared: Vec<FunctionId> = declared.map(|(id, _)| *id).collect();
+        let rules = self.deriver.rules.values().map(|rule| rule.function);
+        let open = || self.derivatives.iter().filter(|d| d.state != State::Made);
+        let roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
+        let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
+        let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
+        let forward = |what| matches!(what, What::Jvp | What::Jet(..));
+        let copied = open().all(|d| forward(d.what));
+        // What they do not lead to is put aside, too.
+        let mut led_to = vec![false; self.module.functions.len()];
+        let mut pending = roots.clone();
+        while let Some(id) = pending.pop() {
+            if std::mem::replace(&mut led_to[id.0 as usize], true) {
+                continue;
+            }
+            let body = &self.module.functions[id.0 as usize].body;
+            statements(body, &mut |stmt| match &stmt.op {
+                Op::Call(callee, _) => pending.push(*callee),
+                Op::Constant(c) => pending.push(self.module.constants[c.0 as usize].init),
+                _ => {}
+            });
+        }
+        for id in declared {
+            led_to[id.0 as usize] = false;
+        }
+        let mut aside = Vec::new();
+        for (f, function) in self.module.functions.iter_mut().enumerate() {
+            if led_to[f] {
+                continue;
+            }
+            let params = function.params.iter().map(|p| function.vars[p.0 as usize].clone());
+            let params: Vec<VarInfo> = params.collect();
+            let vars = std::mem::replace(&mut function.vars, params);
+            let numbers = (0..).map(Var).take(function.params.len()).collect();
+            let params = std::mem::replace(&mut function.params, numbers);
+            aside.push((f, vars, params, std::mem::take(&mut function.body)));
+            let mut stop = |ty: &Flat| {
+                function.vars.push(VarInfo { ty: ty.clone(), name: None });
+                Var(function.vars.len() as u32 - 1)
+            };
+            let results: Vec<Var> = function.results.iter().map(&mut stop).collect();
+            function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
+            function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
+        }
+        let of = Early { roots: &roots, stay: &stay, copied };
+        self.module = early(std::mem::take(&mut self.module), &of);
+        for (f, vars, params, body) in aside {
+            let function = &mut self.module.functions[f];
+            (function.vars, function.params, function.body) = (vars, params, body);
+        }
+    }
+
+    /// By function, what calls it and where.
+    fn callers(&self) -> Vec<Vec<(FunctionId, SiteId)>> {
+        let mut callers = vec![Vec::new(); self.module.functions.len()];
+        for (id, caller) in (0..).map(FunctionId).zip(&self.module.functions) {
+            statements(&caller.body, &mut |stmt| {
+                if let Op::Call(callee, _) = &stmt.op {
+                    callers[callee.0 as usize].push((id, stmt.site));
+                }
+            });
+        }
+        callers
+    }
+
+    /// The place for a function and a place in it. Within the library, it is that of the call that led there.
+    fn place(
+        &self,
+        callers: &[Vec<(FunctionId, SiteId)>],
+        function: FunctionId,
+        at: SiteId,
+    ) -> Span {
+        let mut seen = HashSet::from([function]);
+        let mut pending = VecDeque::from([(function, at)]);
+        while let Some((function, mut at)) = pending.pop_front() {
+            loop {
+                let site = &self.module.sites[at.0 as usize];
+                if !site.span.is_none() && !self.program.library.contains(&site.span.file) {
+                    return site.span;
+                }
+                let Some(inlined) = &site.inlined else { break };
+                at = inlined.at;
+            }
+            for (id, at) in &callers[function.0 as usize] {
+                if seen.insert(*id) {
+                    pending.push_back((*id, *at));
+                }
+            }
+        }
+        self.module.sites[at.0 as usize].span
+    }
+
+    /// What there is where a function leads, but for functions that are settled.
+    fn within(&self, function: FunctionId) -> Within {
+        let (mut found, mut depth) = (Vec::new(), 0);
+        let mut seen = HashSet::from([function]);
+        let mut pending = vec![function];
+        while let Some(next) = pending.pop() {
+            found.extend(self.declared.get(&next));
+            let mut visit = |f: FunctionId| {
+                if let Some(settled) = self.settled.get(&f) {
+                    depth = depth.max(*settled);
+                } else if seen.insert(f) {
+                    pending.push(f);
+                }
+            };
+            if let Some(rule) = self.deriver.rules.get(&next) {
+                visit(rule.function);
+            }
+            statements(&self.module.functions[next.0 as usize].body, &mut |stmt| {
+                if let Op::Call(callee, _) = &stmt.op {
+                    visit(*callee);
+                }
+            });
+        }
+        Within { derivatives: found, functions: seen, depth }
+    }
+
+    /// Lets the program stop, for the evaluator to begin again, where a derivative is taken within itself and is to be
+    /// derived once more. The place is that of the derivative.
+    fn end_tower(&mut self, function: FunctionId, place: Span) {
+        if self.deriver.rules.contains_key(&function) {
+            return;
+        }
+        let ended = &self.module.functions[function.0 as usize];
+        let (params, results) = (param_types(ended), &ended.results);
+        let linear = results.iter().filter(|ty| differentiable(&self.module, ty));
+        let all: Vec<Flat> = results.iter().chain(linear).cloned().collect();
+        let point = params.len();
+        let rule = self.glue("tower", &params, all.clone());
+        let at = SiteId(self.module.sites.len() as u32);
+        self.module.sites.push(Site { span: place, inlined: None });
+        let saved = self.begin(rule, at);
+        self.stop(Stop::Order, at);
+        let results = all.into_iter().map(Atom::Unused).collect();
+        self.end(rule, results, saved);
+        self.deriver.rules.insert(function, Rule { function: rule, point });
+    }
+
+    fn make(&mut self, i: usize) -> Result<(), Unsupported> {
+        let Derivative { what, wrapper, pullback, of, captured, place, watched, state, .. } =
+            self.derivatives[i];
+        let cannot = |why: &str| Unsupported::Derivative(place, why.to_string());
+        match state {
+            State::Made => return Ok(()),
+            State::Open => {
+                for function in pullback.map(|(pull, _)| pull).into_iter().chain([wrapper]) {
+                    self.end_tower(function, place);
+                }
+                return Ok(());
+            }
+            State::Declared => {}
+        }
+        self.derivatives[i].state = State::Open;
+        let Within { derivatives, functions, .. } = self.within(of);
+        for inner in derivatives {
+            deep(|| self.make(inner))?;
+        }
+        self.settled.extend(functions.into_iter().map(|f| (f, 0)));
+        let body = match what {
+            What::Jvp => {
+                ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper, watched)
+            }
+            What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
+            What::Jet(orders, variable) => {
+                let orders = (orders, variable);
+                let (module, cache) = (&mut self.module, &mut self.deriver);
+                ad::jet(module, cache, of, captured, wrapper, orders, watched)
+            }
+            What::Vjp => match pullback {
+                Some((pull, id)) => {
+                    let functions = (wrapper, pull);
+                    let (module, cache) = (&mut self.module, &mut self.deriver);
+                    ad::vjp(module, cache, of, captured, functions, id, watched)
+                }
+                None => Ok(()),
+            },
+        };
+        body.map_err(|ad::Unsupported(why)| cannot(&why))?;
+        self.derivatives[i].state = State::Made;
+        Ok(())
+    }
+}
