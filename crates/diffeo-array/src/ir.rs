@@ -18,12 +18,13 @@
 //! Effects are what can stop the program ([`Op::can_fail`]) and what prints; they happen in the order of the
 //! statements, and no pass drops, repeats or reorders them unless it has proved that they do not happen.
 
-use crate::deep::on_large_stack;
+use crate::deep::{deep, on_large_stack};
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A whole program.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Module {
     /// The functions.
     pub functions: Vec<Function>,
@@ -50,27 +51,29 @@ impl Drop for Module {
 }
 
 /// The index of a function in [`Module::functions`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct FunctionId(pub u32);
 
 /// The index of a type in [`Module::boxes`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct BoxId(pub u32);
 
 /// The index of a constant in [`Module::constants`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ConstantId(pub u32);
 
 /// The index of a place in [`Module::sites`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct SiteId(pub u32);
 
 /// A variable: an index into [`Function::vars`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Var(pub u32);
 
 /// A type.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Ty {
     /// `f64`.
     Real,
@@ -91,7 +94,7 @@ pub enum Ty {
 }
 
 /// The type of what arrays and stacks hold.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Elem {
     /// `f64`.
     Real,
@@ -106,7 +109,7 @@ pub enum Elem {
 }
 
 /// A type of boxes: a sum of products, perhaps recursive.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoxType {
     /// Its name, for people.
     pub name: Name,
@@ -115,7 +118,7 @@ pub struct BoxType {
 }
 
 /// An alternative of a [`BoxType`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     /// Its name, for people.
     pub name: Name,
@@ -124,7 +127,7 @@ pub struct Variant {
 }
 
 /// A value that is computed once, when it is first needed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constant {
     /// The name of the definition.
     pub name: Name,
@@ -133,7 +136,7 @@ pub struct Constant {
 }
 
 /// A function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Function {
     /// Its name: unique in the module; the source name where there is one.
     pub name: Name,
@@ -155,7 +158,7 @@ pub struct Function {
 }
 
 /// What is known of a variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VarInfo {
     /// Its type.
     pub ty: Ty,
@@ -164,7 +167,7 @@ pub struct VarInfo {
 }
 
 /// A place in the source, for messages.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Site {
     /// The expression.
     pub span: Span,
@@ -173,7 +176,7 @@ pub struct Site {
 }
 
 /// A call that was replaced by the body of the function called.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Inlined {
     /// [`Function::shown`] of the function called.
     pub function: Name,
@@ -192,8 +195,21 @@ pub struct Block {
     pub results: Vec<Atom>,
 }
 
+impl Serialize for Block {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        deep(|| (&self.stmts, &self.results).serialize(to))
+    }
+}
+
+impl<'de> Deserialize<'de> for Block {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Block, D::Error> {
+        let (stmts, results) = deep(|| Deserialize::deserialize(from))?;
+        Ok(Block { stmts, results })
+    }
+}
+
 /// `results = op`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stmt {
     /// What it defines.
     pub results: Vec<Var>,
@@ -204,7 +220,7 @@ pub struct Stmt {
 }
 
 /// An operand.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Atom {
     /// A variable.
     Var(Var),
@@ -229,7 +245,7 @@ impl Atom {
 }
 
 /// A variable of a loop: what it is before the first step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// The variable, in scope of the body.
     pub param: Var,
@@ -238,7 +254,7 @@ pub struct Carried {
 }
 
 /// How a [`Op::Reduce`] combines.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Reduction {
     /// The sum of Reals, in any order and grouping; 0 of none.
     Add,
@@ -249,7 +265,7 @@ pub enum Reduction {
 }
 
 /// What is compared by [`Op::Compare`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Scalar {
     /// Reals, as IEEE compares: nan is unequal to everything.
     Real,
@@ -263,7 +279,7 @@ pub enum Scalar {
 
 /// What an operation is. The comment gives operands and results; `[T]` stands for any number of them.
 /// Indices count from 0; sizes are Ints.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     // Scalars
     /// `Real… → Real`
@@ -468,7 +484,7 @@ pub enum Op {
 }
 
 /// A check: what has to hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Check {
     /// `0 ≤ index < length`
     Index {
@@ -507,7 +523,7 @@ pub enum Check {
 }
 
 /// Why a program stops itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Stop {
     /// `fail` with this message, a Text.
     Fail(Atom),

@@ -1,12 +1,13 @@
 //! Names: cheap to clone, compared by content.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// An identifier or a piece of text of the program.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Name(Arc<str>);
 
 impl Name {

@@ -1,11 +1,13 @@
 //! Source files and places in them.
 
+use serde::{Deserialize, Serialize};
+
 /// A file of a [`SourceMap`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct FileId(pub u32);
 
 /// A range of bytes of a file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Span {
     /// The file.
     pub file: FileId,

@@ -5,13 +5,15 @@
 //! type unless there is a default; the bound term of `LetRec` is a `Lam`.
 //! Evaluation is strict and left to right in the order in which the fields of a form are listed.
 
+use crate::deep::deep;
 use crate::prim::{Diff, Prim};
 use crate::ty::{DataDecl, DataId, Ty};
 use diffeo_base::{FileId, Name, Span};
+use serde::{Serialize, Serializer};
 use std::rc::Rc;
 
 /// A whole program: what is reachable from its entry points.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Program {
     /// The variant types.
     pub datas: Vec<DataDecl>,
@@ -22,12 +24,12 @@ pub struct Program {
 }
 
 /// The index of a definition in [`Program::globals`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct GlobalId(pub u32);
 
 /// A definition. One whose body is a [`Kind::Lam`] is a function; any other is a constant, evaluated
 /// once, when it is first needed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Global {
     /// Its name: the source name, with the type arguments for an instance of a polymorphic definition.
     pub name: Name,
@@ -40,7 +42,7 @@ pub struct Global {
 }
 
 /// A variable: unique by `id`; the name is for people.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Var {
     /// The source name.
     pub name: Name,
@@ -61,7 +63,7 @@ impl std::hash::Hash for Var {
 }
 
 /// A variable where it is bound.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Binder {
     /// The variable.
     pub var: Var,
@@ -79,7 +81,7 @@ pub struct Term {
 }
 
 /// A literal.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub enum Lit {
     /// A real number.
     Real(f64),
@@ -94,7 +96,7 @@ pub enum Lit {
 }
 
 /// What a term is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum Kind {
     /// A local variable.
     Var(Var),
@@ -133,7 +135,7 @@ pub enum Kind {
 }
 
 /// A case distinction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Case {
     /// What is looked at.
     pub scrutinee: Term,
@@ -146,7 +148,7 @@ pub struct Case {
 }
 
 /// An arm of a case distinction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Arm {
     /// The constructor.
     pub tag: u32,
@@ -157,7 +159,7 @@ pub struct Arm {
 }
 
 /// `build count (λindex. body)`: `index` runs from 0; a negative count is a run-time error.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Build {
     /// How many elements.
     pub count: Term,
@@ -170,7 +172,7 @@ pub struct Build {
 }
 
 /// `state = init; repeat state = body`; its value is the last state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Loop {
     /// The state.
     pub state: Binder,
@@ -183,7 +185,7 @@ pub struct Loop {
 }
 
 /// What drives a loop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum Control {
     /// `index` from 0 to below `count`, which is evaluated once, after `init`. A count below 1 means no step.
     Count {
@@ -194,6 +196,12 @@ pub enum Control {
     },
     /// As long as this holds of `state`.
     While(Term),
+}
+
+impl Serialize for Term {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        deep(|| (&self.kind, self.span).serialize(to))
+    }
 }
 
 impl Term {

@@ -1,14 +1,15 @@
 //! The types of Core: monomorphic, without sizes (sizes are checked at run time by [`crate::Prim::Sizes`]).
 
 use diffeo_base::Name;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// The index of a variant type in [`crate::Program::datas`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct DataId(pub u32);
 
 /// A type.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Ty {
     /// `f64`.
     Real,
@@ -35,7 +36,7 @@ pub enum Ty {
 }
 
 /// A variant type, perhaps recursive.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DataDecl {
     /// Its name, qualified by the module where that is needed.
     pub name: Name,
@@ -46,7 +47,7 @@ pub struct DataDecl {
 }
 
 /// A constructor of a variant type.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ConstructorDecl {
     /// Its name.
     pub name: Name,

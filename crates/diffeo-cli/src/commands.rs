@@ -155,7 +155,9 @@ impl Shell {
             // Some loops of compiled code do not ask whether they are to end.
             watch::ensure(&self.setting.limits, self.setting.messages);
         }
-        let how_to = How { engine, cpu, counted: self.setting.steps.is_some() };
+        let counted = self.setting.steps.is_some();
+        // What each step takes is to be seen.
+        let how_to = How { engine, cpu, counted, keep: !counted };
         let run = self.session.run_on(entry, arg, options, how_to);
         line.clear();
         self.account.steps.extend(run.times);

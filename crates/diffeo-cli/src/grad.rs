@@ -77,7 +77,7 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     let (options, line) = shell.options(kinks);
     let compiled = engine.is_compiled() && !args.check;
     let counted = shell.setting.steps.is_some();
-    let how = compiled.then_some((How { engine, cpu, counted }, kinks.into()));
+    let how = compiled.then_some((How { engine, cpu, counted, keep: !counted }, kinks.into()));
     if compiled {
         // Some loops of compiled code do not ask whether they are to end.
         watch::ensure(&shell.setting.limits, shell.setting.messages);

@@ -4,13 +4,15 @@
 //! or read them; a file is there as a whole or not at all; the code is of exactly the key asked for, which
 //! lies beside it. Where there is no such folder, nothing is kept, and nothing fails.
 
+use serde::de::DeserializeOwned;
+use serde::Serialize;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The most bytes that are kept.
-pub(crate) const MOST: u64 = 256 << 20;
+const MOST: u64 = 256 << 20;
 
 /// A folder of compiled code.
 #[derive(Clone, Debug)]
@@ -39,11 +41,6 @@ impl Cache {
         Cache::with_most(folder, MOST)
     }
 
-    /// Where the files are.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     fn with_most(folder: PathBuf, most: u64) -> Option<Cache> {
         if !folder.is_absolute() {
             return None;
@@ -52,7 +49,7 @@ impl Cache {
         Some(Cache { folder, most })
     }
 
-    fn name(key: &str) -> String {
+    fn name(key: &[u8]) -> String {
         // Two numbers of 64 bits: the key itself is compared, too.
         let mut first = DefaultHasher::new();
         key.hash(&mut first);
@@ -61,9 +58,51 @@ impl Cache {
         format!("{:016x}{:016x}", first.finish(), second.finish())
     }
 
+    /// The key that stands for a value.
+    pub fn key(of: &impl Serialize) -> Option<Vec<u8>> {
+        postcard::to_stdvec(of).ok()
+    }
+
+    /// What is kept under this key.
+    pub fn read<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
+        let path = self.folder.join(format!("{}.bin", Cache::name(key)));
+        let bytes = std::fs::read(&path).ok()?;
+        let (head, rest) = bytes.split_first_chunk::<16>()?;
+        let (found, content) = rest.split_at_checked(key.len())?;
+        if found != key || *head != Cache::head(key, content) {
+            return None;
+        }
+        let (value, []) = postcard::take_from_bytes(content).ok()? else { return None };
+        used(&path);
+        Some(value)
+    }
+
+    /// Keeps this under a key. What fails is not kept.
+    pub fn write<T: Serialize>(&self, key: &[u8], value: &T) {
+        let Ok(content) = postcard::to_stdvec(value) else { return };
+        if (key.len() + content.len()) as u64 > self.most / 4 {
+            return;
+        }
+        let bytes = [&Cache::head(key, &content), key, &content].concat();
+        if self.put_file(&format!("{}.bin", Cache::name(key)), &bytes).is_ok() {
+            shrink(&self.folder, self.most);
+        }
+    }
+
+    /// How long a key is, and a number by which content is recognised that is not whole.
+    fn head(key: &[u8], content: &[u8]) -> [u8; 16] {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(content);
+        let words = [key.len() as u64, hasher.finish()].map(u64::to_le_bytes);
+        let mut head = [0; 16];
+        head[..8].copy_from_slice(&words[0]);
+        head[8..].copy_from_slice(&words[1]);
+        head
+    }
+
     /// The file with the code of this key.
     pub fn get(&self, key: &str) -> Option<PathBuf> {
-        let name = Cache::name(key);
+        let name = Cache::name(key.as_bytes());
         let key_file = self.folder.join(format!("{name}.key"));
         if std::fs::read(&key_file).ok()? != key.as_bytes() {
             return None;
@@ -72,30 +111,26 @@ impl Cache {
         if !code.is_file() {
             return None;
         }
-        // What is used stays.
-        let now = std::fs::FileTimes::new().set_modified(SystemTime::now());
-        for path in [&key_file, &code] {
-            // That it cannot be marked does no harm.
-            let _ = std::fs::File::options().append(true).open(path).and_then(|f| f.set_times(now));
-        }
+        used(&key_file);
+        used(&code);
         Some(code)
     }
 
     /// Keeps the code of this key. What fails is not kept.
     pub fn put(&self, key: &str, code: &Path) {
-        let name = Cache::name(key);
+        let name = Cache::name(key.as_bytes());
         let Ok(code) = std::fs::read(code) else { return };
         if code.len() as u64 + key.len() as u64 > self.most / 4 {
             return;
         }
         // The key comes last: where it is, the code is.
-        let kept = self.write(&format!("{name}.so"), &code);
-        if kept.and_then(|()| self.write(&format!("{name}.key"), key.as_bytes())).is_ok() {
+        let kept = self.put_file(&format!("{name}.so"), &code);
+        if kept.and_then(|()| self.put_file(&format!("{name}.key"), key.as_bytes())).is_ok() {
             shrink(&self.folder, self.most);
         }
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    fn put_file(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         // A temporary file is its owner's alone.
         let mut file = tempfile::Builder::new().prefix(".new").tempfile_in(&self.folder)?;
         file.write_all(bytes)?;
@@ -104,8 +139,14 @@ impl Cache {
     }
 }
 
+/// Marks a file as used: such files stay. That it cannot be marked does no harm.
+fn used(path: &Path) {
+    let now = std::fs::FileTimes::new().set_modified(SystemTime::now());
+    let _ = std::fs::File::options().append(true).open(path).and_then(|file| file.set_times(now));
+}
+
 /// Drops the files of a folder that were not used for the longest time, until the rest is small enough.
-pub(crate) fn shrink(folder: &Path, most: u64) {
+fn shrink(folder: &Path, most: u64) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
         .filter_map(|entry| {
@@ -174,6 +215,33 @@ mod tests {
         // Another key under the same name.
         std::fs::write(found.with_extension("key"), "b").unwrap();
         assert_eq!(cache.get("a"), None);
+    }
+
+    #[test]
+    fn values_come_back_for_the_same_key_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("c")).unwrap();
+        let value = (vec![1, 2, 3], "text".to_string(), f64::NAN.to_bits());
+        let read = |key: &[u8]| cache.read::<(Vec<i32>, String, u64)>(key);
+        cache.write(b"key", &value);
+        assert_eq!(read(b"key"), Some(value));
+        assert_eq!(read(b"yek"), None);
+        // A file under the right name that belongs to another key, one that is cut off, and one that is damaged.
+        let path = |key: &[u8]| cache.folder.join(format!("{}.bin", Cache::name(key)));
+        std::fs::rename(path(b"key"), path(b"yek")).unwrap();
+        assert_eq!(read(b"yek"), None);
+        std::fs::rename(path(b"yek"), path(b"key")).unwrap();
+        let bytes = std::fs::read(path(b"key")).unwrap();
+        for at in 0..bytes.len() {
+            std::fs::write(path(b"key"), &bytes[..at]).unwrap();
+            assert_eq!(read(b"key"), None, "{at}");
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            std::fs::write(path(b"key"), &damaged).unwrap();
+            assert_eq!(read(b"key"), None, "{at}");
+        }
+        std::fs::write(path(b"key"), &bytes).unwrap();
+        assert!(read(b"key").is_some());
     }
 
     #[test]

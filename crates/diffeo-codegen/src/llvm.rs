@@ -7,13 +7,11 @@
 //! | `api.rs` | the functions of its C interface |
 //! | `emit.rs`, `emit/` | Low as text |
 //! | `compile.rs` | the text to an object |
-//! | `cache.rs` | objects that were compiled before |
 //! | `load.rs` | an object to code that can be called |
 //!
 //! Objects refer to the runtime by name and hold no addresses, so they can be kept on disk.
 
 mod api;
-mod cache;
 mod compile;
 mod emit;
 mod library;
@@ -21,14 +19,14 @@ mod load;
 
 pub use library::{library, Library, Missing};
 
+use crate::cache::Cache;
 use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Raises};
 use crate::low::Module;
 use crate::math;
 use crate::runtime;
 use crate::scratch;
-use compile::Machine;
+use compile::{Machine, Object};
 use std::fmt::Display;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How to compile.
@@ -38,8 +36,8 @@ pub struct Options {
     pub cpu: Cpu,
     /// Without the optimisations that take time.
     pub quick: bool,
-    /// The directory where objects are kept, if they are.
-    pub cache: Option<PathBuf>,
+    /// Where objects are kept, if they are.
+    pub cache: Option<Cache>,
     /// Whether loops run in lanes wherever that is possible, even if it does not pay: for tests.
     pub eager: bool,
 }
@@ -99,14 +97,13 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module, options);
     let key = machine.key(input.quick, &input.text);
-    let cached = options.cache.as_ref().and_then(|directory| cache::read(directory, &key));
-    let object = match cached {
+    let kept = options.cache.as_ref().and_then(|cache| cache.read::<Object>(&key));
+    let object = match kept {
         Some(object) => object,
         None => {
             let object = machine.object(&input.text, input.quick).map_err(unsupported)?;
-            if let Some(directory) = &options.cache {
-                cache::write(directory, &key, &object);
-                crate::cache::shrink(directory, crate::cache::MOST);
+            if let Some(cache) = &options.cache {
+                cache.write(&key, &object);
             }
             object
         }

@@ -26,6 +26,7 @@ pub(crate) mod visit;
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{RealOp, Rounding};
+use serde::{Deserialize, Serialize};
 
 /// The offset of the references in a block.
 pub const COUNT: i64 = 0;
@@ -56,9 +57,11 @@ pub const NOWHERE: SiteId = SiteId(u32::MAX);
 pub const HUGE: usize = 5_000;
 
 /// A whole program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Module {
-    /// The functions: first those of Flat, by their indices there, then what they need.
+    /// The functions: first those of Flat, by their indices there, then what they need. Of a program whose code was
+    /// kept, none is left.
+    #[serde(skip)]
     pub functions: Vec<Function>,
     /// What lies in blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
     pub layouts: Vec<Layout>,
@@ -73,11 +76,12 @@ pub struct Module {
     /// registers of the entry's parameters (borrowed) and results (owned), a Bool in a word of its own.
     pub entry: FunctionId,
     /// What the module was made from: for the places and names in messages.
+    #[serde(skip)]
     pub flat: std::sync::Arc<Flat>,
 }
 
 /// The index of a function in [`Module::functions`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct FunctionId(pub u32);
 
 /// A register: an index into [`Function::registers`].
@@ -98,7 +102,7 @@ pub enum Ty {
 }
 
 /// What the words of a block are.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Layout {
     /// An array of numbers or truth values.
     Plain,
@@ -420,7 +424,7 @@ pub struct For {
 }
 
 /// Why a function fails. The comment gives the operands that the message names.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Raise {
     /// `a op b` (or `op a`) of Ints does not fit, divides by zero, shifts too far …: `prim::int::apply` gives
     /// the error. `(a, b)`
@@ -504,6 +508,33 @@ pub enum Runtime {
     StackNew,
     /// `(Block) → Bool`: makes room for one more tuple; false if memory is used up.
     StackGrow,
+}
+
+impl Runtime {
+    /// All of them.
+    pub const ALL: [Runtime; 21] = [
+        Runtime::Box,
+        Runtime::Array,
+        Runtime::Zeros,
+        Runtime::Free,
+        Runtime::Copy,
+        Runtime::RetainAll,
+        Runtime::AppendText,
+        Runtime::CompareText,
+        Runtime::ShowReal,
+        Runtime::ShowInt,
+        Runtime::ShowBool,
+        Runtime::ShowText,
+        Runtime::Trace,
+        Runtime::Progress,
+        Runtime::SortReals,
+        Runtime::SortInts,
+        Runtime::SortTexts,
+        Runtime::Poll,
+        Runtime::PowInt,
+        Runtime::StackNew,
+        Runtime::StackGrow,
+    ];
 }
 
 impl Stmt {

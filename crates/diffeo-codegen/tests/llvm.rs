@@ -8,6 +8,7 @@ use forms::low;
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::RealOp;
+use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm::{self, Options, Stage};
 use diffeo_codegen::low::{
@@ -239,7 +240,7 @@ fn objects_are_kept_and_found_again() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { cache: Some(directory.path().to_path_buf()), ..Options::default() };
+    let options = Options { cache: Cache::at(directory.path().join("c")), ..Options::default() };
     let module = Arc::new(module(vec![dot()], Vec::new()));
     let xs = numbers(10);
     let expected: f64 = xs.iter().map(|x| x * x).sum();
@@ -248,7 +249,7 @@ fn objects_are_kept_and_found_again() {
         let mut program = Instance::new(compiled, RunOptions::default());
         let found = f64::from_bits(run(&mut program, &words(&xs, &xs), 1).unwrap()[0]);
         assert!((found - expected).abs() < 1e-14);
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(std::fs::read_dir(directory.path().join("c")).unwrap().count(), 1);
     }
 }
 

@@ -169,12 +169,9 @@ pub fn compile(
     cpu: Cpu,
 ) -> Result<Compiled, CompileError> {
     match backend {
-        Backend::Jit => {
-            let verify = cfg!(debug_assertions);
-            cranelift::compile(module, &cranelift::Options { cpu, verify, counted: false })
-        }
+        Backend::Jit => cranelift::compile(module, &cranelift_options(cpu, false)),
         Backend::Llvm => {
-            let cache = Cache::open().map(|cache| cache.folder().to_path_buf());
+            let cache = Cache::open();
             llvm::compile(module, &llvm::Options { cpu, cache, ..Default::default() })
         }
         Backend::C => {
@@ -184,13 +181,9 @@ pub fn compile(
     }
 }
 
-/// Machine code by Cranelift that counts the work that it does.
-///
-/// # Errors
-/// Cranelift does not know this processor, or the program is too large.
-pub fn compile_counted(module: &Arc<low::Module>, cpu: Cpu) -> Result<Compiled, CompileError> {
-    let verify = cfg!(debug_assertions);
-    cranelift::compile(module, &cranelift::Options { cpu, verify, counted: true })
+/// How Cranelift compiles; the code may count the work that it does.
+pub fn cranelift_options(cpu: Cpu, counted: bool) -> cranelift::Options {
+    cranelift::Options { cpu, counted, verify: cfg!(debug_assertions) }
 }
 
 /// A form of a program behind Flat.

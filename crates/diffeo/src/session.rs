@@ -6,6 +6,7 @@
 mod auto;
 mod differentiable;
 mod engine;
+mod kept;
 mod once;
 mod prepared;
 mod show;

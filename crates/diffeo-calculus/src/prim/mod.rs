@@ -11,10 +11,11 @@ pub mod special;
 use crate::ad::System;
 use crate::ty::Ty;
 use diffeo_base::Name;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// Operations on real numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum RealOp {
     /// `a + b`
     Add,
@@ -91,7 +92,7 @@ pub enum RealOp {
 }
 
 /// Operations on integers; the arithmetic ones stop the program on overflow and division by zero.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum IntOp {
     /// `a + b`
     Add,
@@ -132,7 +133,7 @@ pub enum IntOp {
 }
 
 /// Comparisons.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Comparison {
     /// `==`
     Eq,
@@ -149,7 +150,7 @@ pub enum Comparison {
 }
 
 /// Roundings `Real -> Int`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Rounding {
     /// Towards minus infinity.
     Floor,
@@ -162,7 +163,7 @@ pub enum Rounding {
 }
 
 /// A primitive operation. The types are those of the comment, with the type parameter as `T`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub enum Prim {
     /// `Real… -> Real`
     Real(RealOp),
@@ -235,6 +236,7 @@ pub enum Prim {
     /// `(String, Int, Real, T) -> T`: tells how far a long computation is; the last argument.
     Progress(Ty),
     /// A function value with its code translated by one more of the papers' systems, or one less.
+    #[serde(skip)]
     Lift(Rc<Lift>),
 }
 
@@ -270,7 +272,7 @@ pub struct Lift {
 /// binds each further name at its first determined occurrence, compares every other occurrence, and
 /// returns the newly bound sizes (names[given..]) as a tuple (an Int for one, `()` for none). A name
 /// that nothing determines (all its occurrences lie in empty data) is 0 and fits everything.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SizePattern {
     /// The names of the sizes.
     pub names: Vec<Name>,
@@ -281,7 +283,7 @@ pub struct SizePattern {
 }
 
 /// The part of a type that a [`SizePattern`] looks at.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub enum Shape {
     /// Nothing of interest.
     Any,
@@ -294,7 +296,7 @@ pub enum Shape {
 }
 
 /// A size in a [`Shape`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum SizeRef {
     /// Any length.
     Any,
@@ -305,7 +307,7 @@ pub enum SizeRef {
 }
 
 /// A derivative term, for a function `S → T` between first-order types.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Diff {
     /// Which.
     pub op: DiffOp,
@@ -316,7 +318,7 @@ pub struct Diff {
 }
 
 /// The derivative terms of Core.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 pub enum DiffOp {
     /// `(S → T, S, T) → S`: Abadi & Plotkin's `M.rd_L(x:T. N)`.
     Rd,

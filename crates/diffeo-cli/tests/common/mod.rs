@@ -32,10 +32,15 @@ impl Folder {
         self
     }
 
-    /// The program with these arguments, in this folder, without colours.
+    /// The program with these arguments, in this folder, without colours, and without code from earlier runs.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_diffeo"));
-        command.args(args).current_dir(&self.0).env_remove("NO_COLOR").stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(&self.0)
+            .env_remove("NO_COLOR")
+            .env("DIFFEO_CACHE", "")
+            .stdin(Stdio::null());
         command
     }
 
@@ -60,7 +65,7 @@ impl Drop for Folder {
 }
 
 /// What a run left.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Done {
     /// The exit status.
     pub status: i32,

@@ -7,26 +7,28 @@
 //! | `expr.rs` | operands and expressions |
 //! | `lanes.rs` | several steps of a loop at once |
 //! | `count.rs` | how much work is done |
+//! | `code.rs` | machine code, and how it is put into memory |
 //!
 //! Functions are translated one by one and compiled each by itself, in large programs on several threads; then they are put
 //! into memory together and their references to each other are filled in.
 
+mod code;
 mod count;
 mod expr;
 mod function;
 mod lanes;
 mod scope;
 
-use crate::engine::{CompileError, Compiled, Cpu, Entry, Raises};
+use crate::engine::{CompileError, Compiled, Cpu, Raises};
 use crate::low::{Module, HUGE};
 use crate::runtime;
+pub use code::Code;
+use code::{compiled, Part};
 use count::Weights;
-use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{ir, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module as _, ModuleReloc};
 use function::{Convention, Environment};
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -154,38 +156,41 @@ fn features(cpu: Cpu) -> &'static [&'static str] {
     }
 }
 
-/// A function in machine code.
-struct Code {
-    bytes: Vec<u8>,
-    alignment: u64,
-    relocations: Vec<ModuleReloc>,
-    /// How many bytes of the stack it takes.
-    frame: usize,
-}
-
 /// Compiles a program.
 ///
 /// # Errors
 /// Cranelift does not know this processor, or a function is larger than it can handle.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
+    code(module, options)?.load(module.clone())
+}
+
+/// The machine code of a program.
+///
+/// # Errors
+/// As for [`compile`].
+pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
     let target = Target::new(options)?;
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-    let (codes, imports) = match module.statements() > SMALL && threads > 1 {
+    let (functions, imports) = match module.statements() > SMALL && threads > 1 {
         true => codes_on(threads, module, &target)?,
         false => {
             let mut codes = Vec::with_capacity(module.functions.len() + 1);
             let imports = each_function(module, &target, |index, context, huge| {
-                codes.push(code(index, context, target.isa(huge))?);
+                codes.push(compiled(index, context, target.isa(huge))?);
                 Ok(())
             })?;
             (codes, imports)
         }
     };
-    let (jit, entry) = link(&target, &codes, &imports).map_err(unsupported)?;
-    let frames: Vec<usize> = codes.iter().map(|code| code.frame).collect();
-    let margin = crate::engine::stack_margin(module, &frames);
-    // SAFETY: the entry has this convention (`translate_outside`), and `jit` keeps it in memory.
-    Ok(unsafe { Compiled::new(module.clone(), imports.raises.list, entry, margin, Box::new(jit)) })
+    let frames: Vec<usize> = functions.iter().map(|code| code.frame).collect();
+    Ok(Code {
+        cpu: options.cpu,
+        functions,
+        imports: imports.list.iter().map(|function| function.name.to_string()).collect(),
+        raises: imports.raises.list,
+        margin: crate::engine::stack_margin(module, &frames),
+        statements: module.statements(),
+    })
 }
 
 /// The machine code of all functions, in their order, made on several threads.
@@ -193,7 +198,7 @@ fn codes_on(
     threads: usize,
     module: &Module,
     target: &Target,
-) -> Result<(Vec<Code>, Imports), CompileError> {
+) -> Result<(Vec<Part>, Imports), CompileError> {
     // A few functions wait, not all of them.
     let (send, receive) = sync_channel::<(u32, ir::Function, bool)>(2 * threads);
     let receive = Arc::new(Mutex::new(receive));
@@ -207,7 +212,7 @@ fn codes_on(
                     let next = receive.lock().ok().and_then(|receive| receive.recv().ok());
                     let Some((index, function, huge)) = next else { return done };
                     context.func = function;
-                    done.push((index, code(index, &mut context, target.isa(huge))));
+                    done.push((index, compiled(index, &mut context, target.isa(huge))));
                     context.clear();
                 }
             };
@@ -230,6 +235,13 @@ fn codes_on(
         let codes = codes.into_iter().map(|(_, code)| code).collect::<Result<_, _>>()?;
         Ok((codes, imports?))
     })
+}
+
+/// The processor that code is made for, with all that code may depend on, if Cranelift knows it.
+pub fn processor(cpu: Cpu) -> Option<String> {
+    let target = Target::new(&Options { cpu, ..Options::default() }).ok()?;
+    let flags: Vec<String> = target.isa.isa_flags().iter().map(|flag| flag.to_string()).collect();
+    Some(format!("{} {}", target.isa.triple(), flags.join(" ")))
 }
 
 /// The program as Cranelift's text, before its optimisations.
@@ -320,75 +332,4 @@ fn each_function(
         context.clear();
     }
     Ok(imports)
-}
-
-fn code(index: u32, context: &mut Context, isa: &dyn TargetIsa) -> Result<Code, CompileError> {
-    let mut control = cranelift_codegen::control::ControlPlane::default();
-    let compiled = context.compile(isa, &mut control).map_err(|error| {
-        CompileError::Unsupported(format!("Cranelift: function {index}: {}", error.inner))
-    })?;
-    let bytes = compiled.code_buffer().to_vec();
-    let alignment = u64::from(compiled.buffer.alignment)
-        .max(u64::from(isa.function_alignment().minimum))
-        .max(isa.symbol_alignment());
-    // Below the frame pointer lies what Cranelift counts, above it two words, and the arguments of calls
-    // are in the caller's part.
-    let frame = compiled.buffer.frame_layout().map_or(0, |f| f.frame_to_fp_offset as usize) + 16;
-    let compiled = context.compiled_code();
-    let relocations = compiled.map_or(Vec::new(), |compiled| {
-        let id = FuncId::from_u32(index);
-        let relocations = compiled.buffer.relocs().iter();
-        relocations.map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect()
-    });
-    Ok(Code { bytes, alignment, relocations, frame })
-}
-
-/// Machine code in memory.
-struct Jit(Option<JITModule>);
-
-// SAFETY: after it is linked, nothing changes the module until it is dropped.
-unsafe impl Sync for Jit {}
-
-impl Drop for Jit {
-    fn drop(&mut self) {
-        if let Some(module) = self.0.take() {
-            // SAFETY: `Compiled` keeps this as long as the code can be called.
-            unsafe { module.free_memory() };
-        }
-    }
-}
-
-/// Puts the functions into memory; gives the entry.
-fn link(
-    target: &Target,
-    codes: &[Code],
-    imports: &Imports,
-) -> Result<(Jit, Entry), Box<dyn std::error::Error>> {
-    let mut builder =
-        JITBuilder::with_isa(target.isa.clone(), cranelift_module::default_libcall_names());
-    // All in one piece, so that calls are near.
-    let size: usize = codes.iter().map(|code| code.bytes.len() + code.alignment as usize).sum();
-    let page = 1 << 16;
-    builder.memory_provider(Box::new(ArenaMemoryProvider::new_with_size(size + page)?));
-    for function in &imports.list {
-        builder.symbol(function.name, function.address);
-    }
-    let mut jit = Jit(Some(JITModule::new(builder)));
-    let module = jit.0.as_mut().ok_or("no module")?;
-    let signature = ir::Signature::new(CallConv::Tail);
-    let mut ids = Vec::with_capacity(codes.len());
-    for _ in codes {
-        ids.push(module.declare_anonymous_function(&signature)?);
-    }
-    for function in &imports.list {
-        module.declare_function(function.name, Linkage::Import, &signature)?;
-    }
-    for (id, code) in ids.iter().zip(codes) {
-        module.define_function_bytes(*id, code.alignment, &code.bytes, &code.relocations)?;
-    }
-    module.finalize_definitions()?;
-    let entry = module.get_finalized_function(*ids.last().ok_or("no entry")?);
-    // SAFETY: the function has this convention (`translate_outside`).
-    let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
-    Ok((jit, entry))
 }

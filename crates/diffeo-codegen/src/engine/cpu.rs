@@ -1,10 +1,11 @@
 //! The processors that code is made for.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The instructions that compiled code may have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Cpu {
     /// Those that every processor of the architecture has.
     Baseline,

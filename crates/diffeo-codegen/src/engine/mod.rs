@@ -84,6 +84,8 @@ pub struct Compiled {
     entry: Entry,
     /// How much of the stack is needed where no function tests it.
     margin: usize,
+    /// How many statements of Low it was made of.
+    statements: usize,
     face: Face,
     /// What keeps the code in memory.
     _code: Box<dyn Any + Send + Sync>,
@@ -102,8 +104,18 @@ impl Compiled {
         margin: usize,
         code: Box<dyn Any + Send + Sync>,
     ) -> Compiled {
-        let face = Face::new(&module);
-        Compiled { module, raises, entry, margin, face, _code: code }
+        let (face, statements) = (Face::new(&module), module.statements());
+        Compiled { module, raises, entry, margin, statements, face, _code: code }
+    }
+
+    /// The same, made of so many statements: the functions of the module need not be there any more.
+    pub(crate) fn of_statements(self, statements: usize) -> Compiled {
+        Compiled { statements, ..self }
+    }
+
+    /// How many statements of Low it was made of.
+    pub fn statements(&self) -> usize {
+        self.statements
     }
 
     /// What it was compiled from.

@@ -3,11 +3,13 @@
 use super::api::{Api, Handle};
 use super::library::Library;
 use crate::engine::Cpu;
+use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::ptr::null_mut;
 
 /// Machine code as LLVM writes it to files, and the functions whose frames on the stack are not small: their
 /// indices, with the number of bytes.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Object {
     pub bytes: Vec<u8>,
     pub frames: Vec<(usize, usize)>,
@@ -78,7 +80,7 @@ impl Machine {
         let [major, minor, patch] = self.library.version;
         let parts = [&self.triple, &self.cpu, &self.features].map(|part| part.to_string_lossy());
         let ours = env!("CARGO_PKG_VERSION");
-        let head = format!("{ours}\n{major}.{minor}.{patch}\n{}\n{quick}\n", parts.join("\n"));
+        let head = format!("llvm {ours}\n{major}.{minor}.{patch}\n{}\n{quick}\n", parts.join("\n"));
         let path = self.library.path.to_string_lossy();
         [head.as_bytes(), path.as_bytes(), b"\n", text.as_bytes()].concat()
     }

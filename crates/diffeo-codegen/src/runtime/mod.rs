@@ -32,7 +32,7 @@ pub use split::shape;
 pub use work::Work;
 
 use crate::low::{Runtime, Ty};
-use diffeo_calculus::prim::{RealOp, Rounding};
+use diffeo_calculus::prim::{real, RealOp, Rounding};
 
 /// A function of the runtime.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +142,17 @@ pub fn function(op: Runtime) -> Function {
         Runtime::StackNew => function!("stack_new", operations::stack_new, (Int) -> Ptr),
         Runtime::StackGrow => function!("stack_grow", operations::stack_grow, (Ptr) -> Int),
     }
+}
+
+/// The function with this name.
+pub fn named(name: &str) -> Option<Function> {
+    let others = [raise(), note(), split(), constant(), fma()];
+    let integral =
+        [Rounding::Floor, Rounding::Ceil, Rounding::Round, Rounding::Trunc].map(integral);
+    let operations = Runtime::ALL.into_iter().map(function);
+    let mut all = others.into_iter().chain(integral).chain(operations);
+    all.find(|function| function.name == name)
+        .or_else(|| real::ALL.iter().map(|op| math(*op)).find(|function| function.name == name))
 }
 
 /// The function of a real operation: `(a, b)`, where a unary one ignores `b`; of

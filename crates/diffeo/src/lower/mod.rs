@@ -58,6 +58,7 @@ use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::Ty;
+use serde::Serialize;
 use shape::{Content, Fields, Shape};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -186,7 +187,7 @@ pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
 }
 
 /// How a program is lowered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Options {
     /// What becomes of a derivative that is nan.
     pub nan: Nan,
@@ -195,7 +196,7 @@ pub struct Options {
 }
 
 /// What becomes of a derivative that is nan.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub enum Nan {
     /// The program stops: whoever runs it asks the evaluator.
     #[default]

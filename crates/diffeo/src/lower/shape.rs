@@ -9,6 +9,7 @@ use diffeo_base::Name;
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::typing;
 use diffeo_calculus::Ty;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -17,7 +18,7 @@ use std::rc::Rc;
 const MOST_LEAVES: usize = 32;
 
 /// What is known of a value.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) enum Shape {
     /// The program stops before there is a value.
     Never,
@@ -43,7 +44,7 @@ pub(super) enum Shape {
 
 /// How a variant that is not recursive is laid out: its tag, if it has several constructors, and slots that
 /// the constructors share.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sum {
     /// Unique.
     id: usize,
@@ -56,7 +57,7 @@ pub(super) struct Sum {
 }
 
 /// A constructor of a [`Sum`].
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alternative {
     /// The shapes of its fields.
     pub fields: Vec<Shape>,

@@ -9,11 +9,12 @@ use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::{Data as Variant, Value};
 use diffeo_calculus::Ty;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How the argument and the result of a program's entry are laid out.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Interface {
     /// The type of the argument, if the entry takes one.
     pub from: Option<Ty>,

@@ -52,7 +52,7 @@ pub(super) struct Policy {
 impl Policy {
     /// Of a program in Cranelift's code: loading LLVM takes some 25 ms, and compiling takes longer the longer the program is.
     fn of(compiled: &Compiled) -> Policy {
-        let statements = compiled.module().statements() as u64;
+        let statements = compiled.statements() as u64;
         Policy {
             worth: 25 * MILLISECOND,
             budget: 150 * MILLISECOND + statements * (MILLISECOND / 10),
@@ -93,7 +93,7 @@ impl Auto {
         let Lowered { module, interface } = lowered;
         let prints = memory::constants_print(&module);
         let how = How::default();
-        let compiled = prepared::counted(module, how, &mut Vec::new()).ok()?;
+        let compiled = prepared::by_cranelift(module, how, |_, _| {}, &mut Vec::new()).ok()?;
         let mut auto = Auto::new(interface, compiled, once, how.cpu);
         if prints {
             // Other code would compute the constants again, in a call that did not print that before.

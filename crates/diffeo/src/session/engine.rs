@@ -1,6 +1,7 @@
 //! What evaluates a program and computes its derivatives.
 
 use super::auto;
+use super::kept::Place;
 use super::once::Once;
 use super::prepared::{self, Prepared};
 use crate::lower::value::Interface;
@@ -13,8 +14,11 @@ use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
+use diffeo_codegen::cranelift::Code;
 use diffeo_codegen::engine::Cpu;
+use diffeo_codegen::low;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// What evaluates a program and computes its derivatives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -53,6 +57,8 @@ pub struct How {
     pub cpu: Cpu,
     /// Whether to count the operations after each pass, which takes time.
     pub counted: bool,
+    /// Whether programs in Cranelift's code are kept on disk, where there is a folder for them, and found there.
+    pub keep: bool,
 }
 
 impl From<Engine> for How {
@@ -70,7 +76,7 @@ pub(crate) struct Ran {
     pub engine: Engine,
     /// Why the evaluator took the place of the engine, if it did.
     pub unsupported: Option<Unsupported>,
-    /// What became of LLVM's code, where the engine tried it.
+    /// What became of LLVM's code, where the engine tried it; that the code was kept from an earlier run.
     pub note: Option<String>,
     pub times: Vec<Timing>,
 }
@@ -189,6 +195,21 @@ impl How {
         Ok(Ran { warnings, operations, unsupported, times, ..Ran::on(engine, result) })
     }
 
+    /// Runs a program in Cranelift's code.
+    fn start(
+        self,
+        interface: Interface,
+        compiled: diffeo_codegen::engine::Compiled,
+        arg: Option<Value>,
+        once: &Once,
+        times: Vec<Timing>,
+    ) -> Ran {
+        if self.engine == Engine::Auto {
+            return auto::run(interface, compiled, arg, once.clone(), self, times);
+        }
+        Prepared::new(interface, compiled, once.options(), self.engine).run(arg, times)
+    }
+
     /// As [`How::run`] on a compiled engine, if that can do it and, where kinks are looked for, has met none; the
     /// evaluator begins at the beginning otherwise.
     ///
@@ -204,28 +225,49 @@ impl How {
     ) -> Result<Compiled, Unsupported> {
         let options = lower::Options { kinks, ..lower::Options::default() };
         let mut times = Vec::new();
-        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
-        let Lowered { module, interface } =
-            match pipeline::flat_with(program, global, options, &mut see) {
-                Ok(lowered) => lowered,
-                Err(why) => return Ok(Compiled::Not(why, times)),
-            };
-        let ran = match self.engine {
-            Engine::Flat => flat(module, &interface, arg, once.options(), times),
-            Engine::Auto => match prepared::counted(module, self, &mut times) {
-                Ok(compiled) => auto::run(interface, compiled, arg, once.clone(), self, times),
-                Err(why) => return Ok(Compiled::Not(why, times)),
-            },
-            Engine::Jit
-            | Engine::Llvm
-            | Engine::C
-            | Engine::Evaluator
-            | Engine::Trace
-            | Engine::Dual
-            | Engine::Delta
-            | Engine::Taylor => {
-                let (compiled, engine) = prepared::compile(module, self, &mut times)?;
-                Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
+        let place = Place::of(program, global, options, self);
+        let ran = match place.as_ref().and_then(Place::find) {
+            Some((interface, compiled)) => {
+                let mut ran = self.start(interface, compiled, arg, once, times);
+                ran.note.get_or_insert_with(|| "the code was kept from an earlier run".to_string());
+                ran
+            }
+            None => {
+                let start = Instant::now();
+                let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(self.counted));
+                let Lowered { module, interface } =
+                    match pipeline::flat_with(program, global, options, &mut see) {
+                        Ok(lowered) => lowered,
+                        Err(why) => return Ok(Compiled::Not(why, times)),
+                    };
+                match self.engine {
+                    Engine::Flat => flat(module, &interface, arg, once.options(), times),
+                    Engine::Auto | Engine::Jit => {
+                        let keep = |low: &low::Module, code: &Code| match &place {
+                            Some(place) if start.elapsed() >= LONG => {
+                                place.keep(&interface, low, code)
+                            }
+                            Some(_) | None => {}
+                        };
+                        match prepared::by_cranelift(module, self, keep, &mut times) {
+                            Ok(compiled) => self.start(interface, compiled, arg, once, times),
+                            Err(why) if self.engine == Engine::Auto => {
+                                return Ok(Compiled::Not(why, times));
+                            }
+                            Err(why) => return Err(why),
+                        }
+                    }
+                    Engine::Llvm
+                    | Engine::C
+                    | Engine::Evaluator
+                    | Engine::Trace
+                    | Engine::Dual
+                    | Engine::Delta
+                    | Engine::Taylor => {
+                        let (compiled, engine) = prepared::compile(module, self, &mut times)?;
+                        Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
+                    }
+                }
             }
         };
         let why = match &ran.result {
@@ -241,6 +283,9 @@ impl How {
         Ok(Compiled::Not(why, Vec::new()))
     }
 }
+
+/// What takes longer to compile is kept.
+const LONG: Duration = Duration::from_millis(10);
 
 /// What became of a run on a compiled engine.
 pub(crate) enum Compiled {

@@ -9,7 +9,9 @@ use diffeo_array::value::Value as FlatValue;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Limits, Options, RuntimeError};
 use diffeo_calculus::value::Value;
+use diffeo_codegen::cranelift::{self, Code};
 use diffeo_codegen::engine::{Callbacks, Compiled, Instance, Overseer, RunOptions};
+use diffeo_codegen::low;
 use std::sync::Arc;
 
 /// An entry point in machine code, with the memory to run it. Its constants are computed by the first call
@@ -55,17 +57,24 @@ pub(super) fn compile(
         .map_err(|error| Unsupported::Engine(error.to_string()))
 }
 
-/// Cranelift's code that counts the work that it does.
+/// Cranelift's code, for engine `auto` such that counts the work that it does; `keep` is shown it before it is put into
+/// memory.
 ///
 /// # Errors
 /// Cranelift does not know this processor, or the program is too large.
-pub(super) fn counted(
+pub(super) fn by_cranelift(
     module: diffeo_array::ir::Module,
     how: How,
+    keep: impl FnOnce(&low::Module, &Code),
     times: &mut Vec<Timing>,
 ) -> Result<Compiled, Unsupported> {
     let low = pipeline::timed_low(module, Backend::Jit.lowering(), times);
-    let compiled = timed("jit", times, || pipeline::compile_counted(&low, how.cpu));
+    let options = pipeline::cranelift_options(how.cpu, how.engine == Engine::Auto);
+    let compiled = timed("jit", times, || {
+        let code = cranelift::code(&low, &options)?;
+        keep(&low, &code);
+        code.load(low)
+    });
     compiled.map_err(|error| Unsupported::Engine(error.to_string()))
 }
 

@@ -7,7 +7,7 @@ use crate::session::{Engine, Session};
 use diffeo_calculus::eval::{Limits, Options};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::Cpu;
-use diffeo_codegen::llvm;
+use diffeo_codegen::{cranelift, llvm};
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -77,7 +77,8 @@ fn auto(text: &str, policy: Policy, limits: Limits) -> (Auto, Rc<RefCell<Vec<Str
     let lowered =
         pipeline::flat(&entry.program, entry.global, &mut |_| {}).expect("no derivatives");
     let low = pipeline::low(lowered.module, Backend::Jit.lowering());
-    let compiled = pipeline::compile_counted(&low, Cpu::Host).expect("Cranelift's code");
+    let compiled = cranelift::compile(&low, &pipeline::cranelift_options(Cpu::Host, true))
+        .expect("Cranelift's code");
     let lines = Rc::new(RefCell::new(Vec::new()));
     let printed = lines.clone();
     let trace = Box::new(move |line: &str| printed.borrow_mut().push(line.to_string()));

@@ -1,0 +1,66 @@
+//! Programs in Cranelift's code that are kept on disk from one run to the next, found by their Core.
+//!
+//! What always holds: code is of exactly the program, the options, the processor and the build of Diffeo that ask for
+//! it; all of that is the key, and lies beside the code. Whatever goes wrong with files costs time, nothing else.
+
+use super::engine::{Engine, How};
+use crate::lower::value::Interface;
+use crate::lower::Options;
+use diffeo_array::ir::Module as Flat;
+use diffeo_calculus::term::{GlobalId, Program};
+use diffeo_codegen::cache::Cache;
+use diffeo_codegen::cranelift::{self, Code};
+use diffeo_codegen::engine::Compiled;
+use diffeo_codegen::low;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Where the code of a program is kept.
+pub(super) struct Place {
+    cache: Cache,
+    key: Vec<u8>,
+}
+
+/// What is kept; behind it comes the code.
+#[derive(Serialize)]
+struct Kept<'k> {
+    interface: &'k Interface,
+    flat: &'k Flat,
+    /// Without its functions.
+    low: &'k low::Module,
+    code: &'k Code,
+}
+
+/// The same, read.
+#[derive(Deserialize)]
+struct Found {
+    interface: Interface,
+    flat: Flat,
+    low: low::Module,
+    code: Code,
+}
+
+impl Place {
+    /// That of a definition's code, if it is kept and the engine begins with Cranelift's.
+    pub fn of(program: &Program, entry: GlobalId, options: Options, how: How) -> Option<Place> {
+        if !how.keep || !matches!(how.engine, Engine::Auto | Engine::Jit) {
+            return None;
+        }
+        let processor = cranelift::processor(how.cpu)?;
+        let build = (env!("DIFFEO_BUILD"), cfg!(debug_assertions));
+        let key = (build, processor, how.cpu, how.engine.name(), options, entry, program);
+        Some(Place { key: Cache::key(&key)?, cache: Cache::open()? })
+    }
+
+    /// The program, if it is there.
+    pub fn find(&self) -> Option<(Interface, Compiled)> {
+        let Found { interface, flat, mut low, code } = self.cache.read(&self.key)?;
+        low.flat = Arc::new(flat);
+        Some((interface, code.load(Arc::new(low)).ok()?))
+    }
+
+    /// Keeps the program.
+    pub fn keep(&self, interface: &Interface, low: &low::Module, code: &Code) {
+        self.cache.write(&self.key, &Kept { interface, flat: &low.flat, low, code });
+    }
+}
