@@ -595,7 +595,9 @@ impl Reals {
                 self.op(*f, &s, &t, site)
             }
             Partial::NextPolygamma => self.op(real::next_polygamma(op), a, &Value::Zero, site),
-            Partial::TruncatedQuotient => Ok(Value::Real((primal(a) / primal(b)).trunc())),
+            Partial::TruncatedQuotient => {
+                Ok(Value::Real(real::truncated_quotient(primal(a), primal(b))))
+            }
             Partial::ZeroWhere(condition, t) => {
                 let (x, e) = (primal(a), primal(b));
                 let zero = match condition {

@@ -27,7 +27,8 @@ pub enum Partial {
     Bin(RealOp, &'static Partial, &'static Partial),
     /// At the first operand, the polygamma function of the order after the operation's own.
     NextPolygamma,
-    /// The quotient of the operands, truncated towards zero; a constant wherever it is differentiable.
+    /// The quotient of the operands, truncated towards zero; a constant wherever it is differentiable. It is
+    /// `(a - a % b) / b`: a quotient that is rounded before may be one more.
     TruncatedQuotient,
     /// Zero, constantly, under the condition; else the term.
     ZeroWhere(Condition, &'static Partial),
@@ -383,7 +384,7 @@ pub fn partial(
             *count += 1;
             eval(next_polygamma(op), a, 0.0)
         }
-        Partial::TruncatedQuotient => (a / b).trunc(),
+        Partial::TruncatedQuotient => truncated_quotient(a, b),
         Partial::ZeroWhere(condition, t) => {
             if condition.holds(a, b) {
                 0.0
@@ -392,6 +393,11 @@ pub fn partial(
             }
         }
     }
+}
+
+/// What [`Partial::TruncatedQuotient`] stands for.
+pub fn truncated_quotient(a: f64, b: f64) -> f64 {
+    (a - a % b) / b
 }
 
 /// What [`Partial::NextPolygamma`] stands for in the row of `op`.

@@ -5,7 +5,9 @@
 
 use super::syntax::{internal, C};
 use crate::eval::error::ErrorKind;
-use crate::prim::real::{chooses_first, next_polygamma, row, Condition, Derivative, Partial};
+use crate::prim::real::{
+    chooses_first, next_polygamma, row, truncated_quotient, Condition, Derivative, Partial,
+};
 use crate::prim::RealOp;
 use crate::value::Value;
 
@@ -50,7 +52,7 @@ fn term(partial: &Partial, op: RealOp, operands: &[C], y: &C) -> Result<Option<C
         Partial::Bin(f, s, t) => C::Op(*f, all(&[s, t])?),
         Partial::NextPolygamma => C::Op(next_polygamma(op), vec![operands[0].clone()]),
         Partial::TruncatedQuotient => {
-            C::real((number(&operands[0])? / number(&operands[1])?).trunc())
+            C::real(truncated_quotient(number(&operands[0])?, number(&operands[1])?))
         }
         Partial::ZeroWhere(condition, s) => {
             let (a, b) = (number(&operands[0])?, number(&operands[1])?);

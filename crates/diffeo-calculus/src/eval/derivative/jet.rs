@@ -13,7 +13,7 @@
 use super::level::{below, coefficients, jet};
 use crate::eval::error::ErrorKind;
 use crate::eval::reals::{primal, Reals};
-use crate::prim::real::{next_polygamma, row, Condition, Derivative, Partial};
+use crate::prim::real::{next_polygamma, row, truncated_quotient, Condition, Derivative, Partial};
 use crate::prim::RealOp;
 use crate::value::Value;
 use diffeo_base::Span;
@@ -427,7 +427,7 @@ impl Series<'_> {
             },
             Partial::TruncatedQuotient => {
                 let [a, b] = [self.primal(a)?, self.primal(b)?];
-                self.number((a / b).trunc())
+                self.number(truncated_quotient(a, b))
             }
             Partial::ZeroWhere(condition, t) => {
                 let [x, e] = [self.primal(a)?, self.primal(b)?];

@@ -7,7 +7,7 @@ use diffeo_array::ad::{self, differentiable, Rule};
 use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
 use diffeo_array::opt::{early, walk::statements, Early};
 use diffeo_array::typing::param_types;
-use diffeo_base::Span;
+use diffeo_base::{Name, Span};
 use std::collections::{HashSet, VecDeque};
 
 /// What there is where a function leads.
@@ -74,7 +74,9 @@ impl Lower<'_> {
         let declared: Vec<FunctionId> = declared.map(|(id, _)| *id).collect();
         let rules = self.deriver.rules.values().map(|rule| rule.function);
         let open = || self.derivatives.iter().filter(|d| d.state != State::Made);
-        let roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
+        let mut roots: Vec<FunctionId> = open().map(|d| d.of).chain(rules).collect();
+        roots.sort_unstable();
+        let prints = self.prints();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
         let forward = |what| matches!(what, What::Jvp | What::Jet(..));
@@ -96,6 +98,10 @@ impl Lower<'_> {
         for id in declared {
             led_to[id.0 as usize] = false;
         }
+        // Derivatives call these functions' rules.
+        for id in self.deriver.rules.keys() {
+            led_to[id.0 as usize] &= !prints[id.0 as usize];
+        }
         let mut aside = Vec::new();
         for (f, function) in self.module.functions.iter_mut().enumerate() {
             if led_to[f] {
@@ -111,7 +117,15 @@ impl Lower<'_> {
                 function.vars.push(VarInfo { ty: ty.clone(), name: None });
                 Var(function.vars.len() as u32 - 1)
             };
+            let text = prints[f].then(|| stop(&Flat::Text));
             let results: Vec<Var> = function.results.iter().map(&mut stop).collect();
+            if let Some(text) = text {
+                let mut push = |results, op| {
+                    function.body.stmts.push(Stmt { results, op, site: SiteId(0) });
+                };
+                push(vec![text], Op::Text(Name::new("")));
+                push(Vec::new(), Op::Trace(Atom::Var(text), Atom::Var(text)));
+            }
             function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
             function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
         }
@@ -121,6 +135,32 @@ impl Lower<'_> {
             let function = &mut self.module.functions[f];
             (function.vars, function.params, function.body) = (vars, params, body);
         }
+    }
+
+    /// By function, whether it prints, or a derivative does that is taken there, or that is taken of it by a rule.
+    fn prints(&self) -> Vec<bool> {
+        let mut leads: Vec<Vec<FunctionId>> = vec![Vec::new(); self.module.functions.len()];
+        let mut pending = Vec::new();
+        for (id, function) in (0..).map(FunctionId).zip(&self.module.functions) {
+            statements(&function.body, &mut |stmt| match &stmt.op {
+                Op::Call(callee, _) => leads[callee.0 as usize].push(id),
+                Op::Trace(..) | Op::Progress(..) => pending.push(id),
+                _ => {}
+            });
+        }
+        for (id, i) in &self.declared {
+            leads[self.derivatives[*i].of.0 as usize].push(*id);
+        }
+        for (id, rule) in &self.deriver.rules {
+            leads[rule.function.0 as usize].push(*id);
+        }
+        let mut prints = vec![false; leads.len()];
+        while let Some(id) = pending.pop() {
+            if !std::mem::replace(&mut prints[id.0 as usize], true) {
+                pending.extend(&leads[id.0 as usize]);
+            }
+        }
+        prints
     }
 
     /// By function, what calls it and where.
