@@ -56,6 +56,9 @@ const STACK: usize = 8 << 20;
 /// At most how many threads compile.
 const MOST_THREADS: usize = 8;
 
+/// Functions of more statements get the registers that are found first, which takes linear time.
+const LONGEST: usize = 4 * HUGE;
+
 /// Starting threads takes as long as compiling so many statements.
 const SMALL: usize = 500;
 
@@ -92,6 +95,8 @@ struct Target {
     isa: OwnedTargetIsa,
     /// For huge functions.
     quick: OwnedTargetIsa,
+    /// For such that finding registers well takes longer than everything else.
+    at_once: OwnedTargetIsa,
     has_fma: bool,
     has_rounding: bool,
     has_lanes: bool,
@@ -105,11 +110,12 @@ fn unsupported(reason: impl Display) -> CompileError {
 
 impl Target {
     fn new(options: &Options) -> Result<Target, CompileError> {
-        let isa = |level: &str| {
+        let isa = |level: &str, registers: &str| {
             let mut flags = settings::builder();
             // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
             let settings = [
                 ("opt_level", level),
+                ("regalloc_algorithm", registers),
                 ("enable_verifier", if options.verify { "true" } else { "false" }),
                 ("enable_probestack", "false"),
                 ("unwind_info", "false"),
@@ -125,7 +131,7 @@ impl Target {
             }
             builder.finish(settings::Flags::new(flags)).map_err(unsupported)
         };
-        let target = isa("speed")?;
+        let target = isa("speed", "backtracking")?;
         let has = |flag: &str| {
             target.isa_flags().iter().any(|f| f.name == flag && f.as_bool() == Some(true))
         };
@@ -133,15 +139,17 @@ impl Target {
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
         let has_lanes = has_fma && has_rounding && (!x64 || has("has_avx"));
-        let (quick, counted) = (isa("none")?, options.counted);
-        Ok(Target { isa: target, quick, has_fma, has_rounding, has_lanes, counted })
+        let (quick, at_once) = (isa("none", "backtracking")?, isa("none", "single_pass")?);
+        let counted = options.counted;
+        Ok(Target { isa: target, quick, at_once, has_fma, has_rounding, has_lanes, counted })
     }
 
-    fn isa(&self, huge: bool) -> &dyn TargetIsa {
-        if huge {
-            &*self.quick
-        } else {
-            &*self.isa
+    /// For a function of so many statements.
+    fn isa(&self, statements: usize) -> &dyn TargetIsa {
+        match statements {
+            0..=HUGE => &*self.isa,
+            _ if statements <= LONGEST => &*self.quick,
+            _ => &*self.at_once,
         }
     }
 }
@@ -175,8 +183,8 @@ pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
         true => codes_on(threads, module, &target)?,
         false => {
             let mut codes = Vec::with_capacity(module.functions.len() + 1);
-            let imports = each_function(module, &target, |index, context, huge| {
-                codes.push(compiled(index, context, target.isa(huge))?);
+            let imports = each_function(module, &target, |index, context, statements| {
+                codes.push(compiled(index, context, target.isa(statements))?);
                 Ok(())
             })?;
             (codes, imports)
@@ -200,7 +208,7 @@ fn codes_on(
     target: &Target,
 ) -> Result<(Vec<Part>, Imports), CompileError> {
     // A few functions wait, not all of them.
-    let (send, receive) = sync_channel::<(u32, ir::Function, bool)>(2 * threads);
+    let (send, receive) = sync_channel::<(u32, ir::Function, usize)>(2 * threads);
     let receive = Arc::new(Mutex::new(receive));
     std::thread::scope(|scope| {
         let mut workers = Vec::with_capacity(threads);
@@ -210,9 +218,9 @@ fn codes_on(
                 let (mut context, mut done) = (Context::new(), Vec::new());
                 loop {
                     let next = receive.lock().ok().and_then(|receive| receive.recv().ok());
-                    let Some((index, function, huge)) = next else { return done };
+                    let Some((index, function, statements)) = next else { return done };
                     context.func = function;
-                    done.push((index, compiled(index, &mut context, target.isa(huge))));
+                    done.push((index, compiled(index, &mut context, target.isa(statements))));
                     context.clear();
                 }
             };
@@ -222,9 +230,9 @@ fn codes_on(
         }
         // If there are no workers, nobody receives.
         drop(receive);
-        let imports = each_function(module, target, |index, context, huge| {
+        let imports = each_function(module, target, |index, context, statements| {
             let function = std::mem::replace(&mut context.func, ir::Function::new());
-            send.send((index, function, huge)).map_err(|_| unsupported("no thread is left"))
+            send.send((index, function, statements)).map_err(|_| unsupported("no thread is left"))
         });
         drop(send);
         let mut codes = Vec::with_capacity(module.functions.len() + 1);
@@ -266,11 +274,11 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
     Ok(out)
 }
 
-/// Translates each function, and then those that are called from outside, the entry last: with its index, and whether it is huge.
+/// Translates each function, and then those that are called from outside, the entry last: with its index, and how many statements it has.
 fn each_function(
     module: &Module,
     target: &Target,
-    mut each: impl FnMut(u32, &mut Context, bool) -> Result<(), CompileError>,
+    mut each: impl FnMut(u32, &mut Context, usize) -> Result<(), CompileError>,
 ) -> Result<Imports, CompileError> {
     let conventions: Vec<Convention> = module.functions.iter().map(Convention::new).collect();
     // What is called from outside has a function with the convention of C, behind those of the module.
@@ -298,9 +306,9 @@ fn each_function(
     for (i, (function, convention)) in module.functions.iter().zip(&conventions).enumerate() {
         context.func.signature = convention.signature.clone();
         context.func.name = function::name(i as u32);
-        let huge = function.statements() > HUGE;
+        let statements = function.statements();
         let mut expanded = None;
-        if target.has_lanes && !huge && lanes::expands(&function.body) {
+        if target.has_lanes && statements <= HUGE && lanes::expands(&function.body) {
             // Copying nested statements takes a level of the stack for each.
             let mut copy = stacker::grow(COPYING, || function.clone());
             lanes::expand(&mut copy.registers, &mut copy.body);
@@ -310,7 +318,7 @@ fn each_function(
         let function = expanded.as_ref().unwrap_or(function);
         let plan = weights.as_ref().map(|weights| weights.plan(module, i, function));
         function::translate(b, &mut env, function, convention, plan.unwrap_or_default());
-        each(i as u32, &mut context, huge)?;
+        each(i as u32, &mut context, statements)?;
         context.clear();
     }
     for (i, (called, params)) in outside.iter().enumerate() {
@@ -328,7 +336,7 @@ fn each_function(
         });
         let fallible = module.functions[*called as usize].fallible;
         function::translate_outside(b, callee, fallible, target.isa.frontend_config());
-        each(index(i), &mut context, false)?;
+        each(index(i), &mut context, 0)?;
         context.clear();
     }
     Ok(imports)
