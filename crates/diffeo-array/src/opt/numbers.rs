@@ -10,6 +10,7 @@
 //! before its call, where the sizes are written down, so they are there.
 
 use super::graph::{call_graph, CallGraph};
+use super::shapes::{Extent, Shapes, Size};
 use super::simplify::simplify_function;
 use super::sizes::unused;
 use super::walk::{deep, has_regions, operands, regions, regions_mut, statements, var};
@@ -31,9 +32,14 @@ pub fn numbers(mut module: Module) -> Module {
     let mut stays = vec![false; module.functions.len()];
     stays[module.entry.0 as usize] = true;
     module.constants.iter().for_each(|constant| stays[constant.init.0 as usize] = true);
+    let mut reads: HashMap<Place, Read> = HashMap::new();
+    let mut names = Vec::new();
+    for (f, function) in module.functions.iter().enumerate() {
+        names.push(if stays[f] { Names::new() } else { only_read(f, function, &mut reads) });
+    }
     let mut changed = vec![false; module.functions.len()];
-    let known = results(&mut module, &graph, &stays, &mut changed);
-    parameters(&mut module, &known, &stays, &mut changed);
+    let known = results(&mut module, &graph, &stays, &reads, &mut changed);
+    parameters(&mut module, &known, &names, reads, &mut changed);
     for (function, changed) in module.functions.iter_mut().zip(changed) {
         if changed {
             simplify_function(function, false);
@@ -61,7 +67,7 @@ impl Literal {
 #[derive(Default)]
 struct Known {
     literals: HashMap<Var, Literal>,
-    /// The sizes that others were given.
+    /// The sizes that others were reshaped to.
     sized: HashMap<Var, Vec<i64>>,
 }
 
@@ -141,13 +147,22 @@ fn results(
     module: &mut Module,
     graph: &CallGraph,
     stays: &[bool],
+    reads: &HashMap<Place, Read>,
     changed: &mut [bool],
 ) -> Vec<Known> {
     let mut known: Vec<Known> = module.functions.iter().map(|_| Known::default()).collect();
+    // By function, which of its results some caller wants as numbers.
+    let mut wanted: Vec<Vec<bool>> =
+        module.functions.iter().map(|function| vec![false; function.results.len()]).collect();
+    for (function, stays) in module.functions.iter().zip(stays) {
+        if has_arrays(function) {
+            want(function, *stays, reads, &mut wanted);
+        }
+    }
     let mut given: Vec<Vec<Option<Literal>>> = vec![Vec::new(); module.functions.len()];
     for f in graph.components.iter().flatten() {
         let function = &mut module.functions[*f];
-        if !function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..))) {
+        if !has_arrays(function) {
             continue;
         }
         let vars = std::mem::take(&mut function.vars);
@@ -158,12 +173,13 @@ fn results(
         changed[*f] = cx.changed;
         if !stays[*f] && !graph.recursive[*f] {
             let mut count = 0;
-            let mut literal = |atom: &Atom| {
-                let literal = found.literal(atom)?;
+            let mut literal = |(atom, wanted): (&Atom, &bool)| {
+                let literal = found.literal(atom).filter(|_| *wanted)?;
                 count += literal.numbers.len();
                 (count <= MANY).then(|| literal.clone())
             };
-            let literals: Vec<Option<Literal>> = body.results.iter().map(&mut literal).collect();
+            let literals: Vec<Option<Literal>> =
+                body.results.iter().zip(&wanted[*f]).map(&mut literal).collect();
             if literals.iter().any(Option::is_some) {
                 split(&mut body.results, &literals);
                 let types = std::mem::take(&mut function.results);
@@ -185,6 +201,37 @@ fn results(
         known[*f] = found;
     }
     known
+}
+
+fn has_arrays(function: &Function) -> bool {
+    function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..)))
+}
+
+/// Finds which results of calls are read, passed on as numbers, or put into other arrays: those need no block of memory.
+fn want(function: &Function, stays: bool, reads: &HashMap<Place, Read>, wanted: &mut [Vec<bool>]) {
+    let mut from: HashMap<Var, (usize, usize)> = HashMap::new();
+    let mut used = Vec::new();
+    statements(&function.body, &mut |stmt| {
+        match &stmt.op {
+            Op::Get(array, _) | Op::Reshape(array, _) | Op::Update { value: array, .. } => {
+                used.extend(var(array));
+            }
+            Op::Call(f, args) => {
+                let f = f.0 as usize;
+                from.extend(stmt.results.iter().enumerate().map(|(i, v)| (*v, (f, i))));
+                let numbers = args.iter().enumerate().filter(|(k, _)| reads.contains_key(&(f, *k)));
+                used.extend(numbers.filter_map(|(_, arg)| var(arg)));
+            }
+            _ => {}
+        }
+        regions(&stmt.op, |region| used.extend(region.results.iter().filter_map(var)));
+    });
+    if !stays {
+        used.extend(function.body.results.iter().filter_map(var));
+    }
+    for (f, i) in used.iter().filter_map(|v| from.get(v)) {
+        wanted[*f][*i] = true;
+    }
 }
 
 /// Puts those numbers that are not constant in the place of arrays.
@@ -363,15 +410,23 @@ struct Read {
     written: bool,
 }
 
+/// The parameters of a function, by what they are called: which one it is, and the sizes it was given.
+type Names = HashMap<Var, (usize, Option<Vec<i64>>)>;
+
 /// Makes parameters numbers.
-fn parameters(module: &mut Module, known: &[Known], stays: &[bool], changed: &mut [bool]) {
-    let mut reads: HashMap<Place, Read> = HashMap::new();
-    let mut calls: Vec<(Place, Passed)> = Vec::new();
+fn parameters(
+    module: &mut Module,
+    known: &[Known],
+    names: &[Names],
+    mut reads: HashMap<Place, Read>,
+    changed: &mut [bool],
+) {
     if known.iter().all(|known| known.literals.is_empty()) {
         return;
     }
+    let mut calls: Vec<(Place, Passed)> = Vec::new();
     for (f, function) in module.functions.iter().enumerate() {
-        look(f, function, &known[f], stays, &mut reads, &mut calls);
+        passed(f, function, &known[f], &names[f], &reads, &mut calls);
     }
     settle(&mut reads, &calls);
     if reads.is_empty() {
@@ -402,28 +457,19 @@ fn parameters(module: &mut Module, known: &[Known], stays: &[bool], changed: &mu
     }
 }
 
-/// Finds the parameters of which only elements and sizes are read, and what calls pass.
-fn look(
-    f: usize,
-    function: &Function,
-    known: &Known,
-    stays: &[bool],
-    reads: &mut HashMap<Place, Read>,
-    calls: &mut Vec<(Place, Passed)>,
-) {
-    // The parameters, and what they were reshaped to.
-    let mut names: HashMap<Var, (usize, Option<Vec<i64>>)> = HashMap::new();
+/// Finds the parameters of which only elements at constant indices and sizes are read. Gives what they are called.
+fn only_read(f: usize, function: &Function, reads: &mut HashMap<Place, Read>) -> Names {
+    let mut names = Names::new();
     for (k, v) in function.params.iter().enumerate() {
-        let numbers = matches!(
-            function.vars[v.0 as usize].ty,
-            Ty::Array(Elem::Real | Elem::Int | Elem::Bool, _)
-        );
-        if numbers && !stays[f] {
+        let ty = &function.vars[v.0 as usize].ty;
+        if matches!(ty, Ty::Array(Elem::Real | Elem::Int | Elem::Bool, _)) {
             names.insert(*v, (k, None));
             reads.insert((f, k), Read::default());
         }
     }
-    let mut nothing = None;
+    if names.is_empty() {
+        return names;
+    }
     let mut whole: HashSet<Var> = HashSet::new();
     statements(&function.body, &mut |stmt| {
         match &stmt.op {
@@ -434,7 +480,6 @@ fn look(
                     whole.extend(var(array));
                 }
             }
-            Op::Dim(..) => {}
             Op::Reshape(array, sizes) => {
                 let own = var(array).and_then(|v| names.get(&v));
                 match (own, small(sizes)) {
@@ -445,43 +490,61 @@ fn look(
                     _ => whole.extend(var(array)),
                 }
             }
-            Op::Call(g, args) => {
-                for (k, arg) in args.iter().enumerate() {
-                    let Some(v) = var(arg) else { continue };
-                    if !matches!(function.vars[v.0 as usize].ty, Ty::Array(..)) {
-                        continue;
-                    }
-                    let passed = if let Some(literal) = known.literals.get(&v) {
-                        Passed::Literal(literal.sizes.clone())
-                    } else if let Some((own, sizes)) = names.get(&v) {
-                        Passed::Parameter((f, *own), sizes.clone())
-                    } else if let Some(sizes) = known.sized.get(&v) {
-                        let nothing = nothing.get_or_insert_with(|| unused(function));
-                        if nothing.contains(&v) {
-                            Passed::Other
-                        } else {
-                            Passed::Sized(sizes.clone())
-                        }
-                    } else {
-                        Passed::Other
-                    };
-                    calls.push(((g.0 as usize, k), passed));
-                }
-                args.iter()
-                    .enumerate()
-                    .filter(|(_, arg)| matches!(arg, Atom::Unused(Ty::Array(..))))
-                    .for_each(|(k, _)| calls.push(((g.0 as usize, k), Passed::Other)));
-            }
+            // Whether that is to be whole is found out with all calls.
+            Op::Dim(..) | Op::Call(..) => {}
             op => operands(op, |a| whole.extend(var(a))),
         }
         regions(&stmt.op, |region| whole.extend(region.results.iter().filter_map(var)));
     });
     whole.extend(function.body.results.iter().filter_map(var));
-    for v in whole {
-        if let Some((k, _)) = names.get(&v) {
-            reads.remove(&(f, *k));
-        }
+    for (k, _) in whole.iter().filter_map(|v| names.get(v)) {
+        reads.remove(&(f, *k));
     }
+    names
+}
+
+/// Finds what calls pass.
+fn passed(
+    f: usize,
+    function: &Function,
+    known: &Known,
+    names: &Names,
+    reads: &HashMap<Place, Read>,
+    calls: &mut Vec<(Place, Passed)>,
+) {
+    let mut shapes = None;
+    let mut nothing = None;
+    statements(&function.body, &mut |stmt| {
+        let Op::Call(g, args) = &stmt.op else { return };
+        for (k, arg) in args.iter().enumerate() {
+            let place = (g.0 as usize, k);
+            let own = var(arg).and_then(|v| names.get(&v));
+            if !reads.contains_key(&place) && own.is_none() {
+                continue;
+            }
+            let mut sizes = |v: Var| {
+                let nothing = nothing.get_or_insert_with(|| unused(function));
+                let shapes = shapes.get_or_insert_with(|| Shapes::of(function));
+                let Ty::Array(_, rank) = function.vars[v.0 as usize].ty else { return None };
+                let size = |k| match shapes.extent(v, k) {
+                    Some(Extent { size: Size::Is(n), always: true }) => Some(n),
+                    Some(_) | None => None,
+                };
+                let sizes = known.sized.get(&v).cloned();
+                let sizes =
+                    sizes.or_else(|| small(&(0..rank).map(size).collect::<Option<Vec<_>>>()?));
+                sizes.filter(|_| !nothing.contains(&v))
+            };
+            let passed = if let Some(literal) = known.literal(arg) {
+                Passed::Literal(literal.sizes.clone())
+            } else if let Some((own, sizes)) = own {
+                Passed::Parameter((f, *own), sizes.clone())
+            } else {
+                var(arg).and_then(&mut sizes).map_or(Passed::Other, Passed::Sized)
+            };
+            calls.push((place, passed));
+        }
+    });
 }
 
 /// Leaves the parameters that become numbers.
