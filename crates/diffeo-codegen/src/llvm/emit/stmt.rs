@@ -410,8 +410,7 @@ impl Emitter<'_, '_> {
             self.fail();
             self.begin(done);
         }
-        let mut results: Vec<String> =
-            function.fallible.then(|| "false".into()).into_iter().collect();
+        let mut results = Vec::new();
         for i in 0..blocks.how.len() {
             let at = self.at("%frame", 8 * (captured.len() + i) as i64);
             results.push(self.compute(format_args!("load double, ptr {at}, align 8")));
