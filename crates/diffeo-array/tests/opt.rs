@@ -3,8 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, join, optimise, ranges, reach, rows, simplify, sink,
-    sizes, split, unroll,
+    count, cse, dce, fuse, hoist, inline, join, numbers, optimise, ranges, reach, rows, simplify,
+    sink, sizes, split, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -488,6 +488,103 @@ case!(
     [Value::Real(1.0), Value::Real(2.0), Value::Int(2), Value::Bool(false)],
     [Value::Real(1.0), Value::Real(2.0), Value::Int(0), Value::Bool(true)]
 );
+
+/// A product of matrices, of which one is what another product gives, one is put together and one is read from an
+/// array.
+const TURNED: &str =
+    "entry main fn main(x: Real, c: Bool, ms: [][][]Real, n: Int) -> ([][]Real, Real) {
+    d: Int = dim[0](ms)
+    s: Real = real.sin(x)
+    r: []Real = elements[Real](x, s)
+    t: []Real = elements[Real](s, 1.0)
+    a: [][]Real = rows(r, t)
+    check_index(n, d)
+    m: [][]Real = get(ms, n)
+    b: [][]Real = reshape(m, 2, 2)
+    p: [][]Real = call product(a, b)
+    q: [][]Real = call product(p, a)
+    e: [][]Real = if c { u: [][]Real = call product(q, b) yield u } else { yield a }
+    w: [][]Real = for i < n with (v = a) {
+        check_index(i, 1)
+        o: [][]Real = call product(v, e)
+        yield o
+    }
+    y: Real = call corner(w)
+    return e, y
+}
+fn product(a: [][]Real, b: [][]Real) -> ([][]Real) {
+    p: Real = get(a, 0, 0)
+    q: Real = get(a, 0, 1)
+    r: Real = get(a, 1, 0)
+    s: Real = get(a, 1, 1)
+    m: [][]Real = reshape(b, 2, 2)
+    t: Real = get(m, 0, 0)
+    u: Real = get(m, 1, 1)
+    v: Real = real.mul(p, t)
+    w: Real = real.mul(q, u)
+    x: Real = real.mul(r, t)
+    y: Real = real.mul(s, u)
+    z: []Real = elements[Real](v, w, x, y)
+    d: Int = dim[0](a)
+    e: Int = dim[1](b)
+    check_size[\"the inner size\"](d, e)
+    o: [][]Real = reshape(z, 2, 2)
+    return o
+}
+fn corner(a: [][]Real) -> (Real) {
+    n: Int = dim[0](a)
+    check_size[\"corner\"](n, 2)
+    x: Real = get(a, 1, 0)
+    return x
+}";
+
+/// Matrices of two rows of two numbers.
+fn matrices(count: usize) -> Value {
+    let elements: Vec<f64> = (0..4 * count).map(|i| 0.5 * i as f64 - 1.0).collect();
+    Value::array(Array::new(&[count as i64, 2, 2], Data::Reals(Rc::new(elements))).unwrap())
+}
+
+case!(
+    small_arrays_go_through_calls_as_numbers,
+    [numbers, dce],
+    TURNED,
+    [Value::Real(0.5), Value::Bool(true), matrices(3), Value::Int(1)],
+    [Value::Real(-0.0), Value::Bool(false), matrices(3), Value::Int(0)],
+    [Value::Real(1.5), Value::Bool(true), matrices(3), Value::Int(2)],
+    [Value::Real(1.5), Value::Bool(true), matrices(3), Value::Int(3)]
+);
+
+#[test]
+fn arrays_that_functions_need_whole_stay() {
+    // What `f` does with its parameter, what the second call passes, and whether it becomes numbers.
+    let cases = [
+        ("y: Real = get(a, 0)", "elements[Real](1.0, x)", true),
+        ("n: Int = dim[0](a) check_index(2, n) y: Real = get(a, 2)", "elements[Real](1.0, x)", true),
+        ("i: Int = floor(x) n: Int = dim[0](a) check_index(i, n) y: Real = get(a, i)", "elements[Real](1.0, x)", false),
+        ("y: Real = reduce[add] i < 2 { e: Real = get(a, i) yield e }", "elements[Real](1.0, x)", false),
+        ("b: []Real = update(a, 0, x) y: Real = get(b, 0)", "elements[Real](1.0, x)", false),
+        ("p: Bool = lt[Real](x, 0.0) y: Real = if p { yield x } else { n: Real = real.neg(x) z: Real = call f(n, a) yield z }", "elements[Real](1.0, x)", true),
+        // Arrays of different sizes, and one of which nobody knows it.
+        ("y: Real = get(a, 0)", "elements[Real](1.0, x, x)", false),
+        ("y: Real = get(a, 0)", "append(xs, xs)", false),
+    ];
+    for (body, second, numbers_now) in cases {
+        let text = format!(
+            "entry main fn main(x: Real, xs: []Real) -> (Real) {{
+                r: []Real = elements[Real](x, 2.0)
+                a: Real = call f(x, r)
+                s: []Real = {second}
+                b: Real = call f(x, s)
+                c: Real = real.add(a, b)
+                return c
+            }}
+            fn f(x: Real, a: []Real) -> (Real) {{ {body} return y }}"
+        );
+        let points = [0.5, 1.5, 7.0].map(|x| vec![Value::Real(x), reals(&[1.0])]);
+        let text = after(&[numbers, dce], &text, &points);
+        assert_eq!(!text.contains("a: []Real"), numbers_now, "{body}\n{text}");
+    }
+}
 
 case!(
     loops_that_count,

@@ -198,6 +198,46 @@ fn steps_with_branches_are_written_once() {
     assert_eq!(stores, 1, "{text}");
 }
 
+/// Takes and gives Reals among Ints: the Reals times the last one, in the opposite order.
+fn scaled(count: usize) -> Function {
+    let mut params = vec![Ty::Int];
+    params.extend(vec![Ty::Real; count]);
+    params.extend([Ty::Int, Ty::Real]);
+    let mut results = vec![Ty::Real; count];
+    results.extend([Ty::Int, Ty::Int]);
+    let mut f = Build::new("scaled", &params, &results);
+    let factor = Reg(count as u32 + 2);
+    let (mut body, mut values) = (Vec::new(), Vec::new());
+    for x in (1..=count as u32).rev().map(Reg) {
+        let y = f.reg(Ty::Real);
+        body.push(set(y, Expr::Binary(Binary::Mul, r(x), r(factor))));
+        values.push(r(y));
+    }
+    values.extend([r(Reg(0)), r(Reg(count as u32 + 1))]);
+    body.push(Stmt::Return(values));
+    f.body(body)
+}
+
+#[test]
+fn many_reals_are_handed_over_as_vectors() {
+    for count in [1, 7, 8, 11, 16] {
+        for fallible in [false, true] {
+            let mut function = scaled(count);
+            function.fallible = fallible;
+            let module = module(vec![function], Vec::new());
+            if found() {
+                let text = llvm::text(&module, &Options::default(), Stage::Emitted).unwrap();
+                assert_eq!(text.contains("<4 x double> %p1"), count >= 8, "{text}");
+            }
+            let xs: Vec<f64> = (0..count).map(|i| i as f64 + 0.25).collect();
+            let args = [&[7], &low::reals(&xs)[..], &[8], &low::reals(&[3.0])].concat();
+            let found = run(&mut instance(module), &args, count + 2).unwrap();
+            let expected: Vec<f64> = xs.iter().rev().map(|x| x * 3.0).collect();
+            assert_eq!(found, [&low::reals(&expected)[..], &[7, 8]].concat());
+        }
+    }
+}
+
 #[test]
 fn vectorised_loops_compute_what_they_should() {
     for n in [0, 1, 3, 7, 64, 1000, 1001] {

@@ -117,11 +117,11 @@ impl Cse<'_> {
             out.push(stmt);
             return;
         }
-        let key = Rc::new(Key(normal(&stmt.op)));
+        let key = Rc::new(Key::new(normal(&stmt.op)));
         let mut found = self.known.get(&key);
-        if let (None, Op::IntFits(op, xs)) = (found, &key.0) {
+        if let (None, Op::IntFits(op, xs)) = (found, &key.op) {
             // Where the operation succeeded, it fits. Not the other way round: what fits may have been moved.
-            found = self.known.get(&Key(Op::Int(*op, xs.clone())));
+            found = self.known.get(&Key::new(Op::Int(*op, xs.clone())));
         }
         if let Some(known) = found {
             for (v, old) in stmt.results.iter().zip(known) {
@@ -210,7 +210,32 @@ fn order(atom: &Atom) -> (u8, u64) {
 }
 
 /// An operation without regions, compared bit by bit.
-struct Key(Op);
+struct Key {
+    op: Op,
+    /// What it is looked up by: a key is looked up several times.
+    hash: u64,
+}
+
+impl Key {
+    fn new(op: Op) -> Key {
+        let mut state = Mix(0);
+        discriminant(&op).hash(&mut state);
+        match &op {
+            Op::Real(op, _) => op.hash(&mut state),
+            Op::Int(op, _) | Op::IntFits(op, _) => op.hash(&mut state),
+            Op::Dim(_, k) => k.hash(&mut state),
+            Op::Field { tag, index, .. } => (tag, index).hash(&mut state),
+            Op::Call(f, _) => f.hash(&mut state),
+            Op::Constant(c) => c.hash(&mut state),
+            Op::Text(text) => text.hash(&mut state),
+            Op::Compare(comparison, _, _, _) => comparison.hash(&mut state),
+            // The rest is told apart by the operands well enough.
+            _ => {}
+        }
+        operands(&op, |a| order(a).hash(&mut state));
+        Key { op, hash: state.0 }
+    }
+}
 
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
@@ -224,7 +249,7 @@ impl PartialEq for Key {
             });
             signs
         };
-        self.0 == other.0 && zeros(&self.0) == zeros(&other.0)
+        self.hash == other.hash && self.op == other.op && zeros(&self.op) == zeros(&other.op)
     }
 }
 
@@ -232,19 +257,32 @@ impl Eq for Key {}
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        discriminant(&self.0).hash(state);
-        match &self.0 {
-            Op::Real(op, _) => op.hash(state),
-            Op::Int(op, _) | Op::IntFits(op, _) => op.hash(state),
-            Op::Dim(_, k) => k.hash(state),
-            Op::Field { tag, index, .. } => (tag, index).hash(state),
-            Op::Call(f, _) => f.hash(state),
-            Op::Constant(c) => c.hash(state),
-            Op::Text(text) => text.hash(state),
-            Op::Compare(comparison, _, _, _) => comparison.hash(state),
-            // The rest is told apart by the operands well enough.
-            _ => {}
+        self.hash.hash(state);
+    }
+}
+
+/// Makes one word of many, quickly.
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.write_u64(u64::from_le_bytes(word));
         }
-        operands(&self.0, |a| order(a).hash(state));
+    }
+
+    fn write_u8(&mut self, x: u8) {
+        self.write_u64(x.into());
+    }
+
+    fn write_u64(&mut self, x: u64) {
+        // The odd number next to 2^64 divided by the golden ratio (Knuth, *Sorting and Searching*, 6.4).
+        self.0 = (self.0.rotate_left(5) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

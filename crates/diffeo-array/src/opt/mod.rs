@@ -18,6 +18,7 @@
 //! | `expose.rs`, `select.rs` | comprehensions at the end of functions to the callers; only elements that are read |
 //! | `sizes.rs` | copies of functions for the sizes of their arrays |
 //! | `rows.rs` | matrices that are written out |
+//! | `numbers.rs` | small arrays into functions, and out of functions, branches and loops, as numbers |
 //! | `tabulate.rs` | tables of what inner loops compute from their index |
 //! | `adjoints.rs` | comprehensions for loops that fill accumulators |
 //! | `unroll.rs`, `cells.rs` | short loops written out; small arrays and accumulators as numbers |
@@ -37,6 +38,7 @@ mod graph;
 mod hoist;
 mod inline;
 mod join;
+mod numbers;
 mod ranges;
 mod reach;
 mod rows;
@@ -63,6 +65,7 @@ pub use fuse::fuse;
 pub use hoist::hoist;
 pub use inline::{inline, inline_small};
 pub use join::join;
+pub use numbers::numbers;
 pub use ranges::ranges;
 pub use reach::reach;
 pub use rows::rows;
@@ -123,6 +126,7 @@ pub const PASSES: &[Pass] = &[
     pass("unroll.2", unroll),
     pass("cells.2", cells),
     pass("simplify.6", simplify),
+    pass("numbers", numbers),
     pass("cse.4", cse),
     pass("ranges.2", ranges),
     pass("dce.3", dce),

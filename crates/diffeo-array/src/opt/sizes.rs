@@ -183,7 +183,7 @@ struct Walk<'a> {
 }
 
 /// The variables that may be unused values, whose sizes are what they are elsewhere.
-fn unused(function: &Function) -> HashSet<Var> {
+pub(super) fn unused(function: &Function) -> HashSet<Var> {
     let mut found = HashSet::new();
     loop {
         let before = found.len();

@@ -187,14 +187,37 @@ fn llvm_type(ty: Ty) -> &'static str {
     }
 }
 
+/// So many Reals next to each other make a vector where functions take or give [`MANY`] of them, such as the elements of
+/// a matrix: they stay in registers, and what is computed alike of them is found by LLVM.
+const PACK: usize = 4;
+const MANY: usize = 8;
+
+/// Parameters or results of these types in the groups that are handed over together: the type of each, and how many
+/// values it has.
+fn packs(types: impl IntoIterator<Item = Ty>) -> Vec<(String, usize)> {
+    let types: Vec<Ty> = types.into_iter().collect();
+    let mut packs = Vec::new();
+    for run in types.chunk_by(|a, b| a == b) {
+        let vectors = if run[0] == Ty::Real && run.len() >= MANY { run.len() / PACK } else { 0 };
+        packs.extend((0..vectors).map(|_| (format!("<{PACK} x double>"), PACK)));
+        packs.extend(run[vectors * PACK..].iter().map(|ty| (llvm_type(*ty).to_string(), 1)));
+    }
+    packs
+}
+
+/// The types of the parameters of a function.
+fn taken(function: &Function) -> Vec<(String, usize)> {
+    packs(function.params.iter().map(|param| function.registers[param.0 as usize]))
+}
+
 /// The type of the results of a function, its status first.
 fn returned(function: &Function) -> String {
-    let status = function.fallible.then_some("i1");
-    let types: Vec<_> =
-        status.into_iter().chain(function.results.iter().map(|ty| llvm_type(*ty))).collect();
-    match types[..] {
+    let status = function.fallible.then(|| "i1".to_string());
+    let results = packs(function.results.iter().copied()).into_iter().map(|(ty, _)| ty);
+    let types: Vec<_> = status.into_iter().chain(results).collect();
+    match &types[..] {
         [] => "void".into(),
-        [one] => one.into(),
+        [one] => one.clone(),
         _ => format!("{{ {} }}", types.join(", ")),
     }
 }
@@ -394,6 +417,28 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
     }
 
+    /// Values that are handed over together, as one.
+    fn pack(&mut self, ty: &str, values: &[String]) -> String {
+        if let [value] = values {
+            return value.clone();
+        }
+        let mut whole = "poison".to_string();
+        for (i, value) in values.iter().enumerate() {
+            whole =
+                self.compute(format_args!("insertelement {ty} {whole}, double {value}, i64 {i}"));
+        }
+        whole
+    }
+
+    /// The values that were handed over together.
+    fn unpack(&mut self, ty: &str, whole: &str, count: usize) -> Vec<String> {
+        if count == 1 {
+            return vec![whole.to_string()];
+        }
+        let part = |i| self.compute(format_args!("extractelement {ty} {whole}, i64 {i}"));
+        (0..count).map(part).collect()
+    }
+
     fn function(mut self) {
         let result = returned(self.function);
         let _ = write!(
@@ -401,8 +446,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
             "define internal fastcc {result} @f{}(ptr noalias nonnull align 8 dereferenceable(64) %context",
             self.index
         );
-        for param in &self.function.params {
-            let _ = write!(self.out, ", {} %p{}", llvm_type(self.ty(*param)), param.0);
+        let packs = taken(self.function);
+        for (i, (ty, _)) in packs.iter().enumerate() {
+            let _ = write!(self.out, ", {ty} %p{i}");
         }
         let apart = self.shared.apart.contains(&FunctionId(self.index as u32));
         let apart = if apart { "noinline " } else { "" };
@@ -414,8 +460,12 @@ impl<'e, 'm> Emitter<'e, 'm> {
             }
         }
         self.room_for_lanes();
-        for param in self.function.params.clone() {
-            self.set(param, format!("%p{}", param.0));
+        let mut params = self.function.params.iter();
+        for (i, (ty, count)) in packs.iter().enumerate() {
+            let values = self.unpack(ty, &format!("%p{i}"), *count);
+            for (value, param) in values.into_iter().zip(params.by_ref()) {
+                self.set(*param, value);
+            }
         }
         self.test_stack();
         let function = self.function;

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{llvm_type, returned, Emitter, FIRST_RARE, SECOND_RARE};
+use super::{llvm_type, packs, returned, taken, Emitter, FIRST_RARE, SECOND_RARE};
 use crate::deep::deep;
 use crate::low::{
     Blocks, Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE,
@@ -91,25 +91,33 @@ impl Emitter<'_, '_> {
                 self.raise(error, &args, *site);
             }
             Stmt::Return(values) => {
-                let status = self.function.fallible.then(|| "false".to_string());
                 let values: Vec<_> = values.iter().map(|value| self.operand(*value)).collect();
-                self.ret(status.into_iter().chain(values).collect());
+                self.ret(false, &values);
             }
         }
     }
 
-    /// Returns the status, if there is one, and the results.
-    fn ret(&mut self, values: Vec<String>) {
+    /// Returns the status (whether it failed), if there is one, and the results.
+    fn ret(&mut self, failed: bool, values: &[String]) {
         self.block = None;
-        let status = self.function.fallible.then_some("i1");
-        let types = status.into_iter().chain(self.function.results.iter().map(|ty| llvm_type(*ty)));
+        let mut parts: Vec<(String, String)> = Vec::new();
+        if self.function.fallible {
+            parts.push(("i1".into(), failed.to_string()));
+        }
+        let mut left = values;
+        for (ty, count) in packs(self.function.results.iter().copied()) {
+            let (values, rest) = left.split_at(count);
+            left = rest;
+            let value = self.pack(&ty, values);
+            parts.push((ty, value));
+        }
         let all = returned(self.function);
-        match &values[..] {
+        match &parts[..] {
             [] => self.line(format_args!("ret void")),
-            [value] => self.line(format_args!("ret {all} {value}")),
+            [(_, value)] => self.line(format_args!("ret {all} {value}")),
             _ => {
                 let mut whole = "poison".to_string();
-                for (i, (ty, value)) in types.zip(&values).enumerate() {
+                for (i, (ty, value)) in parts.iter().enumerate() {
                     whole =
                         self.compute(format_args!("insertvalue {all} {whole}, {ty} {value}, {i}"));
                 }
@@ -226,14 +234,16 @@ impl Emitter<'_, '_> {
     fn call(&mut self, results: &[Reg], function: FunctionId, args: &[Operand], site: SiteId) {
         let callee = &self.shared.module.functions[function.0 as usize];
         let mut text = "ptr %context".to_string();
-        for (arg, param) in args.iter().zip(&callee.params) {
-            let ty = llvm_type(callee.registers[param.0 as usize]);
-            let value = self.operand(*arg);
+        let mut args = args.iter();
+        for (ty, count) in taken(callee) {
+            let values: Vec<_> = args.by_ref().take(count).map(|arg| self.operand(*arg)).collect();
+            let value = self.pack(&ty, &values);
             text.push_str(&format!(", {ty} {value}"));
         }
         let (all, access) = (returned(callee), self.access());
+        let packs = packs(callee.results.iter().copied());
         let first = usize::from(callee.fallible);
-        let count = first + callee.results.len();
+        let count = first + packs.len();
         if count == 0 {
             return self.line(format_args!("call fastcc void @f{}({text}){access}", function.0));
         }
@@ -258,9 +268,13 @@ impl Emitter<'_, '_> {
             }
             self.begin(go_on);
         }
-        for (i, register) in results.iter().enumerate() {
-            let value = part(self, first + i);
-            self.set(*register, value);
+        let mut results = results.iter();
+        for (i, (ty, count)) in packs.iter().enumerate() {
+            let whole = part(self, first + i);
+            let values = self.unpack(ty, &whole, *count);
+            for (value, register) in values.into_iter().zip(results.by_ref()) {
+                self.set(*register, value);
+            }
         }
     }
 
@@ -331,8 +345,8 @@ impl Emitter<'_, '_> {
         }
         if self.fails {
             self.begin(FAILED.into());
-            let rest = self.function.results.iter().map(|_| "poison".to_string());
-            self.ret(["true".to_string()].into_iter().chain(rest).collect());
+            let rest = vec!["poison".to_string(); self.function.results.len()];
+            self.ret(true, &rest);
         }
     }
 
@@ -396,13 +410,12 @@ impl Emitter<'_, '_> {
             self.fail();
             self.begin(done);
         }
-        let mut results: Vec<String> =
-            function.fallible.then(|| "false".into()).into_iter().collect();
+        let mut results = Vec::new();
         for i in 0..blocks.how.len() {
             let at = self.at("%frame", 8 * (captured.len() + i) as i64);
             results.push(self.compute(format_args!("load double, ptr {at}, align 8")));
         }
-        self.ret(results);
+        self.ret(false, &results);
     }
 
     /// An operation of the runtime; its result.
