@@ -19,7 +19,8 @@ fn types_that_differ() {
 #[test]
 fn sizes_that_differ() {
     insta::assert_snapshot!(messages(
-        "def f(x: [n]Real, y: [m]Real) -> Real = dot(x, y)\ndef main = [1.0, 2.0] + [1.0, 2.0, 3.0]\n"
+        "def f(x: [n]Real, y: [m]Real) -> Real = dot(x, y)\ndef main = [1.0, 2.0] + [1.0, 2.0, 3.0]
+def g(x: Real) -> []Real = if x < 0.0 then [] else [x]\n"
     ));
 }
 

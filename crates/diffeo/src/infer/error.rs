@@ -323,6 +323,8 @@ impl Infer<'_> {
             d = d.help("a named size stands for any size: use the same name for sizes that must be equal, or `[]` for an unknown one");
         } else if matches!(because, Because::LoopBody { .. }) {
             d = d.help("annotate a loop variable whose size changes: `loop (acc: []Real) = …`");
+        } else if matches!(because, Because::Branch { .. }) {
+            d = d.help("where the branches decide the length, let one be of any length: `let (xs: []Real) = … in xs`");
         }
         d
     }

@@ -55,7 +55,7 @@ const LEFT: &[(&str, &[&str])] = &[
 ];
 
 /// Their steps, which they print or name in a message, depend on the last digits.
-const ITERATES: &[&str] = &[
+pub const ITERATES: &[&str] = &[
     "MGH17",
     "a stiff equation takes too many steps",
     "Rosenbrock's valley in twenty dimensions",

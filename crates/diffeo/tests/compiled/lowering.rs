@@ -87,3 +87,15 @@ fn calls_at_the_end_of_functions_take_no_memory() {
     assert_eq!(shown, "(true, 1000000, 1000, 4)");
     on(&ALL, text, None);
 }
+
+#[test]
+fn what_derivatives_print_is_printed_in_each_step() {
+    let traced = "def f(t: Real) = sum([fd(fn x -> trace(\"v\", x), t, t) for i < 2])\n\
+                  def main = fd(f, 0.83, 1.0)\n";
+    let by_a_rule = "def rule((x: Real, dx: Real)) = (x, trace(\"rule\", x) / x * dx)\n\
+                     def f(x: Real) = with_derivative(fn x -> x, rule)(x)\n\
+                     def main = grad(fn t -> sum([f(t) for i < 2]))(0.5)\n";
+    for text in [traced, by_a_rule] {
+        assert_eq!(on(&ALL, text, None), "2.0");
+    }
+}
