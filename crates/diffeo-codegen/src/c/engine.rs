@@ -11,33 +11,12 @@ use std::sync::Arc;
 // The beginning of the context, as `runtime/hosted.h` has it.
 const _: () = assert!(STACK_END == 0 && CONSTANTS == 8 && TEXTS == 16 && STATICS == 24);
 
-/// The operations of the runtime that are called. The others are C.
-const CALLED: [Runtime; 19] = [
-    Runtime::Box,
-    Runtime::Array,
-    Runtime::Zeros,
-    Runtime::Free,
-    Runtime::RetainAll,
-    Runtime::AppendText,
-    Runtime::CompareText,
-    Runtime::ShowReal,
-    Runtime::ShowInt,
-    Runtime::ShowBool,
-    Runtime::ShowText,
-    Runtime::Trace,
-    Runtime::Progress,
-    Runtime::SortReals,
-    Runtime::SortInts,
-    Runtime::SortTexts,
-    Runtime::Poll,
-    Runtime::StackNew,
-    Runtime::StackGrow,
-];
-
 /// The functions of the runtime, in the order of the table that the code is given.
 fn functions() -> Vec<runtime::Function> {
     let mut functions = vec![runtime::raise(), runtime::note()];
-    functions.extend(CALLED.map(runtime::function));
+    // The other operations are C.
+    let called = |op: &Runtime| !matches!(op, Runtime::Copy | Runtime::PowInt);
+    functions.extend(Runtime::ALL.into_iter().filter(called).map(runtime::function));
     functions
 }
 
