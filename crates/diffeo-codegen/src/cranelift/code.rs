@@ -1,11 +1,11 @@
 //! Machine code before it is put into memory. It holds no addresses, so it can be kept on disk.
 
-use super::{unsupported, Target};
+use super::{unsupported, well, Options};
 use crate::engine::{CompileError, Compiled, Cpu, Entry};
 use crate::low::{Module, Raise};
 use crate::runtime;
 use cranelift_codegen::binemit::Reloc;
-use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::{ir, Context};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleReloc, ModuleRelocTarget};
@@ -133,8 +133,8 @@ impl Code {
     /// # Errors
     /// Cranelift does not know this processor, or there is no memory.
     pub fn load(self, module: Arc<Module>) -> Result<Compiled, CompileError> {
-        let target = Target::new(&super::Options { cpu: self.cpu, ..Default::default() })?;
-        let (jit, entry) = self.link(&target).map_err(unsupported)?;
+        let isa = well(&Options { cpu: self.cpu, ..Options::default() })?;
+        let (jit, entry) = self.link(isa).map_err(unsupported)?;
         let Code { raises, margin, statements, .. } = self;
         // SAFETY: the entry has this convention (`translate_outside`), and `jit` keeps it in memory.
         let compiled = unsafe { Compiled::new(module, raises, entry, margin, Box::new(jit)) };
@@ -142,9 +142,8 @@ impl Code {
     }
 
     /// Puts the functions into memory; gives the entry.
-    fn link(&self, target: &Target) -> Result<(Jit, Entry), Box<dyn std::error::Error>> {
-        let mut builder =
-            JITBuilder::with_isa(target.isa.clone(), cranelift_module::default_libcall_names());
+    fn link(&self, isa: OwnedTargetIsa) -> Result<(Jit, Entry), Box<dyn std::error::Error>> {
+        let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
         // All in one piece, so that calls are near.
         let parts = self.functions.iter();
         let size: usize = parts.map(|part| part.bytes.len() + part.alignment as usize).sum();

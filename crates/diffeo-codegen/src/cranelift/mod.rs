@@ -108,30 +108,37 @@ fn unsupported(reason: impl Display) -> CompileError {
     CompileError::Unsupported(format!("Cranelift: {reason}"))
 }
 
+/// The processor, for code that is made with this effort.
+fn isa(options: &Options, level: &str, registers: &str) -> Result<OwnedTargetIsa, CompileError> {
+    let mut flags = settings::builder();
+    // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
+    let settings = [
+        ("opt_level", level),
+        ("regalloc_algorithm", registers),
+        ("enable_verifier", if options.verify { "true" } else { "false" }),
+        ("enable_probestack", "false"),
+        ("unwind_info", "false"),
+        ("is_pic", "false"),
+    ];
+    for (name, value) in settings {
+        flags.set(name, value).map_err(unsupported)?;
+    }
+    let host = options.cpu == Cpu::Host;
+    let mut builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
+    for feature in features(options.cpu) {
+        builder.enable(feature).map_err(unsupported)?;
+    }
+    builder.finish(settings::Flags::new(flags)).map_err(unsupported)
+}
+
+/// The processor, for code that is made well.
+fn well(options: &Options) -> Result<OwnedTargetIsa, CompileError> {
+    isa(options, "speed", "backtracking")
+}
+
 impl Target {
     fn new(options: &Options) -> Result<Target, CompileError> {
-        let isa = |level: &str, registers: &str| {
-            let mut flags = settings::builder();
-            // Calls are never far, frames are tested by the program itself, and nobody unwinds them.
-            let settings = [
-                ("opt_level", level),
-                ("regalloc_algorithm", registers),
-                ("enable_verifier", if options.verify { "true" } else { "false" }),
-                ("enable_probestack", "false"),
-                ("unwind_info", "false"),
-                ("is_pic", "false"),
-            ];
-            for (name, value) in settings {
-                flags.set(name, value).map_err(unsupported)?;
-            }
-            let host = options.cpu == Cpu::Host;
-            let mut builder = cranelift_native::builder_with_options(host).map_err(unsupported)?;
-            for feature in features(options.cpu) {
-                builder.enable(feature).map_err(unsupported)?;
-            }
-            builder.finish(settings::Flags::new(flags)).map_err(unsupported)
-        };
-        let target = isa("speed", "backtracking")?;
+        let target = well(options)?;
         let has = |flag: &str| {
             target.isa_flags().iter().any(|f| f.name == flag && f.as_bool() == Some(true))
         };
@@ -139,7 +146,8 @@ impl Target {
         let x64 = cfg!(target_arch = "x86_64");
         let (has_fma, has_rounding) = (!x64 || has("has_fma"), !x64 || has("has_sse41"));
         let has_lanes = has_fma && has_rounding && (!x64 || has("has_avx"));
-        let (quick, at_once) = (isa("none", "backtracking")?, isa("none", "single_pass")?);
+        let quick = isa(options, "none", "backtracking")?;
+        let at_once = isa(options, "none", "single_pass")?;
         let counted = options.counted;
         Ok(Target { isa: target, quick, at_once, has_fma, has_rounding, has_lanes, counted })
     }
@@ -247,9 +255,9 @@ fn codes_on(
 
 /// The processor that code is made for, with all that code may depend on, if Cranelift knows it.
 pub fn processor(cpu: Cpu) -> Option<String> {
-    let target = Target::new(&Options { cpu, ..Options::default() }).ok()?;
-    let flags: Vec<String> = target.isa.isa_flags().iter().map(|flag| flag.to_string()).collect();
-    Some(format!("{} {}", target.isa.triple(), flags.join(" ")))
+    let isa = well(&Options { cpu, ..Options::default() }).ok()?;
+    let flags: Vec<String> = isa.isa_flags().iter().map(|flag| flag.to_string()).collect();
+    Some(format!("{} {}", isa.triple(), flags.join(" ")))
 }
 
 /// The program as Cranelift's text, before its optimisations.
