@@ -46,6 +46,12 @@ fn square() -> Value {
     Value::array(Array::new(&[2, 2], elements).unwrap())
 }
 
+/// Three rows of two numbers.
+fn tall() -> Value {
+    let elements = Data::Reals(Rc::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    Value::array(Array::new(&[3, 2], elements).unwrap())
+}
+
 /// A test of the passes on a program, at points.
 macro_rules! case {
     ($name:ident, [$($pass:expr),*], $text:expr $(, [$($arg:expr),*])*) => {
@@ -487,6 +493,21 @@ case!(
         return w, z }",
     [Value::Real(1.0), Value::Real(2.0), Value::Int(2), Value::Bool(false)],
     [Value::Real(1.0), Value::Real(2.0), Value::Int(0), Value::Bool(true)]
+);
+
+case!(
+    sums_around_sums_are_one_loop,
+    [unroll, simplify, join, cse, dce],
+    "entry main fn main(w: []Real, a: [][]Real, p: []Real) -> (Real) {
+        n: Int = dim[0](w)
+        s: Real = reduce[add] j < 3 {
+            t: Real = reduce[add] i < n {
+                x: Real = get(w, i) y: Real = get(a, j, i) z: Real = real.mul(x, y) yield z }
+            q: Real = get(p, j)
+            u: Real = real.mul(t, q)
+            yield u }
+        return s }",
+    [reals(&[3.0, 5.0]), tall(), reals(&[1.0, 10.0, 100.0])]
 );
 
 /// A product of matrices, of which one is what another product gives, one is put together and one is read from an

@@ -6,8 +6,8 @@
 //! | `library.rs` | finds and loads LLVM |
 //! | `api.rs` | the functions of its C interface |
 //! | `emit.rs`, `emit/` | Low as text |
-//! | `compile.rs` | the text to an object |
-//! | `load.rs` | an object to code that can be called |
+//! | `compile.rs` | a text to an object |
+//! | `load.rs` | objects to code that can be called |
 //!
 //! Objects refer to the runtime by name and hold no addresses, so they can be kept on disk.
 
@@ -20,12 +20,13 @@ mod load;
 pub use library::{library, Library, Missing};
 
 use crate::cache::Cache;
-use crate::engine::{stack_margin, CompileError, Compiled, Cpu, Raises};
+use crate::engine::{stack_margin, CompileError, Compiled, Cpu};
 use crate::low::Module;
 use crate::math;
-use crate::runtime;
 use crate::scratch;
 use compile::{Machine, Object};
+use emit::Part;
+use rayon::prelude::*;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ pub struct Options {
     pub quick: bool,
     /// Where objects are kept, if they are.
     pub cache: Option<Cache>,
-    /// Whether loops run in lanes wherever that is possible, even if it does not pay: for tests.
+    /// Whether loops run in lanes wherever that is possible, and programs are cut into parts, even if it does not pay: for
+    /// tests.
     pub eager: bool,
 }
 
@@ -61,17 +63,7 @@ fn found() -> Result<&'static Library, CompileError> {
     library().map_err(|missing| CompileError::Unsupported(missing.to_string()))
 }
 
-/// What LLVM gets.
-struct Input {
-    text: String,
-    /// Whether it is compiled quickly rather than well.
-    quick: bool,
-    raises: Raises,
-    imports: Vec<runtime::Function>,
-}
-
-fn input(machine: &Machine, module: &Module, options: &Options) -> Input {
-    let (eager, quick) = (options.eager, options.quick);
+fn input(machine: &Machine, module: &Module, options: &Options) -> emit::Text {
     // Copying and dropping nested statements takes a level of the stack for each.
     stacker::grow(compile::STACK, || {
         let mut module = module.clone();
@@ -80,11 +72,10 @@ fn input(machine: &Machine, module: &Module, options: &Options) -> Input {
             shared = math::share(&mut module);
             math::expand(&mut module);
         }
-        let planned = emit::planned(&module, machine.vector_width, eager);
+        let (width, eager) = (machine.vector_width, options.eager);
+        let planned = emit::planned(&module, width, eager);
         scratch::reuse(&mut module, &|f, step| planned.contains(&(f, step.index)));
-        let emitted = emit::emit(&module, &shared, machine.vector_width, eager);
-        let emit::Text { text, raises, imports, huge } = emitted;
-        Input { text, quick: quick || huge, raises, imports }
+        emit::emit(&module, &shared, width, eager)
     })
 }
 
@@ -96,29 +87,44 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
     let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module, options);
-    let key = machine.key(input.quick, &input.text);
-    let kept = options.cache.as_ref().and_then(|cache| cache.read::<Object>(&key));
-    let object = match kept {
-        Some(object) => object,
-        None => {
-            let object = machine.object(&input.text, input.quick).map_err(unsupported)?;
-            if let Some(cache) = &options.cache {
-                cache.write(&key, &object);
-            }
-            object
-        }
-    };
+    let objects = objects(&machine, &input.parts, options)?;
     let mut frames = vec![emit::SMALL_FRAME; module.functions.len() + 1];
-    for (function, size) in &object.frames {
+    for (function, size) in objects.iter().flat_map(|object| &object.frames) {
         if let Some(frame) = frames.get_mut(*function) {
             *frame = (*frame).max(*size);
         }
     }
     let margin = stack_margin(module, &frames);
-    let (code, entry) = load::load(library, &object.bytes, &input.imports).map_err(unsupported)?;
-    // SAFETY: the object was made from the module, by this or an earlier version of the same code with the
-    // same text, and `code` keeps it in memory; the entry has this convention (`emit::entry`).
+    let (code, entry) = load::load(library, &objects, &input.imports).map_err(unsupported)?;
+    // SAFETY: the objects were made from the module, by this or an earlier version of the same code with the
+    // same texts, and `code` keeps it in memory; the entry has this convention (`emit::entry`).
     Ok(unsafe { Compiled::new(module.clone(), input.raises.list, entry, margin, Box::new(code)) })
+}
+
+/// An object for each part, made on several threads unless it was kept.
+fn objects(
+    machine: &Machine,
+    parts: &[Part],
+    options: &Options,
+) -> Result<Vec<Object>, CompileError> {
+    let object = |part: &Part| -> Result<Object, String> {
+        let quick = options.quick || part.huge;
+        let key = machine.key(quick, &part.text);
+        let kept = options.cache.as_ref().and_then(|cache| cache.read(&key));
+        if let Some(object) = kept {
+            return Ok(object);
+        }
+        let object = machine.object(&part.text, quick)?;
+        if let Some(cache) = &options.cache {
+            cache.write(&key, &object);
+        }
+        Ok(object)
+    };
+    let objects: Result<Vec<Object>, String> = match parts {
+        [part] => object(part).map(|object| vec![object]),
+        _ => parts.par_iter().map(object).collect(),
+    };
+    objects.map_err(unsupported)
 }
 
 /// The program as text.
@@ -129,9 +135,14 @@ pub fn text(module: &Module, options: &Options, stage: Stage) -> Result<String, 
     let library = found()?;
     let machine = Machine::new(library, options.cpu).map_err(unsupported)?;
     let input = input(&machine, module, options);
-    match stage {
-        Stage::Emitted => Ok(input.text),
-        Stage::Optimised => machine.optimised(&input.text, input.quick).map_err(unsupported),
-        Stage::Assembly => machine.assembly(&input.text, input.quick).map_err(unsupported),
-    }
+    let part = |part: &Part| {
+        let quick = options.quick || part.huge;
+        match stage {
+            Stage::Emitted => Ok(part.text.clone()),
+            Stage::Optimised => machine.optimised(&part.text, quick).map_err(unsupported),
+            Stage::Assembly => machine.assembly(&part.text, quick).map_err(unsupported),
+        }
+    };
+    let parts: Result<Vec<String>, _> = input.parts.iter().map(part).collect();
+    Ok(parts?.join("\n"))
 }

@@ -238,6 +238,51 @@ fn many_reals_are_handed_over_as_vectors() {
     }
 }
 
+/// `f_k(x) = f_(k+1)(x) + 1` in a chain that begins with the entry; each is called again by the entry, and its own `+ 1` is
+/// the last of a chain of so many operations.
+fn chain(functions: u32, operations: usize) -> Vec<Function> {
+    let function = |k: u32| {
+        let mut f = Build::new(&format!("f{k}"), &[Ty::Real], &[Ty::Real]).fallible();
+        let mut body = Vec::new();
+        let mut last = f.reg(Ty::Real);
+        match k + 1 < functions {
+            true => body.push(low::call(&[last], k + 1, &[r(Reg(0))], k)),
+            false => body.push(set(last, Expr::Copy(r(Reg(0))))),
+        }
+        let others = if k == 0 { 2..functions } else { 0..0 };
+        for other in others {
+            let y = f.reg(Ty::Real);
+            body.push(low::call(&[y], other, &[r(last)], k));
+            last = y;
+        }
+        for _ in 0..operations {
+            let y = f.reg(Ty::Real);
+            body.push(set(y, Expr::Binary(Binary::Add, r(last), Operand::Real(1.0))));
+            last = y;
+        }
+        body.push(Stmt::Return(vec![r(last)]));
+        f.body(body)
+    };
+    (0..functions).map(function).collect()
+}
+
+#[test]
+fn large_programs_are_several_modules() {
+    for (functions, operations, several) in [(4, 2, false), (12, 100, true), (200, 5, true)] {
+        let module = module(chain(functions, operations), Vec::new());
+        if found() {
+            let text = llvm::text(&module, &Options::default(), Stage::Emitted).unwrap();
+            assert_eq!(text.matches("\nattributes #0").count() > 1, several, "{text}");
+            assert_eq!(text.contains("\ndeclare hidden"), several, "{text}");
+        }
+        let found = f64::from_bits(run(&mut instance(module), &low::reals(&[0.5]), 1).unwrap()[0]);
+        // The chain from each of them to the last one has so many functions.
+        let lengths = [functions].into_iter().chain((2..functions).map(|k| functions - k));
+        let expected = 0.5 + (lengths.sum::<u32>() as usize * operations) as f64;
+        assert_eq!(found, expected, "{functions} of {operations}");
+    }
+}
+
 #[test]
 fn vectorised_loops_compute_what_they_should() {
     for n in [0, 1, 3, 7, 64, 1000, 1001] {

@@ -140,7 +140,7 @@ def d = xs |> map(f, _)
 def e = some_long_name_of_a_value + another_long_name_of_a_value * a_third_long_name_of_a_value - a_fourth_long_name
 def f = first_element_of_the_list :: second_element_of_the_list :: (third_element :: fourth_element) :: the_rest
 def g = f(some_long_name_of_a_value + another_long_name_of_a_value * a_third_long_name_of_a_value - a_fourth_one)
-def h = a.b.0.1(x)[i,j].c + 3 .0 + xs[1 .. n]
+def h = a.b.0.1(x)[i,j].c + 3 .0 + 92233720368547758071 .1 + xs[1 .. n]
 ",
     );
     insta::assert_snapshot!(layout);

@@ -92,12 +92,18 @@ impl Derive<'_> {
         args: &[Atom],
     ) -> Result<(), Unsupported> {
         let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
+        let mut taken: Vec<Ty> = Vec::new();
         for (i, arg) in args.iter().enumerate() {
             let ty = self.b.ty(arg);
-            let taken = varying[i] || i >= rule.point && differentiable(self.module, &ty);
-            if taken && !matches!(ty, Ty::Real | Ty::Array(Elem::Real, _)) {
-                return Err(Unsupported("Taylor coefficients of data by a rule".to_string()));
+            if varying[i] || i >= rule.point && differentiable(self.module, &ty) {
+                taken.push(ty);
             }
+        }
+        let results = stmt.results.iter().map(|v| self.b.ty(&Atom::Var(*v)));
+        taken.extend(results.filter(|ty| differentiable(self.module, ty)));
+        // Data have one shadow for all coefficients.
+        if !taken.iter().all(|ty| matches!(ty, Ty::Real | Ty::Array(Elem::Real, _))) {
+            return Err(Unsupported("Taylor coefficients of data by a rule".to_string()));
         }
         let slope = if varying[..rule.point].contains(&true) {
             let mut active = varying[..rule.point].to_vec();

@@ -22,7 +22,7 @@ use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::{HashMap, HashSet};
 
 /// What an element has to cost at least, in additions ([`is_dear`]).
-const DEAR: u64 = 500;
+const DEAR: u64 = 200;
 
 /// What finding the indices may cost in a step.
 const CHEAP: u64 = 24;

@@ -21,6 +21,9 @@ use std::collections::HashMap;
 /// So many steps at most are written out.
 const STEPS: i64 = 16;
 
+/// Of sums around sums, which become one loop ([`join`](super::join())).
+const SUMS: i64 = 4;
+
 /// To so many statements.
 const STATEMENTS: usize = 200;
 
@@ -151,7 +154,8 @@ impl Unroll {
             return None;
         }
         let limit = STATEMENTS / *n as usize;
-        (size(body, limit) <= limit && !has_loops(body)).then_some(*n)
+        let sums = matches!(stmt.op, Op::Reduce { .. }) && *n <= SUMS && only_sums(body);
+        (size(body, limit) <= limit && (sums || !has_loops(body))).then_some(*n)
     }
 
     /// The steps of a loop, one after the other.
@@ -415,6 +419,20 @@ enum State {
 }
 
 /// Whether there are loops in a block.
+/// Whether the loops of a block are reductions, next to each other.
+fn only_sums(block: &Block) -> bool {
+    block.stmts.iter().all(|stmt| match &stmt.op {
+        Op::Reduce { body, .. } => !has_loops(body),
+        Op::For { .. } | Op::While { .. } | Op::Build { .. } => false,
+        Op::If { .. } | Op::Switch { .. } => {
+            let mut none = true;
+            regions(&stmt.op, |r| none &= !has_loops(r));
+            none
+        }
+        super::walk::leaf!() => true,
+    })
+}
+
 fn has_loops(block: &Block) -> bool {
     let mut found = false;
     super::walk::statements(block, &mut |stmt| match &stmt.op {

@@ -1,6 +1,6 @@
 //! Low to the text of LLVM's intermediate representation, statement by statement.
 //!
-//! Every function of Low is a private function with the context as its first parameter; its results are
+//! Every function of Low is a function with the context as its first parameter; its results are
 //! returned as a structure, the status (`true`: it failed) before them. A register that is set once, before
 //! everything that reads it, is a value; the others are places on the stack, which LLVM makes values.
 //!
@@ -10,29 +10,37 @@
 
 mod expr;
 mod lanes;
+mod parts;
 mod scope;
 mod stmt;
 mod vector;
 
 use crate::deep::deep;
 use crate::engine::Raises;
-use crate::low::{Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
+use crate::low::{self, Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
 use crate::scratch::{helper, release_of};
 use lanes::plan::Plans;
 use lanes::Lanes;
+use parts::Parts;
 use scope::Facts;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 
-/// A module as text.
+/// A program as text.
 pub(super) struct Text {
-    /// The text.
-    pub text: String,
+    /// The modules that it is compiled as.
+    pub parts: Vec<Part>,
     /// The errors, by the index that the code gives.
     pub raises: Raises,
     /// The functions of the runtime that the code calls.
     pub imports: Vec<runtime::Function>,
+}
+
+/// A module as text.
+pub(super) struct Part {
+    /// The text.
+    pub text: String,
     /// Whether a function is so long that optimisation would take too much time.
     pub huge: bool,
 }
@@ -43,7 +51,7 @@ pub(super) const ENTRY: &str = "diffeo_entry";
 /// Above this number of bytes, LLVM reports the frame of a function.
 pub(super) const SMALL_FRAME: usize = 1024;
 
-/// What all functions share.
+/// What the functions of a module share.
 pub(super) struct Shared<'m> {
     module: &'m Module,
     raises: Raises,
@@ -55,7 +63,11 @@ pub(super) struct Shared<'m> {
     /// The numbers of lanes that they are called for by name.
     widths: BTreeSet<u32>,
     /// The functions that are not to be inlined.
-    apart: HashSet<FunctionId>,
+    apart: &'m HashSet<FunctionId>,
+    /// Those that other modules call.
+    shared: &'m HashSet<usize>,
+    /// Those that are called here.
+    called: BTreeSet<usize>,
     /// The metadata, by number.
     metadata: Vec<String>,
 }
@@ -86,43 +98,72 @@ pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usiz
     found
 }
 
-/// The text of a module, in which some functions are not to be inlined; code with vectors of `width` bits at most is
-/// preferred. `eager`: loops run in lanes wherever that is possible.
+/// The text of a program, in which some functions are not to be inlined; code with vectors of `width` bits at most is
+/// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it is.
 pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bool) -> Text {
-    let mut shared = Shared {
-        module,
-        raises: Raises::default(),
-        imports: BTreeMap::new(),
-        intrinsics: BTreeMap::new(),
-        rare: BTreeMap::new(),
-        widths: BTreeSet::new(),
-        apart: apart(module).into_iter().chain(shared.iter().copied()).collect(),
-        metadata: vec![
-            "!{}".into(),
-            "!{!\"branch_weights\", i32 1, i32 2000}".into(),
-            "!{!\"branch_weights\", i32 2000, i32 1}".into(),
-        ],
-    };
+    let apart = apart(module).into_iter().chain(shared.iter().copied()).collect();
+    let Parts { parts, shared } = Parts::new(module, &apart, eager);
+    let (mut raises, mut imports) = (Raises::default(), BTreeMap::new());
+    let parts = parts.iter().map(|functions| {
+        let mut shared = Shared {
+            module,
+            raises: std::mem::take(&mut raises),
+            imports: BTreeMap::new(),
+            intrinsics: BTreeMap::new(),
+            rare: BTreeMap::new(),
+            widths: BTreeSet::new(),
+            apart: &apart,
+            shared: &shared,
+            called: BTreeSet::new(),
+            metadata: vec![
+                "!{}".into(),
+                "!{!\"branch_weights\", i32 1, i32 2000}".into(),
+                "!{!\"branch_weights\", i32 2000, i32 1}".into(),
+            ],
+        };
+        let part = emit_part(&mut shared, functions, width, eager);
+        raises = shared.raises;
+        imports.append(&mut shared.imports);
+        part
+    });
+    let parts = parts.collect();
+    Text { parts, raises, imports: imports.into_values().collect() }
+}
+
+/// The text of the module of some functions.
+fn emit_part(
+    shared: &mut Shared<'_>,
+    functions: &BTreeSet<usize>,
+    width: u32,
+    eager: bool,
+) -> Part {
+    let module = shared.module;
     let mut text = String::new();
     let lanes = width / 64 * lanes::plan::VECTORS;
     let mut huge = false;
-    for index in 0..module.functions.len() {
-        let facts = scope::facts(&module.functions[index]);
-        huge |= facts.statements > crate::low::HUGE;
+    for index in functions.iter().copied() {
         let function = &module.functions[index];
+        let facts = scope::facts(function);
+        huge |= facts.statements > low::HUGE;
         let plans = lanes::plan::plans(module, function, &facts.once, (lanes, eager));
-        Emitter::new(&mut shared, index, facts, plans, &mut text).function();
+        Emitter::new(shared, index, facts, plans, &mut text).function();
+        if let Some(blocks) = &function.blocks {
+            task(module, blocks, &mut text);
+        }
     }
-    entry(module, &mut text);
-    for blocks in module.functions.iter().filter_map(|f| f.blocks.as_ref()) {
-        task(module, blocks, &mut text);
+    if functions.contains(&(module.entry.0 as usize)) {
+        entry(module, &mut text);
     }
-    vector::define(&mut shared, &mut text);
+    vector::define(shared, &mut text);
     for declaration in shared.intrinsics.values() {
         let _ = writeln!(text, "{declaration}");
     }
     for function in shared.imports.values() {
         declare(function, &mut text);
+    }
+    for index in shared.called.difference(functions) {
+        let head = head(module, *index);
+        let _ = writeln!(text, "declare hidden {head}) #3");
     }
     let _ = writeln!(
         text,
@@ -135,7 +176,20 @@ pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bo
     for (i, metadata) in shared.metadata.iter().enumerate() {
         let _ = writeln!(text, "!{i} = {metadata}");
     }
-    Text { text, raises: shared.raises, imports: shared.imports.into_values().collect(), huge }
+    Part { text, huge }
+}
+
+/// The head of a function, up to its last parameter.
+fn head(module: &Module, index: usize) -> String {
+    let function = &module.functions[index];
+    let mut head = format!(
+        "fastcc {} @f{index}(ptr noalias nonnull align 8 dereferenceable(64) %context",
+        returned(function)
+    );
+    for (i, (ty, _)) in taken(function).iter().enumerate() {
+        let _ = write!(head, ", {ty} %p{i}");
+    }
+    head
 }
 
 /// How many calls of `release` may be replaced by what it does.
@@ -440,19 +494,12 @@ impl<'e, 'm> Emitter<'e, 'm> {
     }
 
     fn function(mut self) {
-        let result = returned(self.function);
-        let _ = write!(
-            self.out,
-            "define internal fastcc {result} @f{}(ptr noalias nonnull align 8 dereferenceable(64) %context",
-            self.index
-        );
-        let packs = taken(self.function);
-        for (i, (ty, _)) in packs.iter().enumerate() {
-            let _ = write!(self.out, ", {ty} %p{i}");
-        }
+        let head = head(self.shared.module, self.index);
+        let seen = self.shared.shared.contains(&self.index);
+        let seen = if seen { "hidden" } else { "internal" };
         let apart = self.shared.apart.contains(&FunctionId(self.index as u32));
         let apart = if apart { "noinline " } else { "" };
-        let _ = writeln!(self.out, ") {apart}#0 {{ ; {}", self.function.name);
+        let _ = writeln!(self.out, "define {seen} {head}) {apart}#0 {{ ; {}", self.function.name);
         self.begin("start".into());
         for (i, ty) in self.function.registers.iter().enumerate() {
             if !self.facts.once[i] && self.facts.used[i] {
@@ -461,7 +508,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
         self.room_for_lanes();
         let mut params = self.function.params.iter();
-        for (i, (ty, count)) in packs.iter().enumerate() {
+        for (i, (ty, count)) in taken(self.function).iter().enumerate() {
             let values = self.unpack(ty, &format!("%p{i}"), *count);
             for (value, param) in values.into_iter().zip(params.by_ref()) {
                 self.set(*param, value);

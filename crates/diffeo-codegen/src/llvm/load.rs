@@ -1,7 +1,7 @@
-//! From an object to code that can be called: LLVM's linker puts it into memory.
+//! From objects to code that can be called: LLVM's linker puts them into memory.
 
 use super::api::{Api, Handle, SymbolPair};
-use super::compile::check;
+use super::compile::{check, Object};
 use super::emit::ENTRY;
 use super::library::Library;
 use crate::engine::Entry;
@@ -50,10 +50,10 @@ fn library_functions() -> Vec<(&'static str, *const u8)> {
     list![memcpy, memmove, memset, memcmp, bcmp, fma, floor, ceil, trunc, roundeven]
 }
 
-/// Loads an object; gives its entry.
+/// Loads the objects of a program; gives its entry.
 pub(super) fn load(
     library: &'static Library,
-    object: &[u8],
+    objects: &[Object],
     imports: &[runtime::Function],
 ) -> Result<(Code, Entry), String> {
     let api = &library.api;
@@ -64,8 +64,8 @@ pub(super) fn load(
         .collect::<Result<_, NulError>>()
         .map_err(|error| error.to_string())?;
     // SAFETY: handles come from the functions that make them and go to those that want them; `code` owns the
-    // linker, which takes the names, the symbols and the buffer. The functions have the types that the
-    // object expects of them, because both come from the table of the runtime.
+    // linker, which takes the names, the symbols and the buffers. The functions have the types that the
+    // objects expect of them, because both come from the table of the runtime.
     unsafe {
         let mut jit = null_mut();
         check(api, (api.LLVMOrcCreateLLJIT)(&mut jit, null_mut()))?;
@@ -87,8 +87,10 @@ pub(super) fn load(
             return Err(error);
         }
         let copy = api.LLVMCreateMemoryBufferWithMemoryRangeCopy;
-        let buffer = copy(object.as_ptr().cast(), object.len(), c"diffeo".as_ptr());
-        check(api, (api.LLVMOrcLLJITAddObjectFile)(jit, place, buffer))?;
+        for Object { bytes, .. } in objects {
+            let buffer = copy(bytes.as_ptr().cast(), bytes.len(), c"diffeo".as_ptr());
+            check(api, (api.LLVMOrcLLJITAddObjectFile)(jit, place, buffer))?;
+        }
         let name = CString::new(ENTRY).map_err(|error| error.to_string())?;
         let mut address = 0;
         check(api, (api.LLVMOrcLLJITLookup)(jit, &mut address, name.as_ptr()))?;

@@ -98,8 +98,9 @@ impl Builder<'_, '_> {
             }
             ExprKind::Component { base, index: _ } => {
                 self.expr(*base);
-                // `3 .0` is a component of 3, `3.0` is a Real.
-                if self.after(Kind::Int) && matches!(module.exprs[*base].kind, ExprKind::Int(_)) {
+                // `3 .0` is a component of 3, `3.0` is a Real. Integers that are too large for an Int are Reals.
+                let base = &module.exprs[*base].kind;
+                if self.after(Kind::Int) && matches!(base, ExprKind::Int(_) | ExprKind::Real(_)) {
                     self.space();
                 }
                 self.tokens(2);

@@ -110,7 +110,8 @@ impl Unsupported {
                 "a kink, an operand outside a domain or a nan was met, or might have been"
                     .to_string()
             }
-            Unsupported::Engine(why) | Unsupported::Bug(why) => why.clone(),
+            Unsupported::Engine(why) => why.clone(),
+            Unsupported::Bug(what) => format!("a bug of Diffeo: {what}"),
         }
     }
 
@@ -390,6 +391,12 @@ impl<'p> Lower<'p> {
             return Err(Unsupported::Bug(bug));
         }
         self.derive()?;
+        if !self.derivatives.is_empty() {
+            // A wrong derivative is the worst that could come out.
+            if let Some(violation) = diffeo_array::lint(&self.module).into_iter().next() {
+                return Err(Unsupported::Bug(violation));
+            }
+        }
         let (from, to) = match ty {
             Ty::Fun(fun) => (Some(fun.0.clone()), fun.1.clone()),
             ty => (None, ty),

@@ -15,10 +15,11 @@ const LEAST: usize = 700;
 
 /// Cases that are left to the evaluator, by why.
 const LEFT: &[(&str, &[&str])] = &[
-    // Taylor coefficients of data, or by rules that captured data or functions.
+    // Taylor coefficients of data, or by rules that give or captured data or functions.
     (
         "derivative",
         &[
+            "Taylor coefficients of data by a rule",
             "a time at which a solution has no second derivative",
             "derivatives are those of the solution: of every order, by the time, the start and a parameter",
             "derivatives by the first time of an equation that depends on the time, and by time and parameter",

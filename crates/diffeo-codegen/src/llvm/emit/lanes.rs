@@ -165,6 +165,7 @@ impl Emitter<'_, '_> {
         for r in &plan.kept {
             let block = self.compute(format_args!("load ptr, ptr %k{}.{}", plan.number, r.0));
             if let Some(FunctionId(f)) = release {
+                self.shared.called.insert(f as usize);
                 self.line(format_args!("call fastcc void @f{f}(ptr %context, ptr {block})"));
             }
         }

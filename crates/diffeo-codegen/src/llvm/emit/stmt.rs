@@ -233,6 +233,7 @@ impl Emitter<'_, '_> {
 
     fn call(&mut self, results: &[Reg], function: FunctionId, args: &[Operand], site: SiteId) {
         let callee = &self.shared.module.functions[function.0 as usize];
+        self.shared.called.insert(function.0 as usize);
         let mut text = "ptr %context".to_string();
         let mut args = args.iter();
         for (ty, count) in taken(callee) {

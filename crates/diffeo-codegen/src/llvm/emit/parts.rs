@@ -1,0 +1,126 @@
+//! Which functions are compiled together.
+//!
+//! LLVM takes a module as a whole, on one thread. A large program is therefore cut into several modules, which are
+//! compiled at the same time. What LLVM would put into its callers stays with them: a function that is called at one place
+//! is in the part of its caller, and the smallest ones are in each part that calls them. How a program is cut depends on the
+//! program alone, so that its results do not depend on the machine.
+
+use crate::low::{FunctionId, Module, Stmt};
+use crate::scratch::release_of;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashSet};
+
+/// How many statements are worth a part.
+const PART: usize = 200;
+
+/// At most how many parts there are.
+const MOST: usize = 8;
+
+/// Functions of at most so many statements are in each part that calls them, as long as the parts together do not become
+/// half as large again.
+const SMALL: usize = 60;
+
+/// The parts of a program.
+pub(super) struct Parts {
+    /// The functions of each part, by index.
+    pub parts: Vec<BTreeSet<usize>>,
+    /// The functions that other parts call.
+    pub shared: HashSet<usize>,
+}
+
+impl Parts {
+    /// Cuts a program, of which some functions are not to be inlined. `eager`: however small it is.
+    pub fn new(module: &Module, apart: &HashSet<FunctionId>, eager: bool) -> Parts {
+        let sizes: Vec<usize> = module.functions.iter().map(|f| f.statements()).collect();
+        let total: usize = sizes.iter().sum();
+        let worth = (total / PART).clamp(1, MOST);
+        let count = if eager { MOST } else { worth };
+        if count == 1 {
+            return Parts { parts: vec![(0..sizes.len()).collect()], shared: HashSet::new() };
+        }
+        let calls = calls(module);
+        let mut sites = vec![Vec::new(); sizes.len()];
+        for (caller, callees) in calls.iter().enumerate() {
+            callees.iter().for_each(|callee| sites[*callee].push(caller));
+        }
+        let release = release_of(module).map(|id| id.0 as usize);
+        let inlined = |f: usize| !apart.contains(&FunctionId(f as u32)) && Some(f) != release;
+        let may_be_copied = |f: &usize| {
+            inlined(*f)
+                && sites[*f].len() > 1
+                && sizes[*f] <= SMALL
+                && module.functions[*f].recursive.is_none()
+        };
+        let mut smallest: Vec<usize> = (0..sizes.len()).filter(may_be_copied).collect();
+        smallest.sort_by_key(|f| sizes[*f]);
+        let mut room = total / (2 * (count - 1));
+        let copied: HashSet<usize> = smallest
+            .into_iter()
+            .take_while(|f| {
+                let fits = sizes[*f] <= room;
+                room = room.saturating_sub(sizes[*f]);
+                fits
+            })
+            .collect();
+        let cluster_of = |f: usize| {
+            let (mut f, mut steps) = (f, 0);
+            // A cycle of functions that nobody else calls ends, too.
+            while let ([caller], true) = (&sites[f][..], inlined(f) && steps < sizes.len()) {
+                (f, steps) = (*caller, steps + 1);
+            }
+            f
+        };
+        let mut clusters = vec![(0, Vec::new()); sizes.len()];
+        for f in (0..sizes.len()).filter(|f| !copied.contains(f)) {
+            let cluster = &mut clusters[cluster_of(f)];
+            cluster.0 += sizes[f];
+            cluster.1.push(f);
+        }
+        clusters.retain(|(_, functions)| !functions.is_empty());
+        clusters.sort_by_key(|(size, _)| Reverse(*size));
+        let mut parts = vec![(0, BTreeSet::new()); count];
+        for (size, functions) in clusters {
+            if let Some(least) = parts.iter_mut().min_by_key(|(size, _)| *size) {
+                least.0 += size;
+                least.1.extend(functions);
+            }
+        }
+        let mut parts: Vec<BTreeSet<usize>> =
+            parts.into_iter().map(|(_, functions)| functions).filter(|f| !f.is_empty()).collect();
+        let mut shared: HashSet<usize> = release.into_iter().collect();
+        for part in &mut parts {
+            let mut todo: Vec<usize> = part.iter().copied().collect();
+            while let Some(f) = todo.pop() {
+                for callee in &calls[f] {
+                    if copied.contains(callee) {
+                        todo.extend(part.insert(*callee).then_some(*callee));
+                    } else if !part.contains(callee) {
+                        shared.insert(*callee);
+                    }
+                }
+            }
+        }
+        Parts { parts, shared }
+    }
+}
+
+/// The functions that each function calls, one for each place.
+fn calls(module: &Module) -> Vec<Vec<usize>> {
+    let called = |body: &[Stmt]| {
+        let (mut found, mut todo) = (Vec::new(), vec![body]);
+        while let Some(stmts) = todo.pop() {
+            for stmt in stmts {
+                if let Stmt::Call { function, .. } = stmt {
+                    found.push(function.0 as usize);
+                }
+                todo.extend(stmt.blocks());
+            }
+        }
+        found
+    };
+    let of = |f: &crate::low::Function| {
+        let task = f.blocks.as_ref().map(|blocks| blocks.task.0 as usize);
+        called(&f.body).into_iter().chain(task).collect()
+    };
+    module.functions.iter().map(of).collect()
+}
