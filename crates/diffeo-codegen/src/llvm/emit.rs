@@ -101,8 +101,9 @@ pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usiz
 /// The text of a program, in which some functions are not to be inlined; code with vectors of `width` bits at most is
 /// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it is.
 pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bool) -> Text {
-    let apart = apart(module).into_iter().chain(shared.iter().copied()).collect();
-    let Parts { parts, shared } = Parts::new(module, &apart, eager);
+    let calls = calls(module);
+    let apart = apart(module, &calls).into_iter().chain(shared.iter().copied()).collect();
+    let Parts { parts, shared } = Parts::new(module, &calls, &apart, eager);
     let (mut raises, mut imports) = (Raises::default(), BTreeMap::new());
     let parts = parts.iter().map(|functions| {
         let mut shared = Shared {
@@ -192,25 +193,38 @@ fn head(module: &Module, index: usize) -> String {
     head
 }
 
+/// The functions that each function calls, one for each place.
+fn calls(module: &Module) -> Vec<Vec<usize>> {
+    let of = |function: &Function| {
+        let task = function.blocks.as_ref().map(|blocks| blocks.task.0 as usize);
+        let (mut found, mut todo) = (Vec::from_iter(task), vec![&function.body[..]]);
+        while let Some(stmts) = todo.pop() {
+            for stmt in stmts {
+                if let Stmt::Call { function, .. } = stmt {
+                    found.push(function.0 as usize);
+                }
+                todo.extend(stmt.blocks());
+            }
+        }
+        found
+    };
+    module.functions.iter().map(of).collect()
+}
+
 /// How many calls of `release` may be replaced by what it does.
 const FEW_RELEASES: usize = 12;
 
 /// The functions that are not to be inlined: those that do loops block by block, which are executed where that makes no
 /// difference, and the one that says how long the blocks are; those of the steps, where they are called beside it, too;
 /// and the one that takes references away, if there are many calls of it.
-fn apart(module: &Module) -> HashSet<FunctionId> {
-    let mut calls = vec![0usize; module.functions.len()];
-    let mut todo: Vec<&[Stmt]> = Vec::new();
-    todo.extend(module.functions.iter().filter(|f| f.blocks.is_none()).map(|f| &f.body[..]));
-    while let Some(stmts) = todo.pop() {
-        for stmt in stmts {
-            if let Stmt::Call { function, .. } = stmt {
-                calls[function.0 as usize] += 1;
-            }
-            todo.extend(stmt.blocks());
+fn apart(module: &Module, calls: &[Vec<usize>]) -> HashSet<FunctionId> {
+    let mut sites = vec![0usize; module.functions.len()];
+    for (function, callees) in module.functions.iter().zip(calls) {
+        if function.blocks.is_none() {
+            callees.iter().for_each(|callee| sites[*callee] += 1);
         }
     }
-    let release = release_of(module).filter(|f| calls[f.0 as usize] > FEW_RELEASES);
+    let release = release_of(module).filter(|f| sites[f.0 as usize] > FEW_RELEASES);
     let steps = helper(module, "block_steps");
     let mut found: HashSet<FunctionId> = release.into_iter().chain(steps).collect();
     for (i, function) in module.functions.iter().enumerate() {
@@ -218,7 +232,7 @@ fn apart(module: &Module) -> HashSet<FunctionId> {
         found.insert(FunctionId(i as u32));
         for stmt in &module.functions[blocks.task.0 as usize].body {
             if let Stmt::Call { function: steps, .. } = stmt {
-                found.extend((calls[steps.0 as usize] > 1).then_some(*steps));
+                found.extend((sites[steps.0 as usize] > 1).then_some(*steps));
             }
         }
     }

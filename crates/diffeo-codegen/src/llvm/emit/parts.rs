@@ -5,7 +5,7 @@
 //! is in the part of its caller, and the smallest ones are in each part that calls them. How a program is cut depends on the
 //! program alone, so that its results do not depend on the machine.
 
-use crate::low::{FunctionId, Module, Stmt};
+use crate::low::{FunctionId, Module};
 use crate::scratch::release_of;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -29,8 +29,14 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Cuts a program, of which some functions are not to be inlined. `eager`: however small it is.
-    pub fn new(module: &Module, apart: &HashSet<FunctionId>, eager: bool) -> Parts {
+    /// Cuts a program, of which some functions are not to be inlined. `calls`: what each function calls, once for each
+    /// place. `eager`: however small it is.
+    pub fn new(
+        module: &Module,
+        calls: &[Vec<usize>],
+        apart: &HashSet<FunctionId>,
+        eager: bool,
+    ) -> Parts {
         let sizes: Vec<usize> = module.functions.iter().map(|f| f.statements()).collect();
         let total: usize = sizes.iter().sum();
         let worth = (total / PART).clamp(1, MOST);
@@ -38,7 +44,6 @@ impl Parts {
         if count == 1 {
             return Parts { parts: vec![(0..sizes.len()).collect()], shared: HashSet::new() };
         }
-        let calls = calls(module);
         let mut sites = vec![Vec::new(); sizes.len()];
         for (caller, callees) in calls.iter().enumerate() {
             callees.iter().for_each(|callee| sites[*callee].push(caller));
@@ -62,17 +67,14 @@ impl Parts {
                 fits
             })
             .collect();
-        let cluster_of = |f: usize| {
-            let (mut f, mut steps) = (f, 0);
-            // A cycle of functions that nobody else calls ends, too.
-            while let ([caller], true) = (&sites[f][..], inlined(f) && steps < sizes.len()) {
-                (f, steps) = (*caller, steps + 1);
-            }
-            f
+        let caller = |f: usize| match sites[f][..] {
+            [caller] if inlined(f) => Some(caller),
+            _ => None,
         };
+        let first = firsts(sizes.len(), caller);
         let mut clusters = vec![(0, Vec::new()); sizes.len()];
         for f in (0..sizes.len()).filter(|f| !copied.contains(f)) {
-            let cluster = &mut clusters[cluster_of(f)];
+            let cluster = &mut clusters[first[f]];
             cluster.0 += sizes[f];
             cluster.1.push(f);
         }
@@ -104,23 +106,24 @@ impl Parts {
     }
 }
 
-/// The functions that each function calls, one for each place.
-fn calls(module: &Module) -> Vec<Vec<usize>> {
-    let called = |body: &[Stmt]| {
-        let (mut found, mut todo) = (Vec::new(), vec![body]);
-        while let Some(stmts) = todo.pop() {
-            for stmt in stmts {
-                if let Stmt::Call { function, .. } = stmt {
-                    found.push(function.0 as usize);
-                }
-                todo.extend(stmt.blocks());
+/// Of each function the first one in the chain of callers that leads to it; in a circle, one of them.
+fn firsts(count: usize, caller: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    let mut first: Vec<Option<usize>> = vec![None; count];
+    for f in 0..count {
+        let (mut at, mut chain) = (f, Vec::new());
+        let found = loop {
+            if let Some(known) = first[at] {
+                break known;
             }
-        }
-        found
-    };
-    let of = |f: &crate::low::Function| {
-        let task = f.blocks.as_ref().map(|blocks| blocks.task.0 as usize);
-        called(&f.body).into_iter().chain(task).collect()
-    };
-    module.functions.iter().map(of).collect()
+            // Until the end of the chain is known: whoever comes back here has gone round.
+            first[at] = Some(at);
+            chain.push(at);
+            match caller(at) {
+                Some(next) => at = next,
+                None => break at,
+            }
+        };
+        chain.into_iter().for_each(|f| first[f] = Some(found));
+    }
+    first.into_iter().enumerate().map(|(f, first)| first.unwrap_or(f)).collect()
 }
