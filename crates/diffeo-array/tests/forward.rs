@@ -1,7 +1,7 @@
 //! Forward derivatives of random modules: they lint, values and errors are those of the module, and tangents and
 //! Taylor coefficients are what differences tend to.
 
-use diffeo_array::ad::{differentiable, forward, jvp, zero, Deriver};
+use diffeo_array::ad::{differentiable, forward, jet, zero, Deriver, Orders};
 use diffeo_array::build::Builder;
 use diffeo_array::generate::{program, Features, Program};
 use diffeo_array::ir::{
@@ -46,7 +46,8 @@ fn derived(program: &Program) -> Module {
     };
     let id = FunctionId(module.functions.len() as u32);
     module.functions.push(declared);
-    jvp(&mut module, &mut Deriver::default(), entry, 0, id, false).expect("everything is derived");
+    jet(&mut module, &mut Deriver::default(), entry, 0, id, (Orders::FIRST, false), false)
+        .expect("everything is derived");
     module.entry = id;
     module
 }

@@ -5,8 +5,8 @@ use crate::build::Builder;
 use crate::ir::{Atom, FunctionId, Module, Stop, Ty};
 use diffeo_base::Name;
 
-/// Adds a function with the parameters of its builder that gives values of these types. Until its body is made, it stops
-/// the program for the evaluator to take over.
+/// Adds a function with the parameters of its builder that gives values of these types, of this name, which gets a
+/// number if there is one. Until its body is made, it stops the program for the evaluator to take over.
 pub(super) fn declare(
     module: &mut Module,
     b: &Builder,
@@ -14,9 +14,16 @@ pub(super) fn declare(
     results: Vec<Ty>,
 ) -> FunctionId {
     let function = FunctionId(module.functions.len() as u32);
+    let taken = |name: &Name| module.functions.iter().any(|function| function.name == *name);
+    let mut unique = name.clone();
+    let mut number = 1;
+    while taken(&unique) {
+        number += 1;
+        unique = Name::from(format!("{name}.{number}"));
+    }
     let mut stopped = b.clone();
     let results = stopped.stop(Stop::Nan, results);
-    if let Ok(mut declared) = stopped.finish(name, results) {
+    if let Ok(mut declared) = stopped.finish(unique, results) {
         (declared.shown, declared.library) = (Name::new(""), true);
         module.functions.push(declared);
     }

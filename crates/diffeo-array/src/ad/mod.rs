@@ -17,6 +17,7 @@
 //! | `helpers.rs` | functions that stand in no program |
 //! | `bag.rs` | adjoints of arrays as values |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
+//! | `series.rs` | tangents put together from others: of other orders, from values, and back |
 //! | `watch.rs` | looking for nan |
 //!
 //! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
@@ -32,17 +33,18 @@ mod orders;
 mod partials;
 mod reverse;
 mod rules;
+mod series;
 mod shadow;
 mod taylor;
 mod watch;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};
-pub use operators::{jet, jvp, rd, vjp};
-pub use orders::Orders;
+pub use operators::{jet, rd, vjp};
+pub use orders::{factorials, Orders};
 pub use partials::{slopes, Slope};
 pub use reverse::{reverse, Reverse};
-pub use shadow::{from_tangent, tangents, to_tangent, zero};
+pub use shadow::{tangents, zero};
 
 use crate::ir::{BoxId, Elem, FunctionId, Ty};
 use orders::Indices;
@@ -65,6 +67,8 @@ pub struct Deriver {
     activities: HashMap<Key, Rc<Activity>>,
     /// The derived functions.
     forwards: HashMap<forward::Wanted, Forward>,
+    /// By rule and which of its parameters vary, what gives the derivatives of its results.
+    slopes: HashMap<Key, FunctionId>,
     /// Derived functions whose bodies are still to be made.
     pending: Vec<forward::Wanted>,
     /// The multi-indices of orders.
@@ -80,10 +84,11 @@ pub struct Deriver {
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What makes shadows of an order of boxes, and boxes of shadows; boxes with zeros.
-    to_boxes: HashMap<(BoxId, usize), FunctionId>,
-    from_boxes: HashMap<(BoxId, shadow::Out), FunctionId>,
+    /// What makes adjoints of boxes, and boxes of adjoints, looking for nan or not; boxes with zeros; tangents of others.
+    to_boxes: HashMap<BoxId, FunctionId>,
+    from_boxes: HashMap<(BoxId, bool), FunctionId>,
     zeroed: HashMap<BoxId, FunctionId>,
+    series: HashMap<(BoxId, series::Recipe), FunctionId>,
     /// The bags of adjoints of a type, by rank; and back.
     bags: HashMap<(Elem, u8), BoxId>,
     bag_types: HashMap<BoxId, (Elem, u8)>,
@@ -110,6 +115,7 @@ impl Deriver {
     pub fn forget(&mut self) {
         self.activities.clear();
         self.forwards.clear();
+        self.slopes.clear();
         self.reverses.clear();
         self.sources = reverse::Sources::default();
     }

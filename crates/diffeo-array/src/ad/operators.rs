@@ -2,66 +2,16 @@
 //! are tangents of.
 
 use super::forward::forward_along;
-use super::orders::Indices;
-use super::shadow::{from_shadow, to_shadow, Out, ADJOINT};
+use super::series::{make, Coefficient, Form, Recipe};
+use super::shadow::{from_adjoint, to_adjoint};
 use super::watch::watch;
 use super::{
-    differentiable, forward, reverse, to_tangent, zero, Deriver, Forward, Orders, Reverse,
-    Unsupported,
+    differentiable, forward, reverse, zero, Deriver, Forward, Orders, Reverse, Unsupported,
 };
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, SiteId, Ty, Variant};
 use crate::typing::param_types;
 use diffeo_base::Name;
-use diffeo_calculus::prim::RealOp;
-
-/// Makes the body of a declared function: of the parameters of another one (so many of which it captured, and which
-/// do not vary) and tangents of the rest, it gives the results and tangents of all of them. What is no Real in a
-/// tangent is that of the value. If it is to be watched, the program stops where there is a nan in the tangents.
-///
-/// # Errors
-/// What cannot be derived. The module is then not complete.
-pub fn jvp(
-    module: &mut Module,
-    cache: &mut Deriver,
-    function: FunctionId,
-    captured: usize,
-    declared: FunctionId,
-    watched: bool,
-) -> Result<(), Unsupported> {
-    let types = param_types(&module.functions[function.0 as usize]);
-    let varies = |(i, ty)| i >= captured && differentiable(module, ty);
-    let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
-    let derived = forward(module, cache, function, &active, 1)?;
-    let wrapper = &module.functions[declared.0 as usize];
-    let mut b = Builder::resume(wrapper, SiteId(0));
-    let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
-    let mut args = params[..types.len()].to_vec();
-    for (dot, active) in params[types.len()..].iter().zip(&active[captured..]) {
-        if *active {
-            args.extend(to_tangent(&mut b, module, cache, dot));
-        }
-    }
-    let mut values = b.emit(module, Op::Call(derived.function, args));
-    let mut tangents = values.split_off(derived.results.len().min(values.len())).into_iter();
-    let (mut results, mut dots) = (values.clone(), Vec::new());
-    for (value, varies) in values.iter().zip(&derived.results) {
-        let dot = if *varies { tangents.next() } else { None };
-        let varies = dot.is_some();
-        let dot = match dot {
-            Some(dot) => dot,
-            None => zero(&mut b, module, cache, value, 1).pop().unwrap_or(value.clone()),
-        };
-        let out = Out { order: 1, watched: watched && varies };
-        let dot = from_shadow((&mut b, module, cache), (value, &dot), out);
-        results.push(dot.clone());
-        dots.extend(Some(dot).filter(|_| varies));
-    }
-    if watched {
-        watch(&mut b, module, &dots);
-    }
-    put_body(module, declared, b, results)
-}
 
 /// A function in reverse mode, and what it takes and gives.
 struct Backwards {
@@ -117,9 +67,7 @@ impl Backwards {
                 | Ty::Array(..)
                 | Ty::Box(_)
                 | Ty::Acc(_)
-                | Ty::Stack(_) => {
-                    to_shadow(b, module, cache, bar, ADJOINT).unwrap_or_else(|| bar.clone())
-                }
+                | Ty::Stack(_) => to_adjoint(b, module, cache, bar).unwrap_or_else(|| bar.clone()),
             });
         }
         let types = &self.params[self.captured..];
@@ -138,8 +86,8 @@ impl Backwards {
                 Ty::Real => reals.next(),
                 Ty::Array(Elem::Real, _) => accs.next().map(|acc| b.one(module, Op::AccGet(acc))),
                 Ty::Box(_) | Ty::Array(Elem::Box(_), _) if differentiable(module, ty) => {
-                    let out = Out { order: ADJOINT, watched: self.watched };
-                    reals.next().map(|bar| from_shadow((b, module, cache), (atom, &bar), out))
+                    let bar = reals.next();
+                    bar.map(|bar| from_adjoint((b, module, cache), (atom, &bar), self.watched))
                 }
                 Ty::Int
                 | Ty::Bool
@@ -234,10 +182,11 @@ pub fn vjp(
     put_body(module, pull, b, gradient)
 }
 
-/// Makes the body of a declared function: of the parameters of another one, where those that it did not capture have in
-/// the place of each Real an array of the value and its derivatives in so many variables up to an order, it gives the
-/// same of its results. `variable` says that there is one such Real, which is the one variable: its derivatives are 1,
-/// 0, …. If it is to be watched, the program stops where there is a nan in the derivatives.
+/// Makes the body of a declared function: of the parameters of another one (so many of which it captured, and which do
+/// not vary) and their Taylor coefficients in so many variables up to an order, it gives the results and theirs. They
+/// come one after the other, each as a value of the type; what is no Real in it is that of the value. `variable` says
+/// that there is one parameter that varies, a Real, which is the one variable: its coefficients are 1, 0, …, and not
+/// given. If it is to be watched, the program stops where there is a nan in the coefficients.
 ///
 /// # Errors
 /// What cannot be derived. The module is then not complete.
@@ -250,16 +199,10 @@ pub fn jet(
     (orders, variable): (Orders, bool),
     watched: bool,
 ) -> Result<(), Unsupported> {
-    let indices = cache.indices(orders);
-    let width = indices.width();
+    let width = cache.indices(orders).width();
     let types = param_types(&module.functions[function.0 as usize]);
     let varies = |(i, ty)| i >= captured && differentiable(module, ty);
     let active: Vec<bool> = types.iter().enumerate().map(varies).collect();
-    for (ty, _) in types.iter().zip(&active).filter(|(_, active)| **active) {
-        if !matches!(ty, Ty::Real | Ty::Array(Elem::Real, _)) {
-            return Err(Unsupported("Taylor coefficients of what lies in boxes".to_string()));
-        }
-    }
     let derived = match width {
         // There is nothing but the value.
         0 => {
@@ -276,107 +219,52 @@ pub fn jet(
     let wrapper = &module.functions[declared.0 as usize];
     let mut b = Builder::resume(wrapper, SiteId(0));
     let params: Vec<Atom> = wrapper.params.iter().map(|v| Atom::Var(*v)).collect();
-    let (mut args, mut tangents) = (Vec::new(), Vec::new());
-    for ((param, ty), active) in params.iter().zip(&types).zip(&active) {
-        if !active {
-            args.push(param.clone());
+    let (args, given) = params.split_at(types.len());
+    let mut args = args.to_vec();
+    let point = args[captured..].to_vec();
+    let every = (0..width).map(|of| Coefficient { of, ..Coefficient::at(0) }).collect();
+    let recipe = Recipe::new(vec![Form::Value; width], Form::Tangents(width), every);
+    for ((i, x), active) in point.iter().enumerate().zip(&active[captured..]) {
+        if !active || width == 0 {
             continue;
         }
-        args.push(read(&mut b, module, param, ty, (0, 1.0)));
         if variable {
-            tangents.push(Atom::Real(1.0));
+            args.push(Atom::Real(1.0));
             continue;
         }
-        for i in 1..=width {
-            tangents.push(read(&mut b, module, param, ty, (i, indices.factorial(i))));
-        }
+        let all: Vec<_> =
+            given.iter().skip(i).step_by(point.len()).map(|x| vec![x.clone()]).collect();
+        args.extend(make((&mut b, module, cache), x, &all, &recipe));
     }
-    args.extend(tangents);
     let mut values = b.emit(module, Op::Call(derived.function, args));
     let mut tangents = values.split_off(derived.results.len().min(values.len())).into_iter();
-    let (mut results, mut dots) = (Vec::new(), Vec::new());
+    let mut series = Vec::new();
     for (value, varies) in values.iter().zip(&derived.results) {
         let ty = b.ty(value);
-        if !differentiable(module, &ty) {
-            results.push(value.clone());
-            continue;
+        series.push(match *varies {
+            true => {
+                tangents.by_ref().take(super::tangents(module, cache, &ty, width).len()).collect()
+            }
+            false if width > 0 => zero(&mut b, module, cache, value, width),
+            false => Vec::new(),
+        });
+    }
+    let (mut results, mut dots) = (values.clone(), Vec::new());
+    for place in 0..width {
+        let from = vec![Coefficient::at(place)];
+        let mut recipe = Recipe::new(vec![Form::Tangents(width)], Form::Value, from);
+        for ((value, series), varies) in values.iter().zip(&series).zip(&derived.results) {
+            recipe.watched = watched && *varies;
+            let given = std::slice::from_ref(series);
+            let dot = make((&mut b, module, cache), value, given, &recipe);
+            results.extend(dot.clone());
+            dots.extend(dot.into_iter().filter(|_| *varies));
         }
-        let mut all = vec![value.clone()];
-        if *varies {
-            all.extend(tangents.by_ref().take(width));
-            dots.extend_from_slice(&all[1..]);
-        } else if width > 0 {
-            all.extend(zero(&mut b, module, cache, value, width));
-        }
-        results.push(together(&mut b, module, &all, &indices, &ty)?);
     }
     if watched {
         watch(&mut b, module, &dots);
     }
     put_body(module, declared, b, results)
-}
-
-/// The Taylor coefficients in this place, with this factorial, of a value of a type, from its derivatives.
-fn read(
-    b: &mut Builder,
-    module: &Module,
-    derivatives: &Atom,
-    ty: &Ty,
-    (place, factorial): (usize, f64),
-) -> Atom {
-    if let Ty::Array(elem, rank) = ty {
-        let count = b.one(module, Op::Dim(derivatives.clone(), 0));
-        let index = b.var(Ty::Int, None);
-        b.open();
-        let row = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Var(index)]));
-        let element = read(b, module, &row, &Ty::array(*elem, rank - 1), (place, factorial));
-        let body = b.close(vec![element]);
-        return b.one(module, Op::Build { count, index, body });
-    }
-    let x = b.one(module, Op::Get(derivatives.clone(), vec![Atom::Int(place as i64)]));
-    if factorial == 1.0 {
-        return x;
-    }
-    b.one(module, Op::Real(RealOp::Div, vec![x, Atom::Real(factorial)]))
-}
-
-/// The derivatives of a value of a type, from its Taylor coefficients.
-fn together(
-    b: &mut Builder,
-    module: &Module,
-    coefficients: &[Atom],
-    indices: &Indices,
-    ty: &Ty,
-) -> Result<Atom, Unsupported> {
-    match ty {
-        Ty::Real => {
-            let mut derivatives = Vec::new();
-            for (i, x) in coefficients.iter().enumerate() {
-                let factorial = indices.factorial(i);
-                derivatives.push(if factorial == 1.0 {
-                    x.clone()
-                } else {
-                    b.one(module, Op::Real(RealOp::Mul, vec![Atom::Real(factorial), x.clone()]))
-                });
-            }
-            Ok(b.one(module, Op::Elements(Elem::Real, derivatives)))
-        }
-        Ty::Array(Elem::Real, rank) => {
-            let count = b.one(module, Op::Dim(coefficients[0].clone(), 0));
-            let index = b.var(Ty::Int, None);
-            b.open();
-            let mut rows = Vec::new();
-            for array in coefficients {
-                rows.push(b.one(module, Op::Get(array.clone(), vec![Atom::Var(index)])));
-            }
-            let element = together(b, module, &rows, indices, &Ty::array(Elem::Real, rank - 1))?;
-            let body = b.close(vec![element]);
-            Ok(b.one(module, Op::Build { count, index, body }))
-        }
-        Ty::Int | Ty::Bool | Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
-            Err(Unsupported("Taylor coefficients of what lies in boxes".to_string()))
-        }
-    }
 }
 
 /// Ends the body of a declared function.

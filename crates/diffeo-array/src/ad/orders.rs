@@ -25,6 +25,13 @@ impl From<usize> for Orders {
     }
 }
 
+/// α! for each multi-index α of orders: what a coefficient of a Taylor series times that is, is a derivative.
+pub fn factorials(orders: Orders) -> Vec<f64> {
+    let one = |n: &u32| (1..=*n).map(f64::from).product::<f64>();
+    let all = multi_indices(orders.k, orders.r);
+    all.iter().map(|alpha| alpha.iter().map(one).product()).collect()
+}
+
 /// The multi-indices. A coefficient depends only on those before it.
 #[derive(Debug)]
 pub(super) struct Indices {
@@ -65,12 +72,6 @@ impl Indices {
     /// not 0.
     pub fn passed(&self, place: usize, line: bool) -> bool {
         !line || self.degrees[place] == 1
-    }
-
-    /// α! of the multi-index in this place.
-    pub fn factorial(&self, place: usize) -> f64 {
-        let one = |n: &u32| (1..=*n).map(f64::from).product::<f64>();
-        self.all[place].iter().map(one).product()
     }
 
     /// The place of a multi-index.

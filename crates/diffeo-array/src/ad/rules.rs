@@ -6,20 +6,16 @@
 //! function that it belongs to, the order falls until nothing varies.
 
 use super::forward::{declare, forward, Derive, Wanted};
+use super::operators::put_body;
 use super::orders::{Indices, Orders};
 use super::reverse::sum;
-use super::shadow::{from_tangent, to_tangent, zero};
-use super::{differentiable, Rule, Unsupported};
+use super::series::{from_tangent, make, to_tangent, Coefficient, Form, Recipe};
+use super::shadow::zero;
+use super::{differentiable, helpers, Rule, Unsupported};
 use crate::build::Builder;
-use crate::ir::{Atom, Elem, FunctionId, Module, Op, Stmt, Ty, Var};
-use diffeo_calculus::prim::RealOp;
-
-/// What is called for the derivative by a variable: of the rule's parameters, then of tangents of what it captured.
-struct Slope {
-    function: FunctionId,
-    /// By result of the rule, whether it has a tangent behind all results.
-    varies: Box<[bool]>,
-}
+use crate::ir::{Atom, FunctionId, Op, SiteId, Stmt};
+use crate::typing::param_types;
+use diffeo_base::Name;
 
 impl Derive<'_> {
     /// A call of a function with a rule: its tangents come from the rule, and vary with what that captured.
@@ -38,7 +34,7 @@ impl Derive<'_> {
             if differentiable(self.module, &ty) {
                 // The rule takes tangents of the type itself.
                 let dot = self.dots(arg).pop().unwrap_or(Atom::Real(0.0));
-                all.push(from_tangent(&mut self.b, self.module, self.cache, arg, &dot));
+                all.push(from_tangent((&mut self.b, self.module, self.cache), arg, &dot));
             }
         }
         let captured: Vec<bool> = args[..rule.point].iter().map(|arg| self.varies(arg)).collect();
@@ -73,7 +69,7 @@ impl Derive<'_> {
                 continue;
             }
             let Some(linear) = linear.next() else { continue };
-            let linear = to_tangent(&mut self.b, self.module, self.cache, &Atom::Var(*linear));
+            let linear = to_tangent((&mut self.b, self.module, self.cache), &Atom::Var(*linear));
             let linear = linear.unwrap_or(Atom::Real(0.0));
             let more = if *varies { captured.next() } else { None };
             let dot = match more {
@@ -92,103 +88,121 @@ impl Derive<'_> {
         args: &[Atom],
     ) -> Result<(), Unsupported> {
         let varying: Vec<bool> = args.iter().map(|arg| self.varies(arg)).collect();
-        let mut taken: Vec<Ty> = Vec::new();
-        for (i, arg) in args.iter().enumerate() {
-            let ty = self.b.ty(arg);
-            if varying[i] || i >= rule.point && differentiable(self.module, &ty) {
-                taken.push(ty);
-            }
-        }
-        let results = stmt.results.iter().map(|v| self.b.ty(&Atom::Var(*v)));
-        taken.extend(results.filter(|ty| differentiable(self.module, ty)));
-        // Data have one shadow for all coefficients.
-        if !taken.iter().all(|ty| matches!(ty, Ty::Real | Ty::Array(Elem::Real, _))) {
-            return Err(Unsupported("Taylor coefficients of data by a rule".to_string()));
-        }
-        let slope = if varying[..rule.point].contains(&true) {
-            let mut active = varying[..rule.point].to_vec();
-            active.resize(self.params(rule.function), false);
-            let made = forward(self.module, self.cache, rule.function, &active, Orders::FIRST)?;
-            Slope { function: made.function, varies: made.results }
-        } else {
-            let count = self.module.functions[rule.function.0 as usize].results.len();
-            Slope { function: rule.function, varies: vec![false; count].into() }
-        };
+        let slope = self.slope(&rule, &varying, stmt.results.len())?;
         let indices = self.indices.clone();
         let Orders { k, r } = indices.orders;
         let lower = self.cache.indices(Orders { k, r: r - 1 });
-        let mut all: Vec<Vec<Atom>> = Vec::new();
-        for var in &stmt.results {
-            let ty = self.b.ty(&Atom::Var(*var));
-            // All of them are set below.
-            let width = if differentiable(self.module, &ty) { self.width } else { 0 };
-            all.push(vec![Atom::Real(0.0); width]);
-        }
+        let mut given = vec![Vec::new(); stmt.results.len()];
         for i in 0..k as usize {
-            let found = self.slope((stmt, args), (&rule, &slope), &varying, (i, &lower))?;
-            for (dots, found) in all.iter_mut().zip(found) {
-                for (beta, x) in lower.all.iter().zip(found) {
-                    // Each α is taken from the first variable that it has.
-                    if beta[..i].iter().any(|n| *n > 0) {
-                        continue;
-                    }
-                    if let Some(place) = indices.after(beta, i) {
-                        let by = (RealOp::Div, f64::from(beta[i] + 1));
-                        dots[place - 1] = scaled(&mut self.b, self.module, &x, by);
-                    }
-                }
+            let found = self.slopes_by((stmt, args), (slope, rule.point), &varying, (i, &lower))?;
+            for (given, found) in given.iter_mut().zip(found) {
+                given.extend(found);
             }
         }
-        for (var, dots) in stmt.results.iter().zip(all) {
-            if !dots.is_empty() {
+        let recipe = joined(&indices, &lower);
+        for (var, given) in stmt.results.iter().zip(given) {
+            let value = Atom::Var(*var);
+            let ty = self.b.ty(&value);
+            if differentiable(self.module, &ty) {
+                let dots = make((&mut self.b, self.module, self.cache), &value, &given, &recipe);
                 self.set(*var, dots);
             }
         }
         Ok(())
     }
 
-    fn params(&self, function: FunctionId) -> usize {
-        self.module.functions[function.0 as usize].params.len()
-    }
-
-    /// The coefficients of lower order of the derivative by a variable, by result; none of those that have no Reals.
+    /// The function that gives the derivatives of what a rule is for, with so many results, along directions: it takes
+    /// the rule's parameters, then directions for those that it captured and that vary. It gives the results, then the
+    /// derivatives of the differentiable ones. Directions and derivatives are values of the types of what they belong to.
     fn slope(
         &mut self,
+        rule: &Rule,
+        varying: &[bool],
+        count: usize,
+    ) -> Result<FunctionId, Unsupported> {
+        let captured = &varying[..rule.point];
+        if !captured.contains(&true) {
+            return Ok(rule.function);
+        }
+        let mut active = captured.to_vec();
+        let source = &self.module.functions[rule.function.0 as usize];
+        let (name, params) = (source.name.clone(), param_types(source));
+        let results = source.results.clone();
+        active.resize(params.len(), false);
+        let key = (rule.function, active.clone().into());
+        if let Some(known) = self.cache.slopes.get(&key) {
+            return Ok(*known);
+        }
+        let made = forward(self.module, self.cache, rule.function, &active, Orders::FIRST)?;
+        let mut b = Builder::new(SiteId(0));
+        let mut args: Vec<Atom> = params.iter().map(|ty| b.param(ty.clone(), None)).collect();
+        for (ty, _) in params.iter().zip(&active).filter(|(_, varies)| **varies) {
+            let direction = b.param(ty.clone(), None);
+            args.extend(to_tangent((&mut b, self.module, self.cache), &direction));
+        }
+        let function =
+            helpers::declare(self.module, &b, Name::from(format!("{name}.slope")), results);
+        let values = b.emit(self.module, Op::Call(made.function, args));
+        let (values, dots) = values.split_at(made.results.len().min(values.len()));
+        let (own, linear) = values.split_at(count.min(values.len()));
+        let (mut dots, mut linear) = (dots.iter(), linear.iter());
+        let mut all = own.to_vec();
+        for (value, varies) in own.iter().zip(&made.results) {
+            let ty = b.ty(value);
+            if !differentiable(self.module, &ty) {
+                continue;
+            }
+            let Some(along) = linear.next() else { continue };
+            let dot = if *varies { dots.next() } else { None };
+            all.push(match dot {
+                None => along.clone(),
+                Some(dot) => {
+                    let along = to_tangent((&mut b, self.module, self.cache), along);
+                    let along = along.unwrap_or(Atom::Real(0.0));
+                    let sum = sum(&mut b, self.module, self.cache, [along, dot.clone()]);
+                    from_tangent((&mut b, self.module, self.cache), value, &sum)
+                }
+            });
+        }
+        put_body(self.module, function, b, all)?;
+        self.cache.slopes.insert(key, function);
+        Ok(function)
+    }
+
+    /// By result, its derivative by a variable, with the coefficients of that of lower order; nothing for those that
+    /// have no Reals.
+    fn slopes_by(
+        &mut self,
         (stmt, args): (&Stmt, &[Atom]),
-        (rule, slope): (&Rule, &Slope),
+        (slope, point): (FunctionId, usize),
         varying: &[bool],
         (i, lower): (usize, &Indices),
-    ) -> Result<Vec<Vec<Atom>>, Unsupported> {
+    ) -> Result<Vec<Vec<Vec<Atom>>>, Unsupported> {
+        let recipes = Recipes::new(&self.indices, lower, i);
+        let width = lower.width();
         let mut all = args.to_vec();
         let mut active = varying.to_vec();
         let mut tangents = Vec::new();
-        for (arg, _) in args.iter().zip(varying).filter(|(_, varies)| **varies) {
-            tangents.extend(self.truncated(arg, lower));
+        for (arg, _) in args.iter().zip(varying).filter(|(_, varies)| **varies && width > 0) {
+            tangents.extend(self.made(arg, &recipes.truncated));
         }
-        let mut add = |cx: &mut Self, arg: &Atom, varies: bool| {
-            let shifted = cx.shifted(arg, i, lower);
-            all.extend(shifted.first().cloned());
-            active.push(varies);
-            if varies {
-                tangents.extend(shifted.into_iter().skip(1));
-            }
-        };
-        for (arg, varies) in args.iter().zip(varying).skip(rule.point) {
+        let own = args.iter().zip(varying);
+        let (captured, point) = (own.clone().take(point), own.skip(point));
+        for (arg, varies) in point.chain(captured.filter(|(_, varies)| **varies)) {
             let ty = self.b.ty(arg);
             if differentiable(self.module, &ty) {
-                add(self, arg, *varies);
+                all.extend(self.made(arg, &recipes.slope));
+                active.push(*varies);
+                if *varies && width > 0 {
+                    tangents.extend(self.made(arg, &recipes.shifted));
+                }
             }
         }
-        for (arg, varies) in args.iter().zip(varying).take(rule.point) {
-            if *varies {
-                add(self, arg, true);
-            }
-        }
-        let (function, varies) = if lower.width() == 0 {
-            let count = self.module.functions[slope.function.0 as usize].results.len();
-            (slope.function, vec![false; count].into())
+        let (function, varies) = if width == 0 {
+            let count = self.module.functions[slope.0 as usize].results.len();
+            (slope, vec![false; count].into())
         } else {
-            let key = (slope.function, active.clone().into());
+            let key = (slope, active.clone().into());
             let derived = declare(self.module, self.cache, &Wanted::new(key, lower.orders));
             if derived.params[..] != active[..] {
                 return Err(Unsupported("a bug of Diffeo: what varies in a rule".to_string()));
@@ -208,78 +222,88 @@ impl Derive<'_> {
         let mut coefficients = coefficients.iter();
         let mut series = Vec::new();
         for (value, varies) in values.iter().zip(&varies) {
-            let mut own = vec![Atom::Var(*value)];
-            if *varies {
-                own.extend(coefficients.by_ref().take(lower.width()).map(|v| Atom::Var(*v)));
-            } else {
-                let like = Atom::Var(*value);
-                own.extend(self.nothing(&like, lower.width()));
-            }
-            series.push(own);
+            let value = Atom::Var(*value);
+            let ty = self.b.ty(&value);
+            let dots = match *varies {
+                true => {
+                    let count = super::tangents(self.module, self.cache, &ty, width).len();
+                    coefficients.by_ref().take(count).map(|v| Atom::Var(*v)).collect()
+                }
+                false if width > 0 && differentiable(self.module, &ty) => {
+                    zero(&mut self.b, self.module, self.cache, &value, width)
+                }
+                false => Vec::new(),
+            };
+            series.push([vec![value], dots]);
         }
-        let captured = series.split_off(slope.varies.len().min(series.len()));
-        let mut captured = captured.into_iter();
         let mut linear = series.into_iter().skip(stmt.results.len());
         let mut found = Vec::new();
-        for (var, varies) in stmt.results.iter().zip(&slope.varies) {
-            let more = if *varies { captured.next() } else { None };
+        for var in &stmt.results {
             let ty = self.b.ty(&Atom::Var(*var));
-            if !differentiable(self.module, &ty) {
-                found.push(Vec::new());
-                continue;
-            }
-            let mut own = linear.next().unwrap_or_default();
-            for (x, y) in own.iter_mut().zip(more.unwrap_or_default()) {
-                *x = sum(&mut self.b, self.module, self.cache, [x.clone(), y]);
-            }
-            found.push(own);
+            let of = if differentiable(self.module, &ty) { linear.next() } else { None };
+            let parts = of.into_iter().flatten().filter(|part| !part.is_empty());
+            found.push(parts.collect());
         }
         Ok(found)
     }
 
-    /// Coefficients that are 0 of what may have none.
-    fn nothing(&mut self, like: &Atom, width: usize) -> Vec<Atom> {
-        let ty = self.b.ty(like);
-        match differentiable(self.module, &ty) {
-            true => zero(&mut self.b, self.module, self.cache, like, width),
-            false => Vec::new(),
-        }
-    }
-
-    /// The coefficients of lower order, without the value.
-    fn truncated(&mut self, arg: &Atom, lower: &Indices) -> Vec<Atom> {
+    /// What a recipe makes of the tangents of an argument.
+    fn made(&mut self, arg: &Atom, recipe: &Recipe) -> Vec<Atom> {
         let dots = self.dots(arg);
-        let places = lower.all.iter().skip(1).filter_map(|beta| self.indices.place(beta));
-        places.filter_map(|place| dots.get(place - 1).cloned()).collect()
-    }
-
-    /// The coefficients of lower order of the derivative by a variable, with its value.
-    fn shifted(&mut self, arg: &Atom, i: usize, lower: &Indices) -> Vec<Atom> {
-        let dots = self.dots(arg);
-        let indices = self.indices.clone();
-        let mut shifted = Vec::new();
-        for beta in &lower.all {
-            let Some(place) = indices.after(beta, i) else { continue };
-            let by = (RealOp::Mul, f64::from(beta[i] + 1));
-            shifted.push(scaled(&mut self.b, self.module, &dots[place - 1], by));
-        }
-        shifted
+        make((&mut self.b, self.module, self.cache), arg, &[dots], recipe)
     }
 }
 
-/// A Real or an array of them times a number, or over it.
-fn scaled(b: &mut Builder, module: &Module, x: &Atom, (op, by): (RealOp, f64)) -> Atom {
-    if by == 1.0 || matches!(x, Atom::Real(0.0)) {
-        return x.clone();
+/// What is made of the coefficients of an argument for the derivative by a variable.
+struct Recipes {
+    /// Its coefficients of lower order.
+    truncated: Recipe,
+    /// Its derivative by the variable.
+    slope: Recipe,
+    /// The coefficients of that, of lower order.
+    shifted: Recipe,
+}
+
+impl Recipes {
+    fn new(indices: &Indices, lower: &Indices, i: usize) -> Recipes {
+        let given = vec![Form::Tangents(indices.width())];
+        let all = lower.all.iter();
+        let places = all.clone().skip(1).filter_map(|beta| indices.place(beta));
+        let truncated = places.map(|place| Coefficient::at(place - 1)).collect();
+        let after = |beta: &Vec<u32>| {
+            let place = indices.after(beta, i)?;
+            Some(Coefficient { times: beta[i] + 1, ..Coefficient::at(place - 1) })
+        };
+        let mut shifted: Vec<Coefficient> = all.filter_map(after).collect();
+        let slope = shifted.drain(..1).collect();
+        let made = Form::Tangents(lower.width());
+        Recipes {
+            truncated: Recipe::new(given.clone(), made, truncated),
+            slope: Recipe::new(given.clone(), Form::Value, slope),
+            shifted: Recipe::new(given, made, shifted),
+        }
     }
-    if let Ty::Array(..) = b.ty(x) {
-        let count = b.one(module, Op::Dim(x.clone(), 0));
-        let index: Var = b.var(Ty::Int, None);
-        b.open();
-        let element = b.one(module, Op::Get(x.clone(), vec![Atom::Var(index)]));
-        let element = scaled(b, module, &element, (op, by));
-        let body = b.close(vec![element]);
-        return b.one(module, Op::Build { count, index, body });
+}
+
+/// What is made of the derivatives by each variable: for each, a value and the coefficients of lower order, if there
+/// are any. Each α is taken from the first variable that it has.
+fn joined(indices: &Indices, lower: &Indices) -> Recipe {
+    let forms = match lower.width() {
+        0 => vec![Form::Value],
+        width => vec![Form::Value, Form::Tangents(width)],
+    };
+    let mut from = Vec::new();
+    for alpha in indices.all.iter().skip(1) {
+        let Some(i) = alpha.iter().position(|n| *n > 0) else { continue };
+        let mut beta = alpha.clone();
+        beta[i] -= 1;
+        let Some(place) = lower.place(&beta) else { continue };
+        let (of, place) = match place {
+            0 => (i * forms.len(), 0),
+            place => (i * forms.len() + 1, place - 1),
+        };
+        from.push(Coefficient { of, place, times: 1, over: alpha[i] });
     }
-    b.one(module, Op::Real(op, vec![x.clone(), Atom::Real(by)]))
+    let given = forms.repeat(indices.orders.k as usize);
+    Recipe::new(given, Form::Tangents(indices.width()), from)
 }

@@ -176,13 +176,12 @@ pub fn field(
     b.emit(module, Op::If { cond, then, otherwise })
 }
 
-/// What a value of a type with tangents in the place of its Reals is as a tangent; or with adjoints, as an adjoint.
-pub(super) fn to_shadow(
+/// What a value of a type with adjoints in the place of its Reals is as an adjoint.
+pub(super) fn to_adjoint(
     b: &mut Builder,
     module: &mut Module,
     cache: &mut Deriver,
     value: &Atom,
-    order: usize,
 ) -> Option<Atom> {
     let ty = b.ty(value);
     if !differentiable(module, &ty) {
@@ -190,43 +189,36 @@ pub(super) fn to_shadow(
     }
     Some(match (value, ty) {
         (Atom::Unused(_), ty) => {
-            Atom::Unused(tangents(module, cache, &ty, order).pop().unwrap_or(ty))
+            Atom::Unused(tangents(module, cache, &ty, ADJOINT).pop().unwrap_or(ty))
         }
         (_, Ty::Box(id)) => {
-            let function = to_box(module, cache, id, order);
+            let function = to_box(module, cache, id);
             b.one(module, Op::Call(function, vec![value.clone()]))
         }
         (_, Ty::Array(Elem::Box(id), rank)) => {
-            let function = to_box(module, cache, id, order);
+            let function = to_box(module, cache, id);
             let array = each(b, module, std::slice::from_ref(value), rank, function);
-            whole((b, module, cache), value, array, order)
+            whole((b, module, cache), value, array)
         }
-        (_, Ty::Array(..)) => whole((b, module, cache), value, value.clone(), order),
+        (_, Ty::Array(..)) => whole((b, module, cache), value, value.clone()),
         (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => value.clone(),
     })
 }
 
-/// The tangent of an array, or its adjoint, of those of its elements.
-fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom, order: usize) -> Atom {
-    match tangents(module, cache, &b.ty(value), order).pop() {
+/// The adjoint of an array, of those of its elements.
+fn whole((b, module, cache): Cx<'_>, value: &Atom, array: Atom) -> Atom {
+    match tangents(module, cache, &b.ty(value), ADJOINT).pop() {
         Some(Ty::Box(bag)) => all(b, module, bag, array),
         Some(_) | None => array,
     }
 }
 
-/// What is made of tangents: those of this order, or adjoints; and whether the program stops if there is a nan in a
+/// The value with the Reals of its adjoint in the place of its own; whether the program stops if there is a nan in a
 /// box. Who asks for that looks at Reals and arrays itself.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Out {
-    pub order: usize,
-    pub watched: bool,
-}
-
-/// The value with the Reals of its tangent, or adjoint, in the place of its own.
-pub(super) fn from_shadow(
+pub(super) fn from_adjoint(
     (b, module, cache): Cx<'_>,
-    (value, dot): (&Atom, &Atom),
-    out: Out,
+    (value, bar): (&Atom, &Atom),
+    watched: bool,
 ) -> Atom {
     let ty = b.ty(value);
     if !differentiable(module, &ty) {
@@ -235,49 +227,31 @@ pub(super) fn from_shadow(
     match (value, ty) {
         (Atom::Unused(_), _) => value.clone(),
         (_, Ty::Box(id)) => {
-            let function = from_box(module, cache, id, out);
-            b.one(module, Op::Call(function, vec![value.clone(), dot.clone()]))
+            let function = from_box(module, cache, id, watched);
+            b.one(module, Op::Call(function, vec![value.clone(), bar.clone()]))
         }
         (_, Ty::Array(elem, rank)) => {
-            let mut dot = dot.clone();
-            if out.order == ADJOINT {
-                let mut sizes = Vec::new();
-                for dim in 0..rank {
-                    sizes.push(b.one(module, Op::Dim(value.clone(), dim)));
-                }
-                dot = unfold((b, module, cache), &dot, &sizes);
+            let mut sizes = Vec::new();
+            for dim in 0..rank {
+                sizes.push(b.one(module, Op::Dim(value.clone(), dim)));
             }
-            let Elem::Box(id) = elem else { return dot };
-            let function = from_box(module, cache, id, out);
-            each(b, module, &[value.clone(), dot], rank, function)
+            let bar = unfold((b, module, cache), bar, &sizes);
+            let Elem::Box(id) = elem else { return bar };
+            let function = from_box(module, cache, id, watched);
+            each(b, module, &[value.clone(), bar], rank, function)
         }
-        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => dot.clone(),
+        (_, Ty::Real | Ty::Int | Ty::Bool | Ty::Text | Ty::Acc(_) | Ty::Stack(_)) => bar.clone(),
     }
 }
 
-/// What a value of a type with tangents in the place of its Reals is as a tangent.
-pub fn to_tangent(
-    b: &mut Builder,
-    module: &mut Module,
-    cache: &mut Deriver,
-    value: &Atom,
-) -> Option<Atom> {
-    to_shadow(b, module, cache, value, 1)
-}
-
-/// The value with the Reals of its tangent in the place of its own.
-pub fn from_tangent(
-    b: &mut Builder,
-    module: &mut Module,
-    cache: &mut Deriver,
-    value: &Atom,
-    dot: &Atom,
-) -> Atom {
-    from_shadow((b, module, cache), (value, dot), Out { order: 1, watched: false })
-}
-
 /// The array of what a function makes of the elements of arrays of the same sizes.
-fn each(b: &mut Builder, module: &mut Module, arrays: &[Atom], rank: u8, f: FunctionId) -> Atom {
+pub(super) fn each(
+    b: &mut Builder,
+    module: &mut Module,
+    arrays: &[Atom],
+    rank: u8,
+    f: FunctionId,
+) -> Atom {
     let count = b.one(module, Op::Dim(arrays[0].clone(), 0));
     let index = b.var(Ty::Int, None);
     b.open();
@@ -293,15 +267,14 @@ fn each(b: &mut Builder, module: &mut Module, arrays: &[Atom], rank: u8, f: Func
     b.one(module, Op::Build { count, index, body })
 }
 
-/// The function that makes shadows of boxes in which tangents are in the place of Reals.
-fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize) -> FunctionId {
-    if let Some(known) = cache.to_boxes.get(&(id, order)) {
+/// The function that makes adjoints of boxes in which adjoints are in the place of Reals.
+fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
+    if let Some(known) = cache.to_boxes.get(&id) {
         return *known;
     }
-    let shadow = shadow(module, cache, id, order);
-    let of = if order == ADJOINT { "bar" } else { "dot" };
-    let (mut b, function) = declare(module, &format!("to_{of}"), (id, None), shadow);
-    cache.to_boxes.insert((id, order), function);
+    let shadow = shadow(module, cache, id, ADJOINT);
+    let (mut b, function) = make_helper(module, "to_bar", (id, &[Ty::Box(id)]), shadow);
+    cache.to_boxes.insert(id, function);
     let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
     let mut arms = Vec::new();
@@ -311,10 +284,9 @@ fn to_box(module: &mut Module, cache: &mut Deriver, id: BoxId, order: usize) -> 
         for index in 0..variant.fields.len() as u32 {
             let op = Op::Field { object: object.clone(), tag, index };
             let value = b.one(module, op);
-            fields.extend(to_shadow(&mut b, module, cache, &value, order));
+            fields.extend(to_adjoint(&mut b, module, cache, &value));
         }
-        let nothing = order == ADJOINT && !varies(module, &variant);
-        let made = if nothing { zero_tag(module, id) } else { tag };
+        let made = if varies(module, &variant) { tag } else { zero_tag(module, id) };
         let made = b.one(module, Op::New(shadow, made, fields));
         arms.push((i64::from(tag), b.close(vec![made])));
     }
@@ -328,21 +300,21 @@ pub(super) fn varies(module: &Module, variant: &Variant) -> bool {
     variant.fields.iter().any(|ty| differentiable(module, ty))
 }
 
-/// The function that makes boxes with tangents in the place of Reals of boxes and their shadows.
-fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> FunctionId {
-    if let Some(known) = cache.from_boxes.get(&(id, out)) {
+/// The function that makes boxes with adjoints in the place of Reals of boxes and their adjoints.
+fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, watched: bool) -> FunctionId {
+    if let Some(known) = cache.from_boxes.get(&(id, watched)) {
         return *known;
     }
-    let shadow = shadow(module, cache, id, out.order);
-    let of = if out.order == ADJOINT { "bar" } else { "dot" };
-    let (mut b, function) = declare(module, &format!("from_{of}"), (id, Some(shadow)), id);
-    cache.from_boxes.insert((id, out), function);
-    let (object, dot) = (Atom::Var(Var(0)), Atom::Var(Var(1)));
+    let shadow = shadow(module, cache, id, ADJOINT);
+    let params = [Ty::Box(id), Ty::Box(shadow)];
+    let (mut b, function) = make_helper(module, "from_bar", (id, &params), id);
+    cache.from_boxes.insert((id, watched), function);
+    let (object, bar) = (Atom::Var(Var(0)), Atom::Var(Var(1)));
     let variants = module.boxes[id.0 as usize].variants.clone();
     let mut varying = (0..).zip(&variants).filter(|(_, variant)| varies(module, variant));
     // Where only one alternative varies, adjoints of objects of the others may be zeros of that one.
     let only = match (varying.next(), varying.next()) {
-        (Some((tag, _)), None) if out.order == ADJOINT && variants.len() > 1 => {
+        (Some((tag, _)), None) if variants.len() > 1 => {
             let found = b.one(module, Op::Tag(object.clone()));
             let op = Op::Compare(Comparison::Eq, Scalar::Int, found, Atom::Int(tag));
             let cond = b.one(module, op);
@@ -351,14 +323,14 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> Fu
         }
         _ => None,
     };
-    let on = b.one(module, Op::Tag(dot.clone()));
+    let on = b.one(module, Op::Tag(bar.clone()));
     let mut arms = Vec::new();
     for (tag, variant) in (0..).zip(variants) {
-        if out.order == ADJOINT && !varies(module, &variant) {
+        if !varies(module, &variant) {
             continue;
         }
         b.open();
-        let mut index_of_dot = 0;
+        let mut index_of_bar = 0;
         let (mut fields, mut numbers) = (Vec::new(), Vec::new());
         for (index, ty) in (0..).zip(&variant.fields) {
             let value = b.one(module, Op::Field { object: object.clone(), tag, index });
@@ -366,20 +338,17 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> Fu
                 fields.push(value);
                 continue;
             }
-            let op = Op::Field { object: dot.clone(), tag, index: index_of_dot };
-            let dot = b.one(module, op);
-            index_of_dot += tangents(module, cache, ty, out.order).len() as u32;
-            let made = from_shadow((&mut b, module, cache), (&value, &dot), out);
+            let op = Op::Field { object: bar.clone(), tag, index: index_of_bar };
+            let bar = b.one(module, op);
+            index_of_bar += tangents(module, cache, ty, ADJOINT).len() as u32;
+            let made = from_adjoint((&mut b, module, cache), (&value, &bar), watched);
             numbers.push(made.clone());
             fields.push(made);
         }
-        if out.watched {
+        if watched {
             watch(&mut b, module, &numbers);
         }
-        let made = match numbers.is_empty() {
-            true => object.clone(),
-            false => b.one(module, Op::New(id, tag, fields)),
-        };
+        let made = b.one(module, Op::New(id, tag, fields));
         arms.push((i64::from(tag), b.close(vec![made])));
     }
     b.open();
@@ -397,11 +366,11 @@ fn from_box(module: &mut Module, cache: &mut Deriver, id: BoxId, out: Out) -> Fu
 }
 
 /// The function that makes boxes with zeros in the place of Reals.
-fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
+pub(super) fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
     if let Some(known) = cache.zeroed.get(&id) {
         return *known;
     }
-    let (mut b, function) = declare(module, "zeroed", (id, None), id);
+    let (mut b, function) = make_helper(module, "zeroed", (id, &[Ty::Box(id)]), id);
     cache.zeroed.insert(id, function);
     let object = Atom::Var(Var(0));
     let on = b.one(module, Op::Tag(object.clone()));
@@ -425,7 +394,7 @@ fn zeroed(module: &mut Module, cache: &mut Deriver, id: BoxId) -> FunctionId {
 }
 
 /// A value with zeros in the place of Reals.
-fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
+pub(super) fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
     let ty = b.ty(&value);
     if !differentiable(module, &ty) {
         return value;
@@ -445,25 +414,20 @@ fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
     }
 }
 
-/// Adds a function of boxes of these types that gives one; its body is made later. The type of the first is in its name.
-fn declare(
+/// Adds a function that has to do with a type of boxes, with these parameters, that gives a box; its body is made later.
+/// The type is in its name.
+pub(super) fn make_helper(
     module: &mut Module,
     what: &str,
-    (of, more): (BoxId, Option<BoxId>),
+    (of, params): (BoxId, &[Ty]),
     to: BoxId,
 ) -> (Builder, FunctionId) {
     let name = module.boxes[of.0 as usize].name.clone();
-    let taken = |name: &Name| module.functions.iter().any(|function| function.name == *name);
-    let mut unique = Name::from(format!("{name}.{what}"));
-    let mut number = 1;
-    while taken(&unique) {
-        number += 1;
-        unique = Name::from(format!("{name}.{what}.{number}"));
-    }
     let mut b = Builder::new(SiteId(0));
-    for id in [of].into_iter().chain(more) {
-        b.param(Ty::Box(id), None);
+    for ty in params {
+        b.param(ty.clone(), None);
     }
-    let function = helpers::declare(module, &b, unique, vec![Ty::Box(to)]);
+    let function =
+        helpers::declare(module, &b, Name::from(format!("{name}.{what}")), vec![Ty::Box(to)]);
     (b, function)
 }

@@ -11,15 +11,16 @@
 
 mod make;
 
-use super::polytypic::Zip;
+use super::polytypic::{Coefficient, Zip};
 use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Nan};
-use diffeo_array::ad::{differentiable, Orders, Rule};
-use diffeo_array::ir::{Atom, BoxId, Check, Elem, FunctionId, Op, SiteId, Ty as Flat};
-use diffeo_base::{Name, Span};
+use diffeo_array::ad::{differentiable, factorials, Orders, Rule};
+use diffeo_array::ir::{Atom, BoxId, Elem, FunctionId, Op, SiteId, Ty as Flat};
+use diffeo_base::Span;
 use diffeo_calculus::eval::derivative::jet_coefficients;
 use diffeo_calculus::prim::{Diff, DiffOp};
+use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::Ty;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -36,13 +37,12 @@ const MOST_TYPES: usize = 1000;
 /// What is computed of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum What {
-    /// `captured ++ S ++ S → T ++ T`: value and tangent along the second.
-    Jvp,
     /// `captured ++ S ++ T → S`: the gradient for a cotangent.
     Rd,
     /// `captured ++ S → T ++ residuals`: the value, and a box for the pullback, `residuals ++ T ++ S ++ T → S`.
     Vjp,
-    /// `captured ++ J(S) → J(T)`: the derivatives in some variables up to an order; whether `S` is the one variable.
+    /// `captured ++ S ++ … ++ S → T ++ … ++ T`: the Taylor coefficients in some variables up to an order, one after the
+    /// other, as tangents are; whether `S` is the one variable, of which only the first is given.
     Jet(Orders, bool),
 }
 
@@ -198,7 +198,14 @@ impl<'p> Lower<'p> {
         args.extend(self.store(x, &from, at));
         args.extend(self.store(&dot, &from, at));
         let results = [self.types(&to), self.types(&to)].concat();
-        let i = self.declare_derivative(What::Jvp, function, count, &args, results, at);
+        let i = self.declare_derivative(
+            What::Jet(Orders::FIRST, false),
+            function,
+            count,
+            &args,
+            results,
+            at,
+        );
         self.derivatives[i].watched |= self.is_watched(at);
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
@@ -272,41 +279,36 @@ impl<'p> Lower<'p> {
             self.cannot("too many Taylor coefficients", at);
             return Sym::Never;
         }
-        let (Some(from), Some(to)) = (jets(&diff.from), jets(&diff.to)) else {
-            self.cannot("Taylor coefficients in data", at);
+        for ty in [&diff.from, &diff.to] {
+            self.finite(ty, at);
+            self.finite(&jet_type(ty), at);
+        }
+        let Some(Callee { function, captured, from, to }) = self.callee(f, at) else {
             return Sym::Never;
         };
-        let Some(Callee { function, captured, .. }) = self.callee(f, at) else {
-            return Sym::Never;
-        };
-        let (from, shape) = (self.plain(&from), self.plain(&to));
+        let orders = Orders { k, r };
+        let total = factorials(orders).len();
+        // What `derivatives` asks for.
+        let variable = k == 1 && diff.from == Ty::Real && self.is_variable(x);
         let count = captured.len();
         let mut args = captured;
-        args.extend(self.store(x, &from, at));
-        // As the evaluator says it.
-        let what = Name::from(format!("`jet({k}, {r}, …)` takes this many derivatives of a Real"));
-        let expected = Atom::Int(jet_coefficients(k.into(), r.into()) as i64);
-        for arg in &args[count..] {
-            if let Flat::Array(Elem::Real, rank) = self.f.builder.ty(arg) {
-                let found = self.dim(arg, rank - 1, at);
-                let found = self.or(found, expected.clone(), at);
-                let (what, expected) = (what.clone(), expected.clone());
-                self.ops(at, Op::Check(Check::Size { what, expected, found }));
-            }
+        for place in 0..if variable { 1 } else { total } {
+            let value = self.coefficient(&diff.from, x, Coefficient { orders, place }, at);
+            args.extend(self.store(&value, &from, at));
         }
-        // What `derivatives` asks for.
-        let variable = k == 1 && diff.from == Ty::Real && self.is_variable(&args[count..]);
-        let what = What::Jet(Orders { k, r }, variable);
-        let results = self.types(&shape);
+        let results = vec![self.types(&to); total].concat();
+        let what = What::Jet(orders, variable);
         let i = self.declare_derivative(what, function, count, &args, results, at);
         self.derivatives[i].watched |= self.is_watched(at);
-        let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
-        self.load(&shape, &mut atoms.into_iter())
+        let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
+        let values: Vec<Sym> = (0..total).map(|_| self.load(&to, &mut atoms)).collect();
+        self.jet_of(&diff.to, &values, orders, at)
     }
 
     /// Whether these are the derivatives of a variable by itself.
-    fn is_variable(&self, derivatives: &[Atom]) -> bool {
-        let [array] = derivatives else { return false };
+    fn is_variable(&self, derivatives: &Sym) -> bool {
+        let Sym::Array(arrays) = derivatives else { return false };
+        let [array] = &arrays[..] else { return false };
         let Some(Op::Elements(_, all)) = self.f.builder.made(array) else { return false };
         let is = |atom: &Atom, x: f64| matches!(atom, Atom::Real(y) if y.to_bits() == x.to_bits());
         match &all[..] {
@@ -378,9 +380,9 @@ impl<'p> Lower<'p> {
             return *known;
         }
         let kind = match what {
-            What::Jvp => "jvp",
             What::Rd => "rd",
             What::Vjp => "vjp",
+            What::Jet(Orders::FIRST, false) => "jvp",
             What::Jet(..) => "jet",
         };
         let name = format!("{}.{kind}", self.module.functions[of.0 as usize].name);
@@ -560,21 +562,4 @@ impl<'p> Lower<'p> {
         self.end(function, results, saved);
         function
     }
-}
-
-/// The type with an array in the place of each Real; none of declared types, which would be others.
-fn jets(ty: &Ty) -> Option<Ty> {
-    Some(match ty {
-        Ty::Real => Ty::array(Ty::Real),
-        Ty::Int | Ty::Bool | Ty::String | Ty::Unit => ty.clone(),
-        Ty::Array(element) => Ty::array(jets(element)?),
-        Ty::Tuple(types) => Ty::Tuple(types.iter().map(jets).collect::<Option<_>>()?),
-        Ty::Record(fields) => Ty::Record(
-            fields
-                .iter()
-                .map(|(name, ty)| Some((name.clone(), jets(ty)?)))
-                .collect::<Option<_>>()?,
-        ),
-        Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => return None,
-    })
 }

@@ -15,29 +15,18 @@ const LEAST: usize = 700;
 
 /// Cases that are left to the evaluator, by why.
 const LEFT: &[(&str, &[&str])] = &[
-    // Taylor coefficients of data, or by rules that give or captured data or functions.
-    (
-        "derivative",
-        &[
-            "Taylor coefficients of data by a rule",
-            "a time at which a solution has no second derivative",
-            "derivatives are those of the solution: of every order, by the time, the start and a parameter",
-            "derivatives by the first time of an equation that depends on the time, and by time and parameter",
-            "derivatives of every order by the time, between steps and at the end",
-            "derivatives of every order, by parameter and limit",
-            "derivatives of the time of an event, of every order",
-            "jet at a declared type whose Reals are its arguments",
-            "jet of a list",
-            "jet of arrays, tuples and variants",
-            "jets of several variables, of parameters and of what f captured, and of the time of an event",
-        ],
-    ),
+    // Derivatives that are not made.
+    ("derivative", &[]),
     // Towers of derivatives, of an order that only the run knows.
     (
         "derivative-order",
         &[
             "a derivative within a recursive function of the function itself",
             "a recursive tower of derivatives",
+            "derivatives by the first time of an equation that depends on the time, and by time and parameter",
+            "derivatives of every order by the time, between steps and at the end",
+            "derivatives of the time of an event, of every order",
+            "jets of several variables, of parameters and of what f captured, and of the time of an event",
             "the fundamental theorem",
         ],
     ),

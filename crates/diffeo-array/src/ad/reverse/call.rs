@@ -2,7 +2,8 @@
 
 use super::prepare::added;
 use super::{derive, Reverse, Reverser};
-use crate::ad::{activity, differentiable, forward, from_tangent, zero, Rule, Unsupported};
+use crate::ad::shadow::zero_value;
+use crate::ad::{activity, differentiable, forward, zero, Rule, Unsupported};
 use crate::ir::{Atom, Elem, FunctionId, Op, Stmt, Ty, Var};
 use crate::typing::param_types;
 
@@ -256,13 +257,9 @@ impl<'s> Reverser<'_, 's> {
     /// A tangent that is zero, for an argument of the forward part: for a rule, as a value of the type of the argument.
     fn zero(&mut self, arg: &Atom, rule: bool, stmt: &Stmt, before: &mut Vec<Stmt>) -> Atom {
         let (module, cache) = (&mut *self.module, &mut *self.cache);
-        let (stmts, dot) = added(&mut self.vars, stmt.site, |b| {
-            let dot = zero(b, module, cache, arg, 1).pop().unwrap_or(Atom::Real(0.0));
-            if rule {
-                from_tangent(b, module, cache, arg, &dot)
-            } else {
-                dot
-            }
+        let (stmts, dot) = added(&mut self.vars, stmt.site, |b| match rule {
+            true => zero_value((b, module, cache), arg.clone()),
+            false => zero(b, module, cache, arg, 1).pop().unwrap_or(Atom::Real(0.0)),
         });
         before.extend(stmts);
         self.homes.resize(self.vars.len(), self.scopes.len() - 1);

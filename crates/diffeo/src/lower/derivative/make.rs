@@ -79,7 +79,7 @@ impl Lower<'_> {
         let prints = self.prints();
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
-        let forward = |what| matches!(what, What::Jvp | What::Jet(..));
+        let forward = |what| matches!(what, What::Jet(..));
         let copied = open().all(|d| forward(d.what));
         // What they do not lead to is put aside, too.
         let mut led_to = vec![false; self.module.functions.len()];
@@ -271,9 +271,6 @@ impl Lower<'_> {
         }
         self.settled.extend(functions.into_iter().map(|f| (f, 0)));
         let body = match what {
-            What::Jvp => {
-                ad::jvp(&mut self.module, &mut self.deriver, of, captured, wrapper, watched)
-            }
             What::Rd => ad::rd(&mut self.module, &mut self.deriver, of, captured, wrapper, watched),
             What::Jet(orders, variable) => {
                 let orders = (orders, variable);

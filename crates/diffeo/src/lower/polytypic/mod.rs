@@ -3,15 +3,18 @@
 //! Scalars, tuples and arrays are worked on where the operation stands. For each declared type there is a
 //! function ([`Family`]), so that code does not grow with nesting and recursive types are possible.
 
+mod jets;
 mod ravel;
 mod show;
 mod zip;
 
+pub(super) use jets::Coefficient;
 pub(super) use zip::{Map, Zip};
 
 use super::prim::scalar;
 use super::sym::Sym;
 use super::Lower;
+use diffeo_array::ad::Orders;
 use diffeo_array::ir::{Atom, Carried, FunctionId, Op, SiteId, Ty as Flat};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, IntOp};
@@ -38,6 +41,10 @@ pub(super) enum Family {
     Fill,
     /// `(a, []Real, position) → (a, position)`
     Rebuild,
+    /// `J(a) → a`
+    Coefficient(Coefficient),
+    /// `(a, …, a) → J(a)`
+    Jet(Orders),
 }
 
 /// The place of statements in functions without text.
@@ -98,6 +105,8 @@ impl<'p> Lower<'p> {
             Family::Count => "count",
             Family::Fill => "ravel",
             Family::Rebuild => "unravel",
+            Family::Coefficient(_) => "coefficient",
+            Family::Jet(_) => "jet",
         };
         let id = self.glue(name, params, results);
         self.families.insert(key, id);
@@ -175,6 +184,27 @@ impl<'p> Lower<'p> {
         let results = step(self, Atom::Var(index), state);
         let body = self.f.builder.close(results);
         self.ops(at, Op::For { count, index, carried, body })
+    }
+
+    /// The array of what `f` makes of the elements of another one, which are of the first type; the second is that of
+    /// what it makes.
+    fn each(
+        &mut self,
+        (from, to): (&Ty, &Ty),
+        arrays: &[Atom],
+        at: SiteId,
+        f: &mut dyn FnMut(&mut Self, &Atom, Sym) -> Sym,
+    ) -> Sym {
+        let Some(first) = arrays.first() else { return Sym::Never };
+        let count = self.dim(first, 0, at);
+        let index = self.f.builder.var(Flat::Int, None);
+        self.f.builder.open();
+        let value = self.get(from, arrays, &Atom::Var(index), at);
+        let value = f(self, &Atom::Var(index), value);
+        let shape = self.plain(to);
+        let results = self.element(&value, &shape, at);
+        let body = self.f.builder.close(results);
+        Sym::Array(self.ops(at, Op::Build { count, index, body }).into())
     }
 
     /// Values that a condition chooses.

@@ -101,7 +101,7 @@ impl<'p> Lower<'p> {
                     return Sym::Array(b.into());
                 }
                 if has_data(element) {
-                    return self.each(element, &a, at, &mut |cx, i, x| {
+                    return self.each((element, element), &a, at, &mut |cx, i, x| {
                         let y = cx.get(element, &b, i, at);
                         cx.zip_at(op, element, &x, &y, place)
                     });
@@ -166,26 +166,6 @@ impl<'p> Lower<'p> {
             let value = cx.construct(ty, tag, values, NOWHERE);
             cx.store_plain(ty, &value, NOWHERE)
         })
-    }
-
-    /// The array of what `f` makes of the elements of another one.
-    fn each(
-        &mut self,
-        element: &Ty,
-        arrays: &[Atom],
-        at: SiteId,
-        f: &mut dyn FnMut(&mut Self, &Atom, Sym) -> Sym,
-    ) -> Sym {
-        let Some(first) = arrays.first() else { return Sym::Never };
-        let count = self.dim(first, 0, at);
-        let index = self.f.builder.var(Flat::Int, None);
-        self.f.builder.open();
-        let value = self.get(element, arrays, &Atom::Var(index), at);
-        let value = f(self, &Atom::Var(index), value);
-        let shape = self.plain(element);
-        let results = self.element(&value, &shape, at);
-        let body = self.f.builder.close(results);
-        Sym::Array(self.ops(at, Op::Build { count, index, body }).into())
     }
 
     // Whether shapes agree
@@ -292,7 +272,7 @@ impl<'p> Lower<'p> {
             (Ty::Array(element), _) => {
                 let arrays = self.arrays(a);
                 if has_data(element) {
-                    return self.each(element, &arrays, at, &mut |cx, _, x| {
+                    return self.each((element, element), &arrays, at, &mut |cx, _, x| {
                         cx.map(op, element, scalar, &x, at)
                     });
                 }
