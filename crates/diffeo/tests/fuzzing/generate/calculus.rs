@@ -82,7 +82,7 @@ impl Generator<'_> {
     fn of_a_number(&mut self) -> String {
         let f = self.function(&Ty::Real, &Ty::Real, false);
         let x = self.expr(&Ty::Real);
-        match self.below(8) {
+        match self.below(9) {
             0 | 1 => format!("grad({f})({x})"),
             2 => format!("fd({f}, {x}, {})", self.expr(&Ty::Real)),
             3 => format!("rd({f}, {x}, {})", self.expr(&Ty::Real)),
@@ -99,6 +99,15 @@ impl Generator<'_> {
                 let f = self.function(&pair, &Ty::Real, false);
                 let coefficients = [x, self.expr(&Ty::Real), self.expr(&Ty::Real)].join(", ");
                 format!("jet(2, 1, {f})([{coefficients}], [0.5, 0.0, 1.0])[{}]", self.below(3))
+            }
+            7 => {
+                let (from, to) = (self.data(2), self.data(2));
+                let f = self.function(&from, &to, false);
+                let (k, r) = [(1, 1), (1, 2), (2, 1), (1, 3)][self.below(4)];
+                let count = if k == 2 { 3 } else { r + 1 };
+                let (a, b) = (self.written(&from), self.written(&to));
+                let jets = self.expr(&from.jets(count));
+                format!("(let (l: {a} -> {b}) = {f} in sum(ravel(jet({k}, {r}, l)({jets}))))")
             }
             _ => {
                 let n = 1 + self.below(3);

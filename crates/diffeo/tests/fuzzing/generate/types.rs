@@ -99,6 +99,25 @@ impl Ty {
         }
     }
 
+    /// The type with so many derivatives in the place of each Real.
+    pub fn jets(&self, count: usize) -> Ty {
+        let jets = |t: &Ty| Box::new(t.jets(count));
+        match self {
+            Ty::Real => Ty::reals(count),
+            Ty::Int | Ty::Bool | Ty::Text | Ty::Unit => self.clone(),
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| t.jets(count)).collect()),
+            Ty::Record(fields) => {
+                Ty::Record(fields.iter().map(|(name, t)| (*name, t.jets(count))).collect())
+            }
+            Ty::Array(n, t) => Ty::Array(*n, jets(t)),
+            Ty::Maybe(t) => Ty::Maybe(jets(t)),
+            Ty::List(t) => Ty::List(jets(t)),
+            Ty::Shape(t) => Ty::Shape(jets(t)),
+            Ty::Tree(t) => Ty::Tree(jets(t)),
+            Ty::Fun(from, to) => Ty::Fun(jets(from), jets(to)),
+        }
+    }
+
     /// A value of this type and what can be reached from it by components, fields and indices.
     pub fn parts(&self, path: &str, levels: usize, found: &mut dyn FnMut(&str, &Ty)) {
         found(path, self);
