@@ -204,7 +204,7 @@ impl<'a> Evaluator<'a> {
         let entry = &self.function.entry;
         let Some((how, kinks)) = self.how else { return Ok(None) };
         let Some((program, global)) = asked(&entry.program, entry.global, what, point) else {
-            let why = "Taylor coefficients in data".to_string();
+            let why = "Taylor coefficients in data whose declaration says Real".to_string();
             self.account.unsupported = Some(Unsupported::Derivative(Span::NONE, why));
             return Ok(None);
         };
