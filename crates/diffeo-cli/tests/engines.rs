@@ -188,6 +188,25 @@ fn the_account_says_which_engine_ran() {
 }
 
 #[test]
+fn long_derivatives_are_compiled_for_long_runs_only() {
+    let f = "def f0(x: Real) = sin(x) * exp(x / (1.0 + x * x)) + tanh(x) * log(2.0 + cos(x))\n";
+    let nested = |i| format!("def f{}(x: Real) = grad(f{i})(x)\n", i + 1);
+    let program: String = std::iter::once(f.to_string()).chain((0..9).map(nested)).collect();
+    let folder = Folder::new().with("nested.deo", &program);
+    let value = |text: &str, engine: &str, reason: &str| {
+        let done = folder.run(&["eval", text, "--in", "nested.deo", "-v"]);
+        let begin = format!("engine: {engine}\n{reason}");
+        assert!(done.status == 0 && done.err.starts_with(&begin), "{done:?}");
+        done.out.trim().parse::<f64>().expect("a number")
+    };
+    let why =
+        "reason: its derivatives have more than 50000 statements, which takes long to compile\n";
+    let once = value("f9(0.3)", "interp", why);
+    let often = value("sum([f9(0.3 + 0.0 * real(i)) for i < 64]) / 64.0", "jit", "");
+    assert!((often - once).abs() <= 1e-12 * once.abs(), "{once} {often}");
+}
+
+#[test]
 fn processors_have_names() {
     let folder = Folder::new().with("sum.deo", SUM).with("f.deo", "def f(x: Real) = x * x\n");
     let done = folder.run(&["run", "sum.deo", "--cpu", "pentium"]);

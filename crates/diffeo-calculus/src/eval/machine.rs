@@ -16,7 +16,7 @@ use super::code::{Code, Shape};
 use super::compile::Compiler;
 use super::derivative::{derivative, pull_back, Caller};
 use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
-use super::limits::Limits;
+use super::limits::{Exceeded, Limits};
 use super::ops::Progress;
 use super::reals::{Kinks, Reals};
 use crate::ad::Workspace;
@@ -138,6 +138,8 @@ pub struct Machine {
     operations: u64,
     /// At how many operations the limits are checked next.
     next_check: u64,
+    /// After how many operations the run ends.
+    budget: u64,
     warnings: Vec<RuntimeWarning>,
     /// The translations of functions, if the derivatives of the program are those of one of the papers' systems.
     workspace: Option<Box<Workspace>>,
@@ -160,6 +162,7 @@ impl Machine {
             runs: 0,
             operations: 0,
             next_check: 0,
+            budget: u64::MAX,
             warnings: Vec::new(),
             workspace: None,
         }
@@ -235,6 +238,11 @@ impl Machine {
     /// How many operations were carried out so far: instructions, and elements in work on whole arrays.
     pub fn operations(&self) -> u64 {
         self.operations + self.reals.operations
+    }
+
+    /// Ends runs that do more than so many operations, as an interruption does, though perhaps a little later.
+    pub fn set_budget(&mut self, operations: u64) {
+        self.budget = operations;
     }
 
     /// The largest finite absolute value that the arithmetic of derivatives gave since this was last
@@ -319,12 +327,17 @@ impl Machine {
     /// Checks the limits and says when to do so again.
     #[cold]
     fn check_limits(&mut self) -> Result<(), ErrorKind> {
-        if self.options.limits.is_none() {
-            self.next_check = u64::MAX;
-            return Ok(());
+        let endless = self.budget == u64::MAX && self.options.limits.is_none();
+        self.next_check = if endless { u64::MAX } else { self.operations + CHECK };
+        self.within_limits().map_err(ErrorKind::Exceeded)
+    }
+
+    fn within_limits(&self) -> Result<(), Exceeded> {
+        self.options.limits.check()?;
+        if self.operations() > self.budget {
+            return Err(Exceeded::Interrupt);
         }
-        self.next_check = self.operations + CHECK;
-        self.options.limits.check().map_err(ErrorKind::Exceeded)
+        Ok(())
     }
 
     /// Makes the registers of a call whose arguments are pushed.
@@ -508,7 +521,7 @@ impl Caller for Machine {
     }
 
     fn check_limits(&mut self, site: Span) -> Result<(), RuntimeError> {
-        match self.options.limits.check() {
+        match self.within_limits() {
             Ok(()) => Ok(()),
             Err(bound) => Err(Caller::error(self, ErrorKind::Exceeded(bound), site)),
         }

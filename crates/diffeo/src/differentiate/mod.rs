@@ -13,7 +13,7 @@ mod taylor;
 
 pub use taylor::Taylor;
 
-use crate::lower::Unsupported;
+use crate::lower::{self, Unsupported};
 use crate::pipeline::Timing;
 use crate::session::{Compiled, Differentiable, Once};
 use crate::{Diagnostic, Engine, How, Options, Session};
@@ -209,7 +209,9 @@ impl<'a> Evaluator<'a> {
             return Ok(None);
         };
         self.once.again();
-        let done = how.compiled(&program, global, arg, &self.once, kinks != Kinks::Ignore);
+        let kinks = kinks != Kinks::Ignore;
+        let options = lower::Options { kinks, ..lower::Options::default() };
+        let done = how.compiled(&program, global, arg, &self.once, options);
         match done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))? {
             Compiled::Ran(ran) => {
                 self.account = Account {

@@ -75,6 +75,8 @@ pub enum Unsupported {
     Entry,
     /// There is, or may be, a kink or an operand outside a domain, and these are to be reported.
     Kinks,
+    /// Its derivatives have more than so many statements.
+    Long(usize),
     /// The engine is not there, or cannot compile it: why.
     Engine(String),
     /// A bug of the lowering.
@@ -110,6 +112,11 @@ impl Unsupported {
                 "a kink, an operand outside a domain or a nan was met, or might have been"
                     .to_string()
             }
+            Unsupported::Long(most) => {
+                format!(
+                    "its derivatives have more than {most} statements, which takes long to compile"
+                )
+            }
             Unsupported::Engine(why) => why.clone(),
             Unsupported::Bug(what) => format!("a bug of Diffeo: {what}"),
         }
@@ -132,6 +139,10 @@ impl Unsupported {
             }
             Unsupported::Kinks => {
                 let message = "a kink or an operand outside a domain may be there".to_string();
+                Diagnostic::error("not-compiled", entry, message)
+            }
+            Unsupported::Long(most) => {
+                let message = format!("the derivatives have more than {most} statements");
                 Diagnostic::error("not-compiled", entry, message)
             }
             // It is not the program that is to blame.
@@ -194,6 +205,8 @@ pub struct Options {
     pub nan: Nan,
     /// Whether the program stops, for the evaluator to look closer, where it may have met a kink or left a domain.
     pub kinks: bool,
+    /// How many statements the derivatives may have, if that is bounded.
+    pub longest: Option<usize>,
 }
 
 /// What becomes of a derivative that is nan.

@@ -11,7 +11,7 @@ use diffeo_array::ir::Module;
 use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
 use diffeo_calculus::ad::{engine, Delta};
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
+use diffeo_calculus::eval::{Exceeded, Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::Code;
@@ -155,7 +155,18 @@ impl How {
         let once = Once::new(options);
         if self.engine.is_compiled() {
             let kinks = once.kinks != Kinks::Ignore;
-            match self.compiled(program, global, arg.clone(), &once, kinks)? {
+            let longest = (self.engine == Engine::Auto).then_some(LONGEST);
+            let options = lower::Options { kinks, longest, ..lower::Options::default() };
+            let mut done = self.compiled(program, global, arg.clone(), &once, options)?;
+            if let Compiled::Not(why @ Unsupported::Long(_), steps) = done {
+                if let Some(mut ran) = brief(program, global, arg.clone(), &once) {
+                    ran.times.splice(0..0, steps);
+                    return Ok(Ran { unsupported: Some(why), ..ran });
+                }
+                let options = lower::Options { longest: None, ..options };
+                done = self.compiled(program, global, arg.clone(), &once, options)?;
+            }
+            match done {
                 Compiled::Ran(ran) => return Ok(*ran),
                 Compiled::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
@@ -184,15 +195,7 @@ impl How {
             | Engine::Llvm
             | Engine::C => (Engine::Evaluator, Machine::new(program.clone(), options)),
         };
-        let result = timed("run", &mut times, || {
-            let value = machine.eval_global(global)?;
-            match arg {
-                Some(arg) => machine.apply(&value, arg),
-                None => Ok(value),
-            }
-        });
-        let (warnings, operations) = (machine.take_warnings(), Some(machine.operations()));
-        Ok(Ran { warnings, operations, unsupported, times, ..Ran::on(engine, result) })
+        Ok(Ran { unsupported, ..evaluated(engine, &mut machine, global, arg, times) })
     }
 
     /// Runs a program in Cranelift's code.
@@ -221,9 +224,9 @@ impl How {
         global: GlobalId,
         arg: Option<Value>,
         once: &Once,
-        kinks: bool,
+        options: lower::Options,
     ) -> Result<Compiled, Unsupported> {
-        let options = lower::Options { kinks, ..lower::Options::default() };
+        let kinks = options.kinks;
         let mut times = Vec::new();
         let place = Place::of(program, global, options, self);
         let ran = match place.as_ref().and_then(Place::find) {
@@ -292,6 +295,43 @@ pub(crate) enum Compiled {
     Ran(Box<Ran>),
     /// Nothing, or no more than a nan, and how long that took.
     Not(Unsupported, Vec<Timing>),
+}
+
+/// Derivatives of more statements take a second or more to compile, which `auto` does for runs that last only.
+const LONGEST: usize = 50_000;
+
+/// The evaluator does so many operations in about a second.
+const BRIEF: u64 = 16_000_000;
+
+/// A run on the evaluator, if that does not take long.
+fn brief(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, once: &Once) -> Option<Ran> {
+    let mut machine = Machine::new(program.clone(), once.options());
+    machine.set_budget(BRIEF);
+    let ran = evaluated(Engine::Evaluator, &mut machine, global, arg, Vec::new());
+    let is_over = matches!(
+        ran.result,
+        Err(RuntimeError { kind: ErrorKind::Exceeded(Exceeded::Interrupt), .. })
+    ) && once.limits.check() != Err(Exceeded::Interrupt);
+    once.again();
+    (!is_over).then_some(ran)
+}
+
+fn evaluated(
+    engine: Engine,
+    machine: &mut Machine,
+    global: GlobalId,
+    arg: Option<Value>,
+    mut times: Vec<Timing>,
+) -> Ran {
+    let result = timed("run", &mut times, || {
+        let value = machine.eval_global(global)?;
+        match arg {
+            Some(arg) => machine.apply(&value, arg),
+            None => Ok(value),
+        }
+    });
+    let (warnings, operations) = (machine.take_warnings(), Some(machine.operations()));
+    Ran { warnings, operations, times, ..Ran::on(engine, result) }
 }
 
 fn flat(

@@ -5,7 +5,11 @@ use super::{Derivative, State, What};
 use crate::lower::{deep, Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
 use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
-use diffeo_array::opt::{early, walk::statements, Early};
+use diffeo_array::opt::{
+    early,
+    walk::{size, statements},
+    Early,
+};
 use diffeo_array::typing::param_types;
 use diffeo_base::{Name, Span};
 use std::collections::{HashSet, VecDeque};
@@ -34,11 +38,20 @@ impl Lower<'_> {
             self.derivatives[i].place = self.place(&callers, function, at);
         }
         let order = self.order();
+        let (mut statements, mut seen) = (0, self.module.functions.len());
         for depth in 0..=order.iter().copied().max().unwrap_or(0) {
             // What is derived again is made smaller, too, now that it is there.
             self.optimise_early();
             self.deriver.forget();
-            (0..order.len()).filter(|i| order[*i] == depth).try_for_each(|i| self.make(i))?;
+            for i in (0..order.len()).filter(|i| order[*i] == depth) {
+                self.make(i)?;
+                let made = self.module.functions[seen..].iter();
+                statements += made.map(|f| size(&f.body, usize::MAX)).sum::<usize>();
+                seen = self.module.functions.len();
+                if let Some(most) = self.options.longest.filter(|most| statements > *most) {
+                    return Err(Unsupported::Long(most));
+                }
+            }
         }
         Ok(())
     }
