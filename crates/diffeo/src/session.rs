@@ -647,9 +647,9 @@ impl Session {
             _ => None,
         };
         let how = how.into();
-        match how.run(&entry.program, entry.global, arg, options) {
+        match how.run(&entry.program, entry.global, arg.clone(), options) {
             Ok(ran) => Run {
-                result: ran.result.map_err(|e| self.explain(entry, &e)),
+                result: ran.result.map_err(|e| self.explain_at(entry, arg.as_ref(), &e)),
                 warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
                 operations: ran.operations,
                 engine: ran.engine,
@@ -691,11 +691,29 @@ impl Session {
 
     /// The message for what stopped an entry.
     pub fn explain(&self, entry: &Entry, error: &RuntimeError) -> Diagnostic {
+        self.explain_at(entry, None, error)
+    }
+
+    /// The same, where the argument is known.
+    pub(crate) fn explain_at(
+        &self,
+        entry: &Entry,
+        arg: Option<&Value>,
+        error: &RuntimeError,
+    ) -> Diagnostic {
         let mut d = error.to_diagnostic();
         if d.code == "size-mismatch" && error.trace.is_empty() && !entry.fields.is_empty() {
             let fields: Vec<String> =
                 entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
             d = d.note(format!("`{}` takes {}", entry.name, fields.join(", ")));
+            let given = arg.map_or(&[][..], Value::fields).iter().zip(&entry.fields);
+            let given: Vec<String> = given
+                .filter(|(value, _)| matches!(value, Value::Array(_)))
+                .map(|(value, (name, _))| format!("`{name}` {}", sizes(value)))
+                .collect();
+            if !given.is_empty() {
+                d = d.note(format!("the sizes given are {}", given.join(", ")));
+            }
         }
         d
     }
@@ -704,6 +722,13 @@ impl Session {
     pub(crate) fn warnings(&self, machine: &mut Machine) -> Vec<Diagnostic> {
         machine.take_warnings().iter().map(RuntimeWarning::to_diagnostic).collect()
     }
+}
+
+/// The sizes of an array and of its first rows, as a type has them: `[2][3]`.
+fn sizes(value: &Value) -> String {
+    let Value::Array(rows) = value else { return String::new() };
+    let row = if rows.is_empty() { String::new() } else { sizes(&rows.get(0)) };
+    format!("[{}]{row}", rows.len())
 }
 
 /// In debug builds, stops at a program that elaboration should not have made.

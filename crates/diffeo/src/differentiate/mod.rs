@@ -145,7 +145,8 @@ impl<'a> Evaluator<'a> {
             let names = self.names(&value);
             return Ok(Gradient { value, rows: names.into_iter().zip(rows).collect() });
         }
-        self.evaluated_gradient(x).map_err(|error| Box::new(self.session.explain(entry, &error)))
+        self.evaluated_gradient(x.clone())
+            .map_err(|error| Box::new(self.session.explain_at(entry, x.as_ref(), &error)))
     }
 
     fn evaluated_gradient(&mut self, x: Option<Value>) -> Result<Gradient, RuntimeError> {
@@ -211,7 +212,7 @@ impl<'a> Evaluator<'a> {
         self.once.again();
         let kinks = kinks != Kinks::Ignore;
         let options = lower::Options { kinks, ..lower::Options::default() };
-        let done = how.compiled(&program, global, arg, &self.once, options);
+        let done = how.compiled(&program, global, arg.clone(), &self.once, options);
         match done.map_err(|why| Box::new(why.to_diagnostic(entry.span)))? {
             Compiled::Ran(ran) => {
                 self.account = Account {
@@ -221,7 +222,8 @@ impl<'a> Evaluator<'a> {
                     times: ran.times,
                     operations: ran.operations,
                 };
-                let explain = |error| Box::new(self.session.explain(entry, &error));
+                let explain =
+                    |error| Box::new(self.session.explain_at(entry, arg.as_ref(), &error));
                 ran.result.map(Some).map_err(explain)
             }
             Compiled::Not(why, times) => {
