@@ -5,7 +5,7 @@ use crate::deep::deep;
 use crate::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
 use crate::term::{Kind, Lit, Program, Term};
 use crate::ty::{DataId, Ty};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The types of variables, by their ids.
 pub type Env = HashMap<u32, Ty>;
@@ -349,6 +349,44 @@ pub fn first_order(ty: &Ty, program: &Program) -> bool {
     });
     in_declarations(declared, program, &mut |part| found |= matches!(part, Ty::Fun(_)));
     !found
+}
+
+/// A variant type whose values hold values of infinitely many types, as those of `type T[a] = E | C(a, T[(a, a)])` do:
+/// a parameter comes back to itself within a larger type (Kennedy and Pierce, On Decidability of Nominal Subtyping with
+/// Variance, section 4).
+pub fn growing(program: &Program) -> Option<DataId> {
+    // From each parameter, those that a type with it in it is given for, and whether that type is larger.
+    let mut given: BTreeMap<(DataId, u32), Vec<((DataId, u32), bool)>> = BTreeMap::new();
+    for (data, decl) in (0..).map(DataId).zip(&program.datas) {
+        for field in decl.constructors.iter().flat_map(|c| &c.fields) {
+            parts(field, &mut |part| {
+                let Ty::Data(inner, args) = part else { return };
+                for (i, arg) in (0..).zip(args.iter()) {
+                    parts(arg, &mut |within| {
+                        let Ty::Param(p) = within else { return };
+                        let larger = !matches!(arg, Ty::Param(_));
+                        given.entry((data, *p)).or_default().push(((*inner, i), larger));
+                    });
+                }
+            });
+        }
+    }
+    let comes_back = |to: (DataId, u32), from: (DataId, u32)| {
+        let (mut seen, mut pending) = (HashSet::new(), vec![from]);
+        while let Some(next) = pending.pop() {
+            if next == to {
+                return true;
+            }
+            if seen.insert(next) {
+                pending.extend(given.get(&next).into_iter().flatten().map(|(next, _)| *next));
+            }
+        }
+        false
+    };
+    let mut larger = given.iter().flat_map(|(from, all)| {
+        all.iter().filter(|(_, larger)| *larger).map(move |(to, _)| (*from, *to))
+    });
+    larger.find(|(from, to)| comes_back(*from, *to)).map(|((data, _), _)| data)
 }
 
 /// Shows all parts of a type, itself included.

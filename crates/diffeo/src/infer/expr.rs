@@ -547,17 +547,29 @@ impl Infer<'_> {
 
     fn apply(&mut self, id: ExprId, fun: ExprId, arg: ExprId) -> Ty {
         let ast = self.ast.clone();
-        match self.res(fun) {
-            Some(Res::Builtin) => return self.builtin(id, arg),
-            Some(Res::Jet) => return self.apply_jet(fun, arg),
-            Some(Res::Derivatives) => return self.apply_derivatives(fun, arg),
-            _ => {}
-        }
         let holes = match &ast.exprs[arg].kind {
             ExprKind::Hole => true,
             ExprKind::Tuple(es) => es.iter().any(|e| matches!(ast.exprs[*e].kind, ExprKind::Hole)),
             _ => false,
         };
+        let hole = holes.then(|| self.store().fresh());
+        let outer = std::mem::replace(&mut self.hole, hole.clone());
+        let to = match self.res(fun) {
+            Some(Res::Builtin) => self.builtin(id, arg),
+            Some(Res::Jet) => self.apply_jet(fun, arg),
+            Some(Res::Derivatives) => self.apply_derivatives(fun, arg),
+            _ => self.apply_function(fun, arg),
+        };
+        self.hole = outer;
+        match (hole, to) {
+            (_, Ty::Error) => Ty::Error,
+            (Some(from), to) => Ty::fun(from, to),
+            (None, to) => to,
+        }
+    }
+
+    fn apply_function(&mut self, fun: ExprId, arg: ExprId) -> Ty {
+        let ast = self.ast.clone();
         let is_name = matches!(self.res(fun), Some(Res::Def(_) | Res::Local(_)));
         let fun_ty = if is_name {
             let ty = self.name(fun, Some(arg));
@@ -566,15 +578,10 @@ impl Infer<'_> {
         } else {
             self.infer(fun)
         };
-        let outer_hole = self.hole.take();
-        if holes {
-            self.hole = Some(self.store().fresh());
-        }
         let (from, to) = match self.store().shallow(&fun_ty) {
             Ty::Fun(f) => (f.0.clone(), f.1.clone()),
             Ty::Error => {
                 self.infer(arg);
-                self.hole = outer_hole;
                 return Ty::Error;
             }
             other
@@ -583,8 +590,7 @@ impl Infer<'_> {
             {
                 let (from, to) = (self.infer(arg), self.store().fresh());
                 self.unify(fun, &fun_ty, &Ty::fun(from.clone(), to.clone()), &Because::Use);
-                let hole = std::mem::replace(&mut self.hole, outer_hole);
-                return if holes { Ty::fun(hole.unwrap_or(Ty::Error), to) } else { to };
+                return to;
             }
             other => {
                 let literal = matches!(ast.exprs[fun].kind, ExprKind::Int(_));
@@ -604,18 +610,12 @@ impl Infer<'_> {
                 }
                 self.db.report(d);
                 self.infer(arg);
-                self.hole = outer_hole;
                 return Ty::Error;
             }
         };
         let because = Because::Argument { fun: self.span(fun), name: self.name_text(fun) };
         self.check_argument(arg, &from, &because);
-        let hole = std::mem::replace(&mut self.hole, outer_hole);
-        if holes {
-            Ty::fun(hole.unwrap_or(Ty::Error), to)
-        } else {
-            to
-        }
+        to
     }
 
     fn check_argument(&mut self, arg: ExprId, from: &Ty, because: &Because) {

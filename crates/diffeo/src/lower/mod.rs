@@ -57,7 +57,7 @@ use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
-use diffeo_calculus::Ty;
+use diffeo_calculus::{typing, Ty};
 use serde::Serialize;
 use shape::{Content, Fields, Shape};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -75,6 +75,8 @@ pub enum Unsupported {
     Entry,
     /// There is, or may be, a kink or an operand outside a domain, and these are to be reported.
     Kinks,
+    /// It has a type that holds values of infinitely many types.
+    Type(Name),
     /// Its derivatives have more than so many statements.
     Long(usize),
     /// The engine is not there, or cannot compile it: why.
@@ -112,6 +114,9 @@ impl Unsupported {
                 "a kink, an operand outside a domain or a nan was met, or might have been"
                     .to_string()
             }
+            Unsupported::Type(name) => {
+                format!("the type `{name}` grows without end in its recursion")
+            }
             Unsupported::Long(most) => {
                 format!(
                     "its derivatives have more than {most} statements, which takes long to compile"
@@ -139,6 +144,10 @@ impl Unsupported {
             }
             Unsupported::Kinks => {
                 let message = "a kink or an operand outside a domain may be there".to_string();
+                Diagnostic::error("not-compiled", entry, message)
+            }
+            Unsupported::Type(name) => {
+                let message = format!("a type that grows without end, `{name}`, is not compiled");
                 Diagnostic::error("not-compiled", entry, message)
             }
             Unsupported::Long(most) => {
@@ -190,7 +199,10 @@ pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
     if let Some(lifted) = analyse::derivative(program, entry, |_| false) {
         return Some(Unsupported::Derivative(lifted, String::new()));
     }
-    let first_order = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
+    if let Some(growing) = typing::growing(program) {
+        return Some(Unsupported::Type(program.datas[growing.0 as usize].name.clone()));
+    }
+    let first_order = |ty: &Ty| typing::first_order(ty, program);
     let fits = match &program.globals[entry.0 as usize].ty {
         Ty::Fun(fun) => first_order(&fun.0) && first_order(&fun.1),
         ty => first_order(ty),

@@ -305,8 +305,7 @@ impl Lower<'_> {
         self.new_box(Content::Residuals(function), Name::new("Residuals"))
     }
 
-    /// The fields of data in a box. They are looked at when such a box is first made or read: a type that
-    /// grows in its own declaration has infinitely many types of boxes.
+    /// The fields of data in a box. They are looked at when such a box is first made or read.
     pub(super) fn box_fields(&mut self, id: BoxId) -> Fields {
         if let Some(fields) = &self.fields[id.0 as usize] {
             return fields.clone();

@@ -86,6 +86,7 @@ fn program(
     let lowered = match pipeline::flat(&entry.program, entry.global, &mut check) {
         Ok(lowered) => lowered,
         Err(Unsupported::Derivative(..)) => return Made::Not("derivative"),
+        Err(Unsupported::Type(_)) => return Made::Not("type"),
         Err(other) => return Made::Wrong(format!("{other:?}")),
     };
     let flat = Arc::new(lowered.module);
@@ -164,7 +165,7 @@ fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) ->
                 report.count(program.expected.stopped().unwrap_or("value"));
                 programs.push(*program);
             }
-            Ok(Made::Not(why @ "derivative")) => report.leave(why, &source.place),
+            Ok(Made::Not(why @ ("derivative" | "type"))) => report.leave(why, &source.place),
             Ok(Made::Not(why)) => report.count(why),
             Ok(Made::Wrong(what)) => report.failures.push(format!("{}: {what}", source.place)),
             Err(panic) => {
