@@ -586,6 +586,7 @@ impl Infer<'_> {
     fn take_defaults(&mut self) -> bool {
         let types: Vec<Ty> = self.own.values().map(|own| own.ty.clone()).collect();
         types.iter().for_each(|ty| self.store().mark_parameters(ty, false));
+        self.mark_patterns();
         let mut open = std::mem::take(&mut self.store().classed);
         open.retain(|v| {
             let store = &self.db.store;
@@ -620,6 +621,29 @@ impl Infer<'_> {
         }
         self.store().classed.extend(open);
         false
+    }
+
+    /// Marks the fields of what is taken from outside, where only record patterns tell that these are records.
+    fn mark_patterns(&mut self) {
+        let mut patterns: Vec<(Ty, Vec<Ty>)> = Vec::new();
+        for constraint in &self.constraints {
+            if let Constraint::RecordPattern { ty, fields } = constraint {
+                patterns.push((ty.clone(), fields.iter().map(|(_, ty)| ty.clone()).collect()));
+            }
+        }
+        // The pattern within a pattern may come first.
+        let mut marked = true;
+        while std::mem::take(&mut marked) {
+            patterns.retain(|(ty, fields)| {
+                let open = self.db.store.open_var(ty);
+                let given = open.is_some_and(|v| self.db.store.touch(v) == Touch::Parameter);
+                if given {
+                    fields.iter().for_each(|field| self.db.store.mark_parameters(field, true));
+                    marked = true;
+                }
+                !given
+            });
+        }
     }
 
     /// Takes a record pattern at its word.
