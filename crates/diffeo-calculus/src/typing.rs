@@ -355,8 +355,9 @@ pub fn first_order(ty: &Ty, program: &Program) -> bool {
 /// a parameter comes back to itself within a larger type (Kennedy and Pierce, On Decidability of Nominal Subtyping with
 /// Variance, section 4).
 pub fn growing(program: &Program) -> Option<DataId> {
+    type Parameter = (DataId, u32);
     // From each parameter, those that a type with it in it is given for, and whether that type is larger.
-    let mut given: BTreeMap<(DataId, u32), Vec<((DataId, u32), bool)>> = BTreeMap::new();
+    let mut given: BTreeMap<Parameter, Vec<(Parameter, bool)>> = BTreeMap::new();
     for (data, decl) in (0..).map(DataId).zip(&program.datas) {
         for field in decl.constructors.iter().flat_map(|c| &c.fields) {
             parts(field, &mut |part| {
@@ -371,7 +372,7 @@ pub fn growing(program: &Program) -> Option<DataId> {
             });
         }
     }
-    let comes_back = |to: (DataId, u32), from: (DataId, u32)| {
+    let comes_back = |to: Parameter, from: Parameter| {
         let (mut seen, mut pending) = (HashSet::new(), vec![from]);
         while let Some(next) = pending.pop() {
             if next == to {

@@ -32,14 +32,12 @@ pub fn check(db: &mut Db, module: ModuleId) {
                 }
                 if let Some(witness) = cx.useful(&rows, &[Pat::Wild], 1) {
                     let text = cx.show(&witness[0]);
-                    found.push(
-                        Diagnostic::error(
-                            "non-exhaustive",
-                            expr.span,
-                            format!("this case does not cover `{text}`"),
-                        )
-                        .help(format!("add `| {text} -> …`, or `| _ -> …` for all the rest")),
-                    );
+                    let message = format!("this case does not cover `{text}`");
+                    let help = match &*text {
+                        "_" => "add `| _ -> …` for all the rest".to_string(),
+                        text => format!("add `| {text} -> …`, or `| _ -> …` for all the rest"),
+                    };
+                    found.push(Diagnostic::error("non-exhaustive", expr.span, message).help(help));
                 }
             }
             ExprKind::Fn { param, .. } => found.extend(cx.irrefutable(*param)),

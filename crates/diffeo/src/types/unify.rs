@@ -165,14 +165,22 @@ impl Store {
             },
             Ty::Tuple(_) | Ty::Record(_) | Ty::Array(..) => match class {
                 Class::Any => Ok(()),
-                Class::Add | Class::Vec => match &ty {
-                    Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.require(t, Class::Vec, why)),
-                    Ty::Record(fs) => {
-                        fs.iter().try_for_each(|(_, t)| self.require(t, Class::Vec, why))
-                    }
-                    Ty::Array(_, t) => self.require(t, Class::Vec, why),
-                    _ => Ok(()),
-                },
+                Class::Add | Class::Vec => {
+                    let parts = match &ty {
+                        Ty::Tuple(ts) => {
+                            ts.iter().try_for_each(|t| self.require(t, Class::Vec, why))
+                        }
+                        Ty::Record(fs) => {
+                            fs.iter().try_for_each(|(_, t)| self.require(t, Class::Vec, why))
+                        }
+                        Ty::Array(_, t) => self.require(t, Class::Vec, why),
+                        _ => Ok(()),
+                    };
+                    parts.map_err(|clash| match clash {
+                        Clash::Class(_, _, why) => Clash::Class(ty.clone(), class, why),
+                        other => other,
+                    })
+                }
                 Class::Ord | Class::Num => fail(ty),
             },
             Ty::Bool | Ty::Unit | Ty::Data(..) | Ty::Fun(_) | Ty::Param(_) => {
