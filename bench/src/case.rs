@@ -9,6 +9,8 @@ pub struct Kernel {
     pub name: &'static str,
     /// The argument of the program's `main` from the arrays of a case.
     pub argument: fn(&Case) -> Value,
+    /// The fields of the argument that are parameters, not data: what gradients are by.
+    pub parameters: &'static [&'static str],
     /// The same in Rust, where the standard library of Rust is a measure, too.
     pub rust: Option<fn(&Case) -> Vec<f64>>,
     /// The data it is measured with; small if quick.

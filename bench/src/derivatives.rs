@@ -92,7 +92,7 @@ pub fn orders(engine: &dyn Engine, quick: bool, budget: Duration) -> Result<Vec<
     Ok(all)
 }
 
-/// The value of a kernel together with the pullback of the value, to all that the program is given.
+/// The value of a kernel together with the pullback of the value to its parameters.
 ///
 /// # Errors
 /// Why it cannot be run.

@@ -116,14 +116,23 @@ impl Program {
         Program::new(&Source::Kernel(kernel), |session, module| session.entry(module, "main"))
     }
 
-    /// The value of a kernel's program with the pullback of the value.
+    /// The value of a kernel's program with the pullback of the value to its parameters.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn pullback(kernel: &Kernel) -> Result<Program, String> {
         Program::new(&Source::Kernel(kernel), |session, module| {
-            let pulled = "fn args -> let (y, back) = vjp(main, args) in (y, back(y))";
-            let it = session.expression(Some(module), pulled)?;
+            let list = |text: &dyn Fn(&str) -> String| {
+                let texts = kernel.parameters.iter().map(|name| text(name));
+                texts.collect::<Vec<String>>().join(", ")
+            };
+            let (names, given) = (list(&str::to_string), list(&|name| format!("args.{name}")));
+            let changed = list(&|name| format!("{name} = {name}"));
+            let pulled = format!(
+                "fn args -> let (y, back) = vjp(fn ({names}) -> main({{args with {changed}}}), ({given})) \
+                 in (y, back(y))"
+            );
+            let it = session.expression(Some(module), &pulled)?;
             session.function(it, "it")
         })
     }

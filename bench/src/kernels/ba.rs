@@ -5,7 +5,13 @@ use crate::random::Random;
 use diffeo::Value;
 
 /// The errors of the observations.
-pub const BA: Kernel = Kernel { name: "ba", argument, rust: None, cases };
+pub const BA: Kernel = Kernel {
+    name: "ba",
+    argument,
+    parameters: &["cameras", "points", "weights"],
+    rust: None,
+    cases,
+};
 
 fn cases(quick: bool) -> Vec<Case> {
     if quick {

@@ -3,18 +3,25 @@
 use crate::case::{Array, Case, Kernel};
 use crate::random::Random;
 
+const FITTED: [&str; 4] = ["alpha", "mu", "q", "l"];
+
 /// The log posterior.
-pub const GMM: Kernel = Kernel { name: "gmm", argument: Case::record, rust: None, cases };
+pub const GMM: Kernel =
+    Kernel { name: "gmm", argument: Case::record, parameters: &FITTED, rust: None, cases };
 
 /// Its gradient.
-pub const GRADIENT: Kernel =
-    Kernel { name: "gmm_gradient", argument: Case::record, rust: None, cases: gradients };
+pub const GRADIENT: Kernel = Kernel {
+    name: "gmm_gradient",
+    argument: Case::record,
+    parameters: &FITTED,
+    rust: None,
+    cases: gradients,
+};
 
 fn gradients(quick: bool) -> Vec<Case> {
-    let fitted = ["alpha", "mu", "q", "l"];
     let mut cases = cases(quick);
     for case in &mut cases {
-        case.results = fitted.iter().map(|name| case.reals(name).len()).sum();
+        case.results = FITTED.iter().map(|name| case.reals(name).len()).sum();
     }
     cases
 }

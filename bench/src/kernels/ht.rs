@@ -5,7 +5,8 @@ use crate::random::Random;
 use diffeo::Value;
 
 /// The distances of the measured points.
-pub const HT: Kernel = Kernel { name: "ht", argument, rust: None, cases };
+pub const HT: Kernel =
+    Kernel { name: "ht", argument, parameters: &["theta", "us"], rust: None, cases };
 
 const BONES: usize = 22;
 

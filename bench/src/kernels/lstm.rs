@@ -5,7 +5,8 @@ use crate::random::Random;
 use diffeo::Value;
 
 /// The loss on a text.
-pub const LSTM: Kernel = Kernel { name: "lstm", argument, rust: None, cases };
+pub const LSTM: Kernel =
+    Kernel { name: "lstm", argument, parameters: &["layers", "extra"], rust: None, cases };
 
 fn cases(quick: bool) -> Vec<Case> {
     if quick {

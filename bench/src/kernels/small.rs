@@ -5,11 +5,12 @@ use crate::random::Random;
 
 /// A kernel whose argument is the record of its arrays, with one case.
 macro_rules! kernel {
-    ($(#[$doc:meta])* $const:ident $name:literal $case:expr) => {
+    ($(#[$doc:meta])* $const:ident $name:literal $parameters:expr, $case:expr) => {
         $(#[$doc])*
         pub const $const: Kernel = Kernel {
             name: $name,
             argument: Case::record,
+            parameters: &$parameters,
             rust: None,
             cases: |quick| vec![$case(quick)],
         };
@@ -18,7 +19,7 @@ macro_rules! kernel {
 
 kernel! {
     /// Least squares.
-    LLSQ "llsq" |quick| {
+    LLSQ "llsq" ["x"], |quick| {
         let (n, m) = if quick { (70, 9) } else { (16_392, 128) };
         let arrays = vec![
             Array::reals("x", &[m], Random::new(5).between(0.0, 1.0, m)),
@@ -30,7 +31,7 @@ kernel! {
 
 kernel! {
     /// The logarithm of a sum of exponentials.
-    LSE "lse" |quick| {
+    LSE "lse" ["x"], |quick| {
         let n = if quick { 1_003 } else { 1_000_000 };
         let arrays = vec![Array::reals("x", &[n], Random::new(6).between(-100.0, 100.0, n))];
         Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
@@ -39,7 +40,7 @@ kernel! {
 
 kernel! {
     /// The determinant by minors.
-    DET "det" |quick| {
+    DET "det" ["a"], |quick| {
         let n = if quick { 5 } else { 9 };
         let arrays = vec![Array::reals("a", &[n, n], Random::new(7).between(0.0, 1.0, n * n))];
         Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
@@ -48,7 +49,7 @@ kernel! {
 
 kernel! {
     /// The cost of a clustering.
-    KMEANS "kmeans" |quick| {
+    KMEANS "kmeans" ["centroids"], |quick| {
         let (n, k, d) = if quick { (50, 11, 3) } else { (10_000, 100, 16) };
         let points = Random::new(8).between(0.0, 1.0, n * d);
         let centroids = points[(n - k) * d..].to_vec();
@@ -61,7 +62,7 @@ kernel! {
 
 kernel! {
     /// Differential equations.
-    ODE "ode" |quick| {
+    ODE "ode" ["x"], |quick| {
         let (n, s) = if quick { (600, 3) } else { (10_000, 100) };
         let arrays = vec![
             Array::reals("x", &[n], Random::new(9).between(0.0, 1.0, n)),
@@ -73,7 +74,7 @@ kernel! {
 
 kernel! {
     /// The inner product.
-    DOT "dot" |quick| {
+    DOT "dot" ["x", "y"], |quick| {
         let n = if quick { 1_003 } else { 1_000_000 };
         let mut random = Random::new(10);
         let arrays = vec![
@@ -86,7 +87,7 @@ kernel! {
 
 kernel! {
     /// A matrix times a vector.
-    MATVEC "matvec" |quick| {
+    MATVEC "matvec" ["a", "x"], |quick| {
         let n = if quick { 7 } else { 64 };
         let mut random = Random::new(11);
         let arrays = vec![
@@ -99,7 +100,7 @@ kernel! {
 
 kernel! {
     /// A mixture of Gaussians with independent coordinates.
-    MIXTURE "mixture" |quick| {
+    MIXTURE "mixture" ["alpha", "mu", "r"], |quick| {
         let (n, d, k) = if quick { (35, 4, 3) } else { (2_000, 32, 50) };
         let mut random = Random::new(12);
         let arrays = vec![
@@ -115,7 +116,7 @@ kernel! {
 
 kernel! {
     /// Calls.
-    FIB "fib" |quick| {
+    FIB "fib" ["n"], |quick| {
         let n = if quick { 15 } else { 35 };
         let arrays = vec![Array::ints("n", &[], vec![n])];
         Case { label: format!("n={n}"), sizes: Vec::new(), arrays, results: 1 }
@@ -123,8 +124,13 @@ kernel! {
 }
 
 /// Sorting.
-pub const SORT: Kernel =
-    Kernel { name: "sort", argument: Case::record, rust: Some(stable_sort), cases: sort_cases };
+pub const SORT: Kernel = Kernel {
+    name: "sort",
+    argument: Case::record,
+    parameters: &["x"],
+    rust: Some(stable_sort),
+    cases: sort_cases,
+};
 
 fn sort_cases(quick: bool) -> Vec<Case> {
     let n = if quick { 1_000 } else { 1_000_000 };
