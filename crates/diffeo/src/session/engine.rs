@@ -158,9 +158,8 @@ impl How {
             let longest = (self.engine == Engine::Auto).then_some(LONGEST);
             let options = lower::Options { kinks, longest, ..lower::Options::default() };
             let mut done = self.compiled(program, global, arg.clone(), &once, options)?;
-            if let Compiled::Not(why @ Unsupported::Long(_), steps) = done {
-                if let Some(mut ran) = brief(program, global, arg.clone(), &once) {
-                    ran.times.splice(0..0, steps);
+            if let Compiled::Not(why @ Unsupported::Long(_), _) = done {
+                if let Some(ran) = brief(program, global, arg.clone(), &once) {
                     return Ok(Ran { unsupported: Some(why), ..ran });
                 }
                 let options = lower::Options { longest: None, ..options };
