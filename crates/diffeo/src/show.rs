@@ -6,6 +6,7 @@
 // A message is made once, when there is nothing more to do.
 #![allow(clippy::result_large_err)]
 
+use crate::lower;
 use crate::session::{Entry, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ad::delta::shown::{figure_12, naive, Shown, MOST};
@@ -75,6 +76,9 @@ impl Session {
     /// # Errors
     /// What is not translated, and why.
     pub fn translation(&self, entry: &Entry, by: Translation) -> Result<Program, Diagnostic> {
+        if let Some(growing) = lower::growing(&entry.program) {
+            return Err(growing.to_diagnostic(entry.span));
+        }
         let mut w = Workspace::new(&entry.program);
         let e = entry.global;
         let function = matches!(entry.ty, Ty::Fun(_));
@@ -150,6 +154,9 @@ impl Session {
         sharing: bool,
         options: Options,
     ) -> Result<Shown, Diagnostic> {
+        if let Some(growing) = lower::growing(&entry.program) {
+            return Err(growing.to_diagnostic(entry.span));
+        }
         let explained = |error: RuntimeError| self.explain(entry, &error);
         if sharing {
             return figure_12(&entry.program, entry.global, point, options).map_err(explained);

@@ -147,7 +147,9 @@ impl Unsupported {
                 Diagnostic::error("not-compiled", entry, message)
             }
             Unsupported::Type(name) => {
-                let message = format!("a type that grows without end, `{name}`, is not compiled");
+                let message = format!(
+                    "the type `{name}` grows without end in its recursion: it is not compiled or translated"
+                );
                 Diagnostic::error("not-compiled", entry, message)
             }
             Unsupported::Long(most) => {
@@ -199,8 +201,8 @@ pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
     if let Some(lifted) = analyse::derivative(program, entry, |_| false) {
         return Some(Unsupported::Derivative(lifted, String::new()));
     }
-    if let Some(growing) = typing::growing(program) {
-        return Some(Unsupported::Type(program.datas[growing.0 as usize].name.clone()));
+    if let Some(growing) = growing(program) {
+        return Some(growing);
     }
     let first_order = |ty: &Ty| typing::first_order(ty, program);
     let fits = match &program.globals[entry.0 as usize].ty {
@@ -208,6 +210,12 @@ pub fn unsupported(program: &Program, entry: GlobalId) -> Option<Unsupported> {
         ty => first_order(ty),
     };
     (!fits).then_some(Unsupported::Entry)
+}
+
+/// The type that keeps a program from being lowered or translated, as there is code for each type of values.
+pub fn growing(program: &Program) -> Option<Unsupported> {
+    let data = typing::growing(program)?;
+    Some(Unsupported::Type(program.datas[data.0 as usize].name.clone()))
 }
 
 /// How a program is lowered.

@@ -170,8 +170,13 @@ impl How {
                 Compiled::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
         }
+        let mut engine = self.engine;
+        if matches!(engine, Engine::Dual | Engine::Delta | Engine::Taylor) {
+            unsupported = lower::growing(program);
+            engine = if unsupported.is_some() { Engine::Evaluator } else { engine };
+        }
         let options = once.options();
-        let (engine, mut machine) = match self.engine {
+        let (engine, mut machine) = match engine {
             Engine::Trace => {
                 let (result, operations) =
                     timed("run", &mut times, || trace(program, global, arg, options));
