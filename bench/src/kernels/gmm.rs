@@ -3,6 +3,7 @@
 use crate::case::{Array, Case, Kernel};
 use crate::random::Random;
 
+/// The parameters of a mixture.
 const FITTED: [&str; 4] = ["alpha", "mu", "q", "l"];
 
 /// The log posterior.
