@@ -18,7 +18,8 @@
 //! Effects are what can stop the program ([`Op::can_fail`]) and what prints; they happen in the order of the
 //! statements, and no pass drops, repeats or reorders them unless it has proved that they do not happen.
 
-use crate::deep::{deep, on_large_stack};
+use crate::deep::deep;
+use crate::opt::walk::regions_mut;
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -41,11 +42,13 @@ pub struct Module {
 }
 
 impl Drop for Module {
-    /// Blocks are nested as the program is; deep ones are dropped on a stack that is large enough for them.
+    /// Blocks are nested as the program is, which may be deeper than the stack: they are taken apart one by one.
     fn drop(&mut self) {
-        let functions = std::mem::take(&mut self.functions);
-        if !functions.is_empty() {
-            on_large_stack(|| drop(functions));
+        let mut pending: Vec<Block> = self.functions.drain(..).map(|f| f.body).collect();
+        while let Some(mut block) = pending.pop() {
+            for stmt in &mut block.stmts {
+                regions_mut(&mut stmt.op, |region| pending.push(std::mem::take(region)));
+            }
         }
     }
 }

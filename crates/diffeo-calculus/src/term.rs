@@ -211,10 +211,88 @@ impl Term {
     }
 }
 
+/// Goes over the terms directly within one, in the order of evaluation. For references of both kinds.
+macro_rules! children {
+    ($kind:expr, $see:expr, $content:ident) => {
+        match $kind {
+            Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
+            Kind::Lam(_, body) | Kind::Proj(_, _, body) => $see(body),
+            Kind::App(f, x) => {
+                $see(f);
+                $see(x);
+            }
+            Kind::Let(bindings, body) => {
+                for (_, value) in bindings {
+                    $see(value);
+                }
+                $see(body);
+            }
+            Kind::LetRec(_, f, body) => {
+                $see(f);
+                $see(body);
+            }
+            Kind::Case(case) => {
+                let Case { scrutinee, arms, default, .. } = case.$content();
+                $see(scrutinee);
+                for Arm { body, .. } in arms {
+                    $see(body);
+                }
+                if let Some(body) = default {
+                    $see(body);
+                }
+            }
+            Kind::If(a, b, c) => {
+                $see(a);
+                $see(b);
+                $see(c);
+            }
+            Kind::Build(build) => {
+                let Build { count, body, .. } = build.$content();
+                $see(count);
+                $see(body);
+            }
+            Kind::Loop(l) => {
+                let Loop { init, control, body, .. } = l.$content();
+                $see(init);
+                match control {
+                    Control::Count { count: term, .. } | Control::While(term) => $see(term),
+                }
+                $see(body);
+            }
+            Kind::Tuple(_, terms)
+            | Kind::Con(_, _, _, terms)
+            | Kind::Array(_, terms)
+            | Kind::Prim(_, terms)
+            | Kind::Diff(_, terms) => {
+                for term in terms {
+                    $see(term);
+                }
+            }
+        }
+    };
+}
+
+impl Term {
+    /// The terms directly within it, in the order of evaluation.
+    pub fn each_child<'t>(&'t self, mut see: impl FnMut(&'t Term)) {
+        children!(&self.kind, see, as_ref);
+    }
+
+    fn each_child_mut(&mut self, mut see: impl FnMut(&mut Term)) {
+        children!(&mut self.kind, see, as_mut);
+    }
+}
+
 impl Drop for Program {
-    /// Terms are boxed trees; a deep one is dropped on a stack that is large enough for it.
+    /// Terms are boxed trees, which may be deeper than the stack: they are taken apart one by one.
     fn drop(&mut self) {
-        let globals = std::mem::take(&mut self.globals);
-        stacker::maybe_grow(64 << 20, 128 << 20, || drop(globals));
+        let own = self.globals.drain(..).filter_map(|global| Rc::try_unwrap(global).ok());
+        let mut pending: Vec<Term> = own.map(|global| global.body).collect();
+        while let Some(mut term) = pending.pop() {
+            term.each_child_mut(|child| {
+                let nothing = Term { kind: Kind::Lit(Lit::Unit), span: Span::NONE };
+                pending.push(std::mem::replace(child, nothing));
+            });
+        }
     }
 }

@@ -9,7 +9,6 @@
 mod live;
 mod ops;
 
-use crate::deep::on_large_stack;
 use crate::ir::{
     Atom, Block, Carried, ConstantId, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
 };
@@ -106,8 +105,10 @@ impl Evaluator {
 impl Drop for Evaluator {
     /// What is known of blocks is nested as they are.
     fn drop(&mut self) {
-        let live = std::mem::take(&mut self.live);
-        on_large_stack(|| drop(live));
+        let mut pending = std::mem::take(&mut self.live);
+        while let Some(mut live) = pending.pop() {
+            pending.extend(live.stmts.iter_mut().flat_map(|stmt| stmt.blocks.drain(..)));
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! `tests/coverage.rs` translates and runs a program for every cell, and compares the book's table with this one.
 
-use super::workspace::each_child;
 use crate::names::{listed_prims, prim_name, Named};
 use crate::prim::{
     Comparison, DiffOp, IntOp, Lift, Lifting, Prim, RealOp, Rounding, Shape, SizePattern,
@@ -171,7 +170,7 @@ pub fn in_term(e: &Term) -> Vec<Row> {
     let mut pending = vec![e];
     while let Some(e) = pending.pop() {
         rows.push(of(&e.kind));
-        each_child(e, &mut |child| pending.push(child));
+        e.each_child(|child| pending.push(child));
     }
     rows
 }

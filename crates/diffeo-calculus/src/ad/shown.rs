@@ -11,7 +11,6 @@ mod names;
 mod reach;
 mod simplify;
 
-use super::workspace::each_child;
 use super::Workspace;
 use crate::prim::Prim;
 use crate::term::{GlobalId, Kind, Program};
@@ -47,7 +46,7 @@ pub fn dynamic(program: &Program) -> Option<Span> {
             if matches!(&e.kind, Kind::Prim(Prim::Lift(_), _)) {
                 return Some(e.span);
             }
-            each_child(e, &mut |child| pending.push(child));
+            e.each_child(|child| pending.push(child));
         }
     }
     None

@@ -644,7 +644,7 @@ fn find_function<'t>(
             let ty = type_of(term, program, &types)?;
             return Some((Found { term: term.clone(), ty }, binders));
         }
-        each_child(term, &mut |child| pending.push(child));
+        term.each_child(|child| pending.push(child));
     }
     None
 }
@@ -676,7 +676,7 @@ pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
             | Kind::Prim(..)
             | Kind::Diff(..) => {}
         }
-        each_child(term, &mut |child| pending.push(child));
+        term.each_child(|child| pending.push(child));
     }
 }
 
@@ -696,7 +696,7 @@ pub(crate) fn free_variables(parameter: Option<&Binder>, body: &Term) -> Vec<Var
             }
         }
         let first = pending.len();
-        each_child(term, &mut |child| pending.push(child));
+        term.each_child(|child| pending.push(child));
         pending[first..].reverse();
     }
     free
@@ -733,51 +733,4 @@ pub(crate) fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
         | Kind::Diff(..) => {}
     }
     copy
-}
-
-/// Shows the terms directly within a term, in the order of evaluation.
-pub(crate) fn each_child<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Term)) {
-    match &term.kind {
-        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
-        Kind::Lam(_, body) | Kind::Proj(_, _, body) => see(body),
-        Kind::App(f, x) => {
-            see(f);
-            see(x);
-        }
-        Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|(_, value)| see(value));
-            see(body);
-        }
-        Kind::LetRec(_, f, body) => {
-            see(f);
-            see(body);
-        }
-        Kind::Case(case) => {
-            see(&case.scrutinee);
-            case.arms.iter().for_each(|arm| see(&arm.body));
-            case.default.iter().for_each(see);
-        }
-        Kind::If(a, b, c) => {
-            see(a);
-            see(b);
-            see(c);
-        }
-        Kind::Build(build) => {
-            see(&build.count);
-            see(&build.body);
-        }
-        Kind::Loop(l) => {
-            see(&l.init);
-            match &l.control {
-                Control::Count { count, .. } => see(count),
-                Control::While(condition) => see(condition),
-            }
-            see(&l.body);
-        }
-        Kind::Tuple(_, terms)
-        | Kind::Con(_, _, _, terms)
-        | Kind::Array(_, terms)
-        | Kind::Prim(_, terms)
-        | Kind::Diff(_, terms) => terms.iter().for_each(see),
-    }
 }

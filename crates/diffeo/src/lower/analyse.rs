@@ -34,53 +34,6 @@ pub(super) struct Lambda<'p> {
     pub ty: Rc<(Ty, Ty)>,
 }
 
-/// Calls `see` for each direct part of a term.
-pub(super) fn each_child<'p>(term: &'p Term, see: &mut dyn FnMut(&'p Term)) {
-    match &term.kind {
-        Kind::Var(_) | Kind::Global(_) | Kind::Lit(_) => {}
-        Kind::Lam(_, body) | Kind::Proj(_, _, body) => see(body),
-        Kind::App(f, x) => {
-            see(f);
-            see(x);
-        }
-        Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|(_, value)| see(value));
-            see(body);
-        }
-        Kind::LetRec(_, f, body) => {
-            see(f);
-            see(body);
-        }
-        Kind::Tuple(_, terms)
-        | Kind::Con(_, _, _, terms)
-        | Kind::Array(_, terms)
-        | Kind::Prim(_, terms)
-        | Kind::Diff(_, terms) => terms.iter().for_each(see),
-        Kind::Case(case) => {
-            see(&case.scrutinee);
-            case.arms.iter().for_each(|arm| see(&arm.body));
-            case.default.iter().for_each(see);
-        }
-        Kind::If(a, b, c) => {
-            see(a);
-            see(b);
-            see(c);
-        }
-        Kind::Build(build) => {
-            see(&build.count);
-            see(&build.body);
-        }
-        Kind::Loop(l) => {
-            see(&l.init);
-            match &l.control {
-                Control::Count { count, .. } => see(count),
-                Control::While(condition) => see(condition),
-            }
-            see(&l.body);
-        }
-    }
-}
-
 /// Where the program takes such a derivative, if it does. The place is in the program of the user: where it is the
 /// library that takes the derivative, that is where the program refers to the library.
 pub(super) fn derivative(
@@ -124,7 +77,7 @@ pub(super) fn derivative(
                 | Kind::Prim(..)
                 | Kind::Diff(..) => {}
             }
-            each_child(term, &mut |child| pending.push(child));
+            term.each_child(|child| pending.push(child));
         }
     }
     None
@@ -302,7 +255,7 @@ impl<'p> Walk<'_, 'p> {
             | Kind::If(..)
             | Kind::Array(..)
             | Kind::Prim(..)
-            | Kind::Diff(..) => each_child(term, &mut |child| self.term(child)),
+            | Kind::Diff(..) => term.each_child(|child| self.term(child)),
         }
     }
 }

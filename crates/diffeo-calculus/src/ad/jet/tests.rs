@@ -2,7 +2,6 @@
 
 use super::partials::Graph;
 use crate::ad::build::*;
-use crate::ad::workspace::each_child;
 use crate::ad::Workspace;
 use crate::array::Array;
 use crate::eval::derivative::multi_indices;
@@ -134,7 +133,7 @@ fn size(t: &Term) -> usize {
     let (mut count, mut pending) = (0, vec![t]);
     while let Some(t) = pending.pop() {
         count += usize::from(matches!(t.kind, Kind::Prim(..)));
-        each_child(t, &mut |child| pending.push(child));
+        t.each_child(|child| pending.push(child));
     }
     count
 }

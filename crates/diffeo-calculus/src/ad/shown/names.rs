@@ -9,7 +9,7 @@
 use super::reach::Needed;
 use super::simplify::component_name;
 use crate::ad::build::{bind_all, map_children, proj, var};
-use crate::ad::workspace::{each_binder, each_child, rename};
+use crate::ad::workspace::{each_binder, rename};
 use crate::deep::deep;
 use crate::term::{Binder, Global, Kind, Term, Var};
 use diffeo_base::Name;
@@ -58,7 +58,7 @@ fn count(e: &Term, paths: &mut Paths) {
     while let Some(e) = pending.pop() {
         match path(e) {
             Some((x, path)) => *paths.entry(x).or_default().entry(path).or_default() += 1,
-            None => each_child(e, &mut |child| pending.push(child)),
+            None => e.each_child(|child| pending.push(child)),
         }
     }
 }

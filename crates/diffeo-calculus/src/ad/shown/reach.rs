@@ -1,7 +1,7 @@
 //! What a definition needs of a program.
 
 use crate::ad::splice::Renumber;
-use crate::ad::workspace::{each_binder, each_child, next_variable};
+use crate::ad::workspace::{each_binder, next_variable};
 use crate::ad::Workspace;
 use crate::term::{Global, GlobalId, Kind, Program, Term};
 use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
@@ -163,7 +163,7 @@ pub(crate) fn references(term: &Term) -> Vec<GlobalId> {
         if let Kind::Global(id) = &term.kind {
             found.push(*id);
         }
-        each_child(term, &mut |child| pending.push(child));
+        term.each_child(|child| pending.push(child));
     }
     found
 }

@@ -13,7 +13,7 @@
 
 use super::reach::{prune, reached, references, Needed};
 use crate::ad::build::{app, int, map_children, proj, term, var};
-use crate::ad::workspace::{each_binder, each_child, rename};
+use crate::ad::workspace::{each_binder, rename};
 use crate::deep::deep;
 use crate::prim::{IntOp, Prim};
 use crate::term::{Binder, Control, GlobalId, Kind, Lit, Term, Var};
@@ -105,7 +105,7 @@ fn size(e: &Term, most: usize) -> usize {
         if count > most {
             break;
         }
-        each_child(e, &mut |child| pending.push(child));
+        e.each_child(|child| pending.push(child));
     }
     count
 }
@@ -553,7 +553,7 @@ impl Count {
             | Kind::Prim(..)
             | Kind::Diff(..) => {
                 let mut children = Vec::new();
-                each_child(e, &mut |child| children.push(child));
+                e.each_child(|child| children.push(child));
                 children.into_iter().for_each(|child| self.term(child, depth));
             }
         })
