@@ -61,7 +61,7 @@ impl std::error::Error for Error {}
 pub struct Options {
     /// The instructions that the code may have.
     pub cpu: Cpu,
-    /// Without the optimisations that take time.
+    /// Without optimisations.
     pub quick: bool,
     /// Where compiled code is kept.
     pub cache: Option<Cache>,
@@ -110,7 +110,11 @@ impl Compiler {
     }
 
     fn flags(&self, text: &Text, options: &Options) -> Vec<String> {
-        let level = if options.quick || text.largest > HUGE { "-O1" } else { "-O3" };
+        let level = match options.quick {
+            true => "-O0",
+            false if text.largest > HUGE => "-O1",
+            false => "-O3",
+        };
         let mut flags = self.arguments.clone();
         flags.push(level.to_string());
         match options.cpu {

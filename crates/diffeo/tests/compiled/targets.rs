@@ -231,13 +231,18 @@ fn threads(program: &Program) -> Ran {
     }
 }
 
-/// Of so many programs one is compiled with all of LLVM's optimisations.
+/// Of so many programs one is compiled with all optimisations of LLVM or the C compiler.
 const WELL: u64 = 8;
 
-fn compile_by_llvm(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
+/// Whether these programs are compiled with few of the optimisations.
+fn quick(modules: &[Arc<low::Module>]) -> bool {
     let mut hasher = DefaultHasher::new();
-    low::print::print(module).hash(&mut hasher);
-    let quick = !hasher.finish().is_multiple_of(WELL);
+    modules.iter().for_each(|module| low::print::print(module).hash(&mut hasher));
+    !hasher.finish().is_multiple_of(WELL)
+}
+
+fn compile_by_llvm(module: &Arc<low::Module>) -> Result<Compiled, CompileError> {
+    let quick = quick(std::slice::from_ref(module));
     llvm::compile(module, &llvm::Options { quick, ..llvm::Options::default() })
 }
 
@@ -248,7 +253,8 @@ fn no_c_compiler() -> Option<String> {
 
 fn run_c(programs: &[Program]) -> Vec<Ran> {
     let modules: Vec<Arc<low::Module>> = programs.iter().map(|p| p.low(Backend::C)).collect();
-    let options = c::compiler::Options { quick: true, ..c::compiler::Options::default() };
+    let options =
+        c::compiler::Options { quick: quick(&modules), ..c::compiler::Options::default() };
     match c::engine::compile_all(&modules, &options) {
         Ok(all) => programs.iter().zip(all).map(|(p, compiled)| call(p, compiled)).collect(),
         Err(error) => programs.iter().map(|p| not_compiled(p, &error)).collect(),
