@@ -3,8 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    count, cse, dce, fuse, hoist, inline, join, numbers, optimise, ranges, reach, rows, simplify,
-    sink, sizes, split, unroll,
+    absent, count, cse, dce, fuse, hoist, inline, join, numbers, optimise, ranges, reach, rows,
+    simplify, sink, sizes, split, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -81,6 +81,43 @@ case!(
         return d, e, f, g, h, i, j }",
     [Value::Real(-0.0), Value::Real(0.0)],
     [Value::Real(f64::INFINITY), Value::Real(1.5)]
+);
+
+case!(
+    what_is_done_with_boxes_that_nothing_makes,
+    [absent, simplify, dce, reach],
+    "entry main box B { One(Real), Two(Real), Three(&B) }
+    fn read(b: &B, n: Int) -> (Real) {
+        x: &B = field[2, 0](b)
+        small: Bool = lt[Int](n, 1)
+        y: Real = if small { yield 0.0 } else { m: Int = int.sub(n, 1) z: Real = call read(x, m) yield z }
+        return y }
+    fn checked(b: &B, n: Int) -> (Real) {
+        d: Int = int.div(7, n)
+        x: Real = field[1, 0](b)
+        y: Real = to_real(d)
+        z: Real = real.add(x, y)
+        return z }
+    fn main(x: Real, n: Int) -> (Real, Real) {
+        b: &B = new B:One(x)
+        t: Int = tag(b)
+        odd: Bool = gt[Int](n, 1)
+        u: Real = if odd { y: Real = call read(b, n) yield y } else { y: Real = field[0, 0](b) yield y }
+        v: Real = switch n { 0 { y: Real = call checked(b, n) yield y } 1 { yield 1.0 } else { y: Real = field[1, 0](b) yield y } }
+        w: Real = for i < t with (s = v) { y: Real = field[1, 0](b) z: Real = real.add(s, y) yield z }
+        return u, w }",
+    [Value::Real(1.5), Value::Int(0)],
+    [Value::Real(1.5), Value::Int(1)]
+);
+
+case!(
+    boxes_from_outside_have_every_tag,
+    [absent, simplify, dce, reach],
+    "entry main box List { Nil, Cons(Real, &List) }
+    fn main(l: &List) -> (Real) {
+        t: Int = tag(l)
+        x: Real = switch t { 0 { yield 0.0 } else { y: Real = field[1, 0](l) yield y } }
+        return x }"
 );
 
 #[test]

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
 //! | `cse.rs`, `dce.rs`, `reach.rs` | what was computed before; what nothing needs; functions that nothing calls |
+//! | `absent.rs` | what is done with boxes that nothing makes |
 //! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
 //! | `count.rs` | loops that count are counted loops |
@@ -24,6 +25,7 @@
 //! | `unroll.rs`, `cells.rs` | short loops written out; small arrays and accumulators as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
 
+mod absent;
 mod adjoints;
 mod cells;
 mod count;
@@ -53,6 +55,7 @@ mod tail;
 mod unroll;
 pub mod walk;
 
+pub use absent::absent;
 pub use adjoints::adjoints;
 pub use cells::cells;
 pub use count::count;
@@ -108,6 +111,7 @@ pub const PASSES: &[Pass] = &[
     pass("reach.2", reach),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
+    pass("absent", absent),
     pass("sizes", sizes),
     pass("reach.3", reach),
     pass("count", count),
