@@ -267,3 +267,27 @@ def main = grad(f)(3.0) + log(2.0) + real(floor(2.5)) + sum(sort([2.0, 1.0])) + 
         }
     }
 }
+
+/// Which values vary, compiled code knows only of the ways that the program might go.
+#[test]
+fn rules_that_stop_where_nothing_varies_are_not_taken() {
+    let text = |x: &str| {
+        format!(
+            "import root\ndef solved(x: Real) -> Real =\n  let c = (if x > 0.0 then 2.0 else x) in\n  \
+             trace(\"x\", root.newton(fn (c, z) -> sq(z - c), c, 2.0) * x)\ndef main = grad(solved)({x})\n"
+        )
+    };
+    for engine in [Engine::Auto, Engine::Jit, Engine::Flat] {
+        let found = seen(&text("0.5"), engine, Limits::default());
+        assert_eq!(found.value, Some(2.0), "{engine:?}: {:?}", found.run.result);
+        assert_eq!(found.lines, ["x: 1.0"], "{engine:?}");
+        assert!(matches!(found.run.unsupported, Some(Unsupported::Rule)), "{engine:?}");
+        // It varies here.
+        let found = seen(&text("-0.5"), engine, Limits::default());
+        let error = found.run.result.expect_err("no derivative");
+        let expected = seen(&text("-0.5"), Engine::Evaluator, Limits::default());
+        let expected = expected.run.result.expect_err("no derivative");
+        assert_eq!(error.message, expected.message, "{engine:?}");
+        assert!(found.run.unsupported.is_none(), "{engine:?}");
+    }
+}

@@ -79,6 +79,8 @@ pub enum Unsupported {
     Type(Name),
     /// Its derivatives have more than so many statements.
     Long(usize),
+    /// It stopped, and has rules for derivatives: compiled code takes them wherever something may vary.
+    Rule,
     /// The engine is not there, or cannot compile it: why.
     Engine(String),
     /// A bug of the lowering.
@@ -122,6 +124,9 @@ impl Unsupported {
                     "its derivatives have more than {most} statements, which takes long to compile"
                 )
             }
+            Unsupported::Rule => {
+                "a rule for derivatives was taken where nothing varies, and stopped".to_string()
+            }
             Unsupported::Engine(why) => why.clone(),
             Unsupported::Bug(what) => format!("a bug of Diffeo: {what}"),
         }
@@ -154,6 +159,10 @@ impl Unsupported {
             }
             Unsupported::Long(most) => {
                 let message = format!("the derivatives have more than {most} statements");
+                Diagnostic::error("not-compiled", entry, message)
+            }
+            Unsupported::Rule => {
+                let message = "a rule for derivatives stopped where nothing varies".to_string();
                 Diagnostic::error("not-compiled", entry, message)
             }
             // It is not the program that is to blame.
@@ -193,6 +202,11 @@ pub fn lower(program: &Program, entry: GlobalId, options: Options) -> Result<Low
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
     cx.finish(ty)
+}
+
+/// Whether a definition leads to rules for derivatives.
+pub(crate) fn has_rules(program: &Program, entry: GlobalId) -> bool {
+    analyse::derivative(program, entry, |op| op == DiffOp::WithDerivative).is_some()
 }
 
 /// Why there is no Flat for a definition, if there is none.

@@ -166,6 +166,13 @@ impl How {
                 done = self.compiled(program, global, arg.clone(), &once, options)?;
             }
             match done {
+                Compiled::Ran(ran) if may_be_rule(&ran, program, global) => {
+                    once.again();
+                    let found = brief(program, global, arg, &once);
+                    let found = found.filter(|found| found.result.is_ok());
+                    let unsupported = Some(Unsupported::Rule);
+                    return Ok(found.map_or(*ran, |found| Ran { unsupported, ..found }));
+                }
                 Compiled::Ran(ran) => return Ok(*ran),
                 Compiled::Not(why, steps) => (unsupported, times) = (Some(why), steps),
             }
@@ -306,6 +313,14 @@ const LONGEST: usize = 50_000;
 
 /// The evaluator does so many operations in about a second.
 const BRIEF: u64 = 16_000_000;
+
+/// Whether a run in compiled code may have stopped in a rule that the evaluator does not take. Which values vary, compiled
+/// code only knows of the ways that the program might go.
+fn may_be_rule(ran: &Ran, program: &Program, global: GlobalId) -> bool {
+    let stopped =
+        ran.result.as_ref().is_err_and(|error| !matches!(error.kind, ErrorKind::Exceeded(_)));
+    stopped && lower::has_rules(program, global)
+}
 
 /// A run on the evaluator, if that does not take long.
 fn brief(program: &Rc<Program>, global: GlobalId, arg: Option<Value>, once: &Once) -> Option<Ran> {
