@@ -47,6 +47,7 @@ use crate::ir::{
     Atom, Block, BoxId, BoxType, Elem, Function, FunctionId, Module, Op, SiteId, Stmt, Ty, Var,
     VarInfo, Variant,
 };
+use crate::opt::shapes::Shapes;
 use crate::typing::param_types;
 pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
@@ -152,6 +153,7 @@ fn derive(
         scopes: Vec::new(),
         inserts: HashMap::new(),
         sizes: HashMap::new(),
+        shapes: Shapes::of(&source),
         lengths: HashMap::new(),
         touched: HashSet::new(),
         wholes: HashMap::new(),
@@ -316,6 +318,8 @@ struct Reverser<'m, 's> {
     inserts: HashMap<Var, Vec<Stmt>>,
     /// The variables of the forward part that hold sizes.
     sizes: HashMap<(Var, u8), Var>,
+    /// What is known of the sizes of the function's arrays.
+    shapes: Shapes,
     /// How many steps the loops have that keep arrays.
     lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.

@@ -45,7 +45,7 @@ mod ranges;
 mod reach;
 mod rows;
 mod select;
-mod shapes;
+pub(crate) mod shapes;
 mod simplify;
 mod sink;
 mod sizes;
@@ -164,8 +164,8 @@ pub struct Early<'a> {
     pub roots: &'a [FunctionId],
     /// Those of which calls stay calls.
     pub stay: &'a HashSet<FunctionId>,
-    /// Whether functions are copied for the sizes of their arrays: what is written out has a long backward part.
-    pub copied: bool,
+    /// Whether all derivatives are forward ones: what is written out has a long backward part.
+    pub forward: bool,
 }
 
 /// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
@@ -173,9 +173,9 @@ pub struct Early<'a> {
 /// equal numbers has the derivative depends on how they are written. What may have an infinite derivative is not computed
 /// where it was not.
 pub fn early(module: Module, of: &Early<'_>) -> Module {
-    let Early { roots, stay, copied } = of;
+    let Early { roots, stay, forward } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
-    const AFTER: [fn(Module) -> Module; 14] = [
+    const AFTER: [fn(Module) -> Module; 10] = [
         count,
         unroll,
         simplify_early,
@@ -186,18 +186,13 @@ pub fn early(module: Module, of: &Early<'_>) -> Module {
         fuse,
         hoist_early,
         simplify_early,
-        unroll,
-        simplify_early,
-        cse,
-        dce::dce_within,
     ];
+    const END: [fn(Module) -> Module; 4] = [unroll, simplify_early, cse, dce::dce_within];
     let module = BEFORE.iter().fold(module, |module, run| run(module));
     let module = inline::inline_early(module, &inline::Early { roots, stay });
-    let mut module = cse(simplify_early(module));
-    if *copied {
-        module = sizes::sizes_early(module, stay);
-    }
-    AFTER.iter().fold(module, |module, run| run(module))
+    let module = sizes::sizes_early(cse(simplify_early(module)), stay);
+    let end = if *forward { &END } else { &END[1..] };
+    AFTER.iter().chain(end).fold(module, |module, run| run(module))
 }
 
 /// A module after all passes.

@@ -7,6 +7,7 @@
 use super::boxes::Bar;
 use super::{Place, Reverser};
 use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
+use crate::opt::shapes::Size;
 use crate::opt::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
 };
@@ -285,13 +286,17 @@ impl<'s> Reverser<'_, 's> {
 
     /// The size of an array of the program in a dimension.
     pub fn size(&mut self, v: Var, dim: u8) -> Atom {
+        let known = self.shapes.extent(v, dim).filter(|extent| extent.always);
+        match known.map(|extent| extent.size) {
+            Some(Size::Is(n @ Atom::Int(_))) => return n,
+            // Often outside of the loop.
+            Some(Size::Of(other, k)) if (other, k) != (v, dim) => return self.size(other, k),
+            Some(_) | None => {}
+        }
         let home = self.homes[v.0 as usize];
-        if dim == 0 {
-            match self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op) {
-                Some(Op::Elements(_, xs)) => return Atom::Int(xs.len() as i64),
-                Some(Op::Build { count, .. }) => return self.primal(count),
-                _ => {}
-            }
+        let definition = self.scopes[home].definitions.get(&v).map(|stmt| &stmt.op);
+        if let (0, Some(Op::Build { count, .. })) = (dim, definition) {
+            return self.primal(count);
         }
         let size = match self.sizes.get(&(v, dim)) {
             Some(size) => *size,

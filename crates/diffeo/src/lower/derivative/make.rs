@@ -93,7 +93,7 @@ impl Lower<'_> {
         let special = self.deriver.detached.iter().chain(&self.deriver.checkpoints);
         let stay = special.chain(self.deriver.rules.keys()).chain(&declared).copied().collect();
         let forward = |what| matches!(what, What::Jet(..));
-        let copied = open().all(|d| forward(d.what));
+        let forward = open().all(|d| forward(d.what));
         // What they do not lead to is put aside, too.
         let mut led_to = vec![false; self.module.functions.len()];
         let mut pending = roots.clone();
@@ -142,7 +142,7 @@ impl Lower<'_> {
             function.body.results = results.iter().map(|v| Atom::Var(*v)).collect();
             function.body.stmts.push(Stmt { results, op: Op::Stop(Stop::Nan), site: SiteId(0) });
         }
-        let of = Early { roots: &roots, stay: &stay, copied };
+        let of = Early { roots: &roots, stay: &stay, forward };
         self.module = early(std::mem::take(&mut self.module), &of);
         for (f, vars, params, body) in aside {
             let function = &mut self.module.functions[f];
