@@ -105,7 +105,15 @@ case!(
         u: Real = if odd { y: Real = call read(b, n) yield y } else { y: Real = field[0, 0](b) yield y }
         v: Real = switch n { 0 { y: Real = call checked(b, n) yield y } 1 { yield 1.0 } else { y: Real = field[1, 0](b) yield y } }
         w: Real = for i < t with (s = v) { y: Real = field[1, 0](b) z: Real = real.add(s, y) yield z }
-        return u, w }",
+        even: Bool = lt[Int](n, 2)
+        r: Real = if even { yield w } else {
+            q: Real = switch n {
+                2 { y: Real = field[1, 0](b) yield y }
+                3 { y: Real = call read(b, n) yield y }
+                else { y: Real = field[1, 0](b) yield y }
+            }
+            yield q }
+        return u, r }",
     [Value::Real(1.5), Value::Int(0)],
     [Value::Real(1.5), Value::Int(1)]
 );

@@ -137,13 +137,11 @@ impl Absent<'_> {
         if !absent.contains(&true) {
             return false;
         }
+        if matches!(op, Op::If { .. } | Op::Switch { .. }) && !absent.contains(&false) {
+            return true;
+        }
         match op {
-            Op::If { cond, .. } => {
-                if absent == [true, true] {
-                    return true;
-                }
-                self.change(cond, Atom::Bool(absent[1]));
-            }
+            Op::If { cond, .. } => self.change(cond, Atom::Bool(absent[1])),
             Op::Switch { on, arms, default } => {
                 let mut of_arms = absent.iter();
                 arms.retain(|_| of_arms.next() == Some(&false));
@@ -151,10 +149,8 @@ impl Absent<'_> {
                     *default = None;
                 }
                 self.changed = true;
-                match (&arms[..], &default) {
-                    ([], None) => return true,
-                    ([(only, _)], None) => *on = Atom::Int(*only),
-                    _ => {}
+                if let ([(only, _)], None) = (&arms[..], &default) {
+                    *on = Atom::Int(*only);
                 }
             }
             // No step is made.
