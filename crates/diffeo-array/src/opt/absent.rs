@@ -9,7 +9,7 @@
 //! What takes the place of such a statement leaves the program to the evaluator.
 
 use super::effects::Effects;
-use super::graph::call_graph;
+use super::graph::{call_graph, CallGraph};
 use super::shapes::Shapes;
 use super::walk::{deep, has_regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, BoxId, Elem, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
@@ -18,8 +18,9 @@ use std::collections::HashSet;
 /// See the head of the file.
 pub fn absent(mut module: Module) -> Module {
     let mut never = vec![false; module.functions.len()];
-    while let Some(made) = made(&module) {
+    loop {
         let graph = call_graph(&module);
+        let Some(made) = made(&module, &graph) else { break };
         let effects = Effects::with(&module, &graph);
         let mut changed = false;
         for f in graph.components.into_iter().flatten() {
@@ -30,7 +31,6 @@ pub fn absent(mut module: Module) -> Module {
                 Absent { made: &made, never: &never, effects, shapes, vars, changed: false };
             if !never[f] && walk.block(&mut function.body) {
                 stop_from(&mut function.body, 0);
-                walk.changed = true;
                 changed = true;
                 never[f] = true;
             } else {
@@ -45,7 +45,7 @@ pub fn absent(mut module: Module) -> Module {
 }
 
 /// By type of boxes, which alternatives there are; none if no others are read.
-fn made(module: &Module) -> Option<Vec<Vec<bool>>> {
+fn made(module: &Module, graph: &CallGraph) -> Option<Vec<Vec<bool>>> {
     let mut made: Vec<Vec<bool>> =
         module.boxes.iter().map(|ty| vec![false; ty.variants.len()]).collect();
     // What comes from outside.
@@ -61,7 +61,6 @@ fn made(module: &Module) -> Option<Vec<Vec<bool>>> {
             pending.extend(fields.cloned());
         }
     }
-    let graph = call_graph(module);
     let mut reached = vec![false; module.functions.len()];
     let (mut open, mut read) = (vec![module.entry.0 as usize], HashSet::new());
     while let Some(f) = open.pop() {
