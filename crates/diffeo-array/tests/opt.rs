@@ -3,8 +3,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    absent, count, cse, dce, fuse, hoist, inline, join, numbers, optimise, ranges, reach, rows,
-    simplify, sink, sizes, split, unroll,
+    absent, constants, count, cse, dce, fuse, hoist, inline, join, numbers, optimise, ranges,
+    reach, rows, simplify, sink, sizes, split, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -83,6 +83,32 @@ case!(
     [Value::Real(f64::INFINITY), Value::Real(1.5)]
 );
 
+// A sum is -0 only if both numbers are, so 0 may be left out behind another sum, a square or a size.
+case!(
+    zero_is_not_added_to_what_is_not_minus_zero,
+    [simplify, dce],
+    "entry main fn main(x: Real, n: Int) -> (Real, Real, Real, Real, Real, Real, Real) {
+        a: Real = real.add(0.0, x)
+        b: Real = real.add(a, 0.0)
+        c: Real = real.sub(b, x)
+        d: Real = real.add(0.0, c)
+        e: Real = real.mul(x, x)
+        f: Real = real.add(e, 0.0)
+        g: Real = to_real(n)
+        h: Real = real.add(g, 0.0)
+        i: Real = real.neg(f)
+        j: Real = real.add(i, 0.0)
+        acc: Acc[1] = acc_new(2)
+        acc_add(acc, 0, x)
+        k: Real = acc_read(acc, 0)
+        l: Real = real.add(0.0, k)
+        m: Real = real.sub(x, g)
+        o: Real = real.add(m, 0.0)
+        return b, d, f, h, j, l, o }",
+    [Value::Real(-0.0), Value::Int(0)],
+    [Value::Real(1.5), Value::Int(1)]
+);
+
 case!(
     what_is_done_with_boxes_that_nothing_makes,
     [absent, simplify, dce, reach],
@@ -126,6 +152,75 @@ case!(
         t: Int = tag(l)
         x: Real = switch t { 0 { yield 0.0 } else { y: Real = field[1, 0](l) yield y } }
         return x }"
+);
+
+// What is one number wherever it comes from is that number behind calls, branches, loops, boxes and arrays; what is
+// another one once is not.
+case!(
+    constants_come_through_calls_loops_boxes_and_arrays,
+    [constants, simplify, dce],
+    "entry main box B { Kept(Int, Int, [][]Real) }
+    fn make(n: Int) -> (Int, Int, &B) {
+        rows: [][]Real = build i < n {
+            x: Real = to_real(i)
+            row: []Real = elements[Real](x, x, 1.0)
+            yield row
+        }
+        b: &B = new B:Kept(7, n, rows)
+        return 4, n, b }
+    fn down(n: Int, same: Int, other: Int) -> (Int, Int) {
+        done: Bool = lt[Int](n, 1)
+        a: Int, b: Int = if done { yield same, other } else {
+            m: Int = int.sub(n, 1)
+            c: Int, d: Int = call down(m, same, n)
+            yield c, d
+        }
+        return a, b }
+    fn main(n: Int) -> (Int, Int, Int, Int, Int, Int, Int, Int, Int, Int) {
+        four: Int, n2: Int, b: &B = call make(n)
+        seven: Int = field[0, 0](b)
+        m: Int = field[0, 1](b)
+        rows: [][]Real = field[0, 2](b)
+        width: Int = dim[1](rows)
+        height: Int = dim[0](rows)
+        nothing: []Int = build i < n { yield _[Int] }
+        kept: []Int, other: []Int, twelve: Int, sum: Int = for i < n with (k = nothing, o = nothing, t = 12, s = 0) {
+            k2: []Int = update(k, i, four)
+            o2: []Int = update(o, i, i)
+            t2: Int = int.add(four, 8)
+            s2: Int = int.add(s, t)
+            yield k2, o2, t2, s2
+        }
+        e: Int = get(kept, 0)
+        f: Int = get(other, 0)
+        g: Int, h: Int = call down(n, 5, 6)
+        return seven, m, width, height, e, f, g, h, twelve, sum }",
+    [Value::Int(1)],
+    [Value::Int(3)]
+);
+
+// Arguments and their fields may be anything; an array without rows has no size of rows; what comes from outside goes on.
+case!(
+    what_comes_from_outside_is_not_known,
+    [constants, simplify, dce],
+    "entry main box List { Nil, Cons(Int, &List) }
+    fn count(l: &List, n: Int) -> (Int) {
+        t: Int = tag(l)
+        r: Int = switch t { 0 { yield n } else {
+            tail: &List = field[1, 1](l)
+            m: Int = field[1, 0](l)
+            k: Int = call count(tail, m)
+            yield k
+        } }
+        return r }
+    fn main(n: Int, l: &List) -> (Int, Int, Int) {
+        first: &List = new List:Cons(3, l)
+        head: Int = field[1, 0](first)
+        r: Int = call count(first, 3)
+        row: []Real = elements[Real](1.0, 2.0)
+        rows: [][]Real = build i < n { yield row }
+        width: Int = dim[1](rows)
+        return head, r, width }"
 );
 
 #[test]

@@ -187,6 +187,41 @@ fn small_accumulators_are_numbers() {
 }
 
 #[test]
+fn views_of_small_accumulators_are_numbers() {
+    let program = |changed: &str, at: &str| {
+        format!(
+            "entry main fn main(x: Real, i: Int, xs: [][]Real) -> (Real, Real, []Real, [][]Real) {{
+                other: Acc[2] = acc_new(2, 2)
+                acc_add_array(other, xs)
+                row: Acc[1] = acc_view(other, 1)
+                taken: []Real = acc_get(row)
+                {changed}
+                a: Acc[1] = acc_new(4)
+                b: Acc[2] = acc_reshape(a, 2, 2)
+                c: Acc[1] = acc_view(b, 1)
+                acc_add_array(c, taken)
+                acc_add(a, {at}, x)
+                acc_add_array(b, xs)
+                y: Real = acc_read(b, 1, 0)
+                z: Real = acc_take(c, 1)
+                all: []Real = acc_get(c)
+                rest: [][]Real = acc_get(other)
+                return y, z, all, rest
+            }}"
+        )
+    };
+    let xs = || rows(&[2, 2], &[1.0, -0.0, 0.0, 4.5]);
+    let points = [0.5, -0.0].map(|x| vec![Value::Real(x), Value::Int(1), xs()]);
+    insta::assert_snapshot!(after(&[cells, simplify, dce], &program("", "3"), &points));
+    // What was taken is not read again where it has changed since.
+    let text = after(&[cells, simplify, dce], &program("acc_add(row, i, x)", "3"), &points);
+    assert!(text.contains("acc_get(row)") && !text.contains("acc_new(4)"), "{text}");
+    // At a place that is not known, nothing is a number.
+    let text = after(&[cells, simplify, dce], &program("", "i"), &points);
+    assert!(text.contains("acc_new(4)"), "{text}");
+}
+
+#[test]
 fn loops_that_fill_accumulators_are_comprehensions() {
     let program = |more: &str, at: &str| {
         format!(

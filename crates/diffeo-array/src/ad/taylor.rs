@@ -11,6 +11,7 @@ use super::orders::Indices;
 use super::partials::{along, slopes};
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar};
+use crate::opt::walk::same;
 use diffeo_calculus::prim::real::{eval, next_polygamma, row, Condition, Derivative, Partial};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 
@@ -44,7 +45,7 @@ pub(super) fn coefficients(
             for (node, (arg, known)) in nodes.iter_mut().zip(args.iter().zip(operands)) {
                 *node = series.given(arg, known.as_deref());
             }
-            if args.len() < 2 {
+            if args.len() < 2 || same(&args[0], &args[1]) {
                 nodes[1] = nodes[0];
             }
             let value = series.find(What::Operation(*op, nodes));
@@ -240,6 +241,17 @@ impl Series<'_> {
         } else if op == RealOp::Neg {
             let x = self.coefficient(a, i);
             self.minus(None, x)
+        } else if op == RealOp::Mul && a == b {
+            // Each pair twice, but for the one in the middle.
+            let (mut sum, mut middle) = (None, None);
+            for (j, k) in pairs.iter().filter(|(j, k)| j <= k) {
+                let (x, y) = (self.coefficient(a, *j), self.coefficient(a, *k));
+                let term = self.times(x, y);
+                let of = if j == k { &mut middle } else { &mut sum };
+                *of = self.plus(of.take(), term);
+            }
+            let sum = self.weighted(2, sum);
+            self.plus(sum, middle)
         } else if op == RealOp::Mul {
             pairs.iter().fold(None, |sum, (j, k)| {
                 let (x, y) = (self.coefficient(a, *j), self.coefficient(b, *k));
@@ -267,21 +279,38 @@ impl Series<'_> {
         }
     }
 
-    /// `y_γ = 1/|γ| Σ_{β≠0} |β| ∂f_{γ-β} x_β`
+    /// `y_γ = 1/|γ| Σ_{0≠β≠γ} |β| ∂f_{γ-β} x_β + ∂f_0 x_γ`
     fn chain(&mut self, n: usize, (op, args): (RealOp, [usize; 2]), i: usize) -> Coefficient {
-        let mut sum = None;
+        let (mut sum, mut last) = (None, None);
         let indices = self.indices;
         for (which, x) in args.into_iter().enumerate().take(row(op).arity) {
+            let (mut of_x, mut slope, mut negative) = (None, None, false);
             for (j, k) in indices.pairs[i].iter().rev().filter(|(_, k)| *k != 0) {
                 let Some(coefficient) = self.coefficient(x, *k) else { continue };
                 let partial = self.partial(n, op, args, which);
-                let x = self.weighted(indices.degrees[*k], Some(coefficient));
-                let slope = self.coefficient(partial, *j);
-                let term = self.times(slope, x);
-                sum = self.plus(sum, term);
+                // A sign is put before the sum, not before each term.
+                let of = match self.nodes[partial].what {
+                    What::Operation(RealOp::Neg, [of, _]) => Some(of),
+                    _ => None,
+                };
+                negative = of.is_some();
+                let known = self.coefficient(of.unwrap_or(partial), *j);
+                if *k == i {
+                    slope = self.times(known, Some(coefficient));
+                } else {
+                    let x = self.weighted(indices.degrees[*k], Some(coefficient));
+                    let term = self.times(known, x);
+                    of_x = self.plus(of_x, term);
+                }
+            }
+            if negative {
+                (sum, last) = (self.minus(sum, of_x), self.minus(last, slope));
+            } else {
+                (sum, last) = (self.plus(sum, of_x), self.plus(last, slope));
             }
         }
-        self.over(sum, Atom::Real(indices.degrees[i] as f64))
+        let sum = self.over(sum, Atom::Real(indices.degrees[i] as f64));
+        self.plus(sum, last)
     }
 
     fn partial(&mut self, y: usize, op: RealOp, args: [usize; 2], which: usize) -> usize {

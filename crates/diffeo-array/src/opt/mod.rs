@@ -8,6 +8,7 @@
 //! | `simplify/` | constants, identities, elements and sizes from where they come from |
 //! | `cse.rs`, `dce.rs`, `reach.rs` | what was computed before; what nothing needs; functions that nothing calls |
 //! | `absent.rs` | what is done with boxes that nothing makes |
+//! | `constants.rs` | constants through calls, loops, boxes and arrays |
 //! | `tail.rs` | calls at the end of functions become loops |
 //! | `inline.rs` | bodies in the place of calls |
 //! | `count.rs` | loops that count are counted loops |
@@ -28,6 +29,7 @@
 mod absent;
 mod adjoints;
 mod cells;
+mod constants;
 mod count;
 mod cse;
 mod dce;
@@ -58,6 +60,7 @@ pub mod walk;
 pub use absent::absent;
 pub use adjoints::adjoints;
 pub use cells::cells;
+pub use constants::constants;
 pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
@@ -85,6 +88,7 @@ use crate::ir::{FunctionId, Module};
 use hoist::hoist_early;
 use simplify::simplify_early;
 use std::collections::HashSet;
+use unroll::unroll_early;
 
 /// A pass with its name.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +116,7 @@ pub const PASSES: &[Pass] = &[
     pass("simplify.2", simplify),
     pass("cse.2", cse),
     pass("absent", absent),
+    pass("constants", constants),
     pass("sizes", sizes),
     pass("reach.3", reach),
     pass("count", count),
@@ -177,7 +182,7 @@ pub fn early(module: Module, of: &Early<'_>) -> Module {
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
     const AFTER: [fn(Module) -> Module; 10] = [
         count,
-        unroll,
+        unroll_early,
         simplify_early,
         ranges,
         simplify_early,
@@ -187,7 +192,7 @@ pub fn early(module: Module, of: &Early<'_>) -> Module {
         hoist_early,
         simplify_early,
     ];
-    const END: [fn(Module) -> Module; 4] = [unroll, simplify_early, cse, dce::dce_within];
+    const END: [fn(Module) -> Module; 4] = [unroll_early, simplify_early, cse, dce::dce_within];
     let module = BEFORE.iter().fold(module, |module, run| run(module));
     let module = inline::inline_early(module, &inline::Early { roots, stay });
     let module = sizes::sizes_early(cse(simplify_early(module)), stay);

@@ -24,16 +24,27 @@ const STEPS: i64 = 16;
 /// Of sums around sums, which become one loop ([`join`](super::join())).
 const SUMS: i64 = 4;
 
-/// To so many statements.
-const STATEMENTS: usize = 200;
+/// To so many statements, and to so many before derivatives are taken: backward parts are longer.
+const STATEMENTS: usize = 300;
+const EARLY: usize = 200;
 
 /// Arrays of at most so many elements are kept as numbers.
 const ELEMENTS: i64 = 16;
 
 /// See the head of the file.
-pub fn unroll(mut module: Module) -> Module {
+pub fn unroll(module: Module) -> Module {
+    within(module, STATEMENTS)
+}
+
+/// The same before derivatives are taken.
+pub(super) fn unroll_early(module: Module) -> Module {
+    within(module, EARLY)
+}
+
+fn within(mut module: Module, statements: usize) -> Module {
     for function in &mut module.functions {
         let mut cx = Unroll {
+            statements,
             shapes: Shapes::of(function),
             whole: whole_uses(function),
             vars: std::mem::take(&mut function.vars),
@@ -69,6 +80,8 @@ fn whole_uses(function: &Function) -> Vec<bool> {
 }
 
 struct Unroll {
+    /// To so many statements at most.
+    statements: usize,
     shapes: Shapes,
     whole: Vec<bool>,
     vars: Vec<VarInfo>,
@@ -153,7 +166,7 @@ impl Unroll {
         if matches!(stmt.op, Op::Build { .. }) && !stmt.results.iter().all(regular) {
             return None;
         }
-        let limit = STATEMENTS / *n as usize;
+        let limit = self.statements / *n as usize;
         let sums = matches!(stmt.op, Op::Reduce { .. }) && *n <= SUMS && only_sums(body);
         (size(body, limit) <= limit && (sums || !has_loops(body))).then_some(*n)
     }

@@ -135,9 +135,8 @@ impl<'s> Reverser<'_, 's> {
             let ty = Ty::Array(elem, 1 + u8::from(length.is_some()));
             let nothing = match elem {
                 Elem::Real => Atom::Real(0.0),
-                Elem::Int => Atom::Int(0),
-                Elem::Bool => Atom::Bool(false),
-                Elem::Text => Atom::Unused(Ty::Text),
+                // Each place is filled before it is read.
+                Elem::Int | Elem::Bool | Elem::Text => Atom::Unused(elem.ty()),
                 Elem::Box(id) => {
                     let object = self.forward_var(Ty::Box(id), None, home);
                     let op = Op::New(id, 1, Vec::new());

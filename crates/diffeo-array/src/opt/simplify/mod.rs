@@ -58,6 +58,8 @@ struct Simplifier {
     now: u32,
     /// The variables in scope that are sizes of arrays, by the array whose sizes they are first known to be.
     dims: HashMap<(Var, u8), Var>,
+    /// Of the variables, whether they, or all their elements, are certainly not -0.
+    not_minus_zero: Vec<bool>,
     /// What ends with the block.
     scope: Scope,
 }
@@ -102,6 +104,7 @@ impl Simplifier {
             order: vec![0; count],
             now: 1,
             dims: HashMap::new(),
+            not_minus_zero: vec![false; count],
             scope: Scope::default(),
         }
     }
@@ -217,6 +220,7 @@ impl Simplifier {
         stmt.results.iter().for_each(|v| self.define(*v));
         if let ([v], false) = (&stmt.results[..], has_regions(&stmt.op)) {
             self.defs[v.0 as usize] = Some(stmt.op.clone());
+            self.not_minus_zero[v.0 as usize] = self.gives_no_minus_zero(&stmt.op);
             if let Op::Dim(Atom::Var(array), k) = stmt.op {
                 let key = self.size_key(array, k);
                 if let Entry::Vacant(entry) = self.dims.entry(key) {
@@ -245,13 +249,14 @@ impl Simplifier {
         self.subst.push(None);
         self.defs.push(None);
         self.order.push(0);
+        self.not_minus_zero.push(false);
         Var(self.vars.len() as u32 - 1)
     }
 
     /// One rule for an operation without regions with one result.
     fn rule(&mut self, op: &Op, site: SiteId, out: &mut Vec<Stmt>) -> Option<New> {
         match op {
-            Op::Real(op, args) => self.real(*op, args),
+            Op::Real(op, args) => self.real(*op, args, site, out),
             Op::PowInt(x, n) => self.pow_int(x, n, site, out),
             Op::Int(..)
             | Op::IntFits(..)

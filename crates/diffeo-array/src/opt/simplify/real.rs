@@ -14,7 +14,13 @@ fn exact_reciprocal(x: f64) -> Option<f64> {
 }
 
 impl Simplifier {
-    pub(super) fn real(&mut self, op: RealOp, args: &[Atom]) -> Option<New> {
+    pub(super) fn real(
+        &mut self,
+        op: RealOp,
+        args: &[Atom],
+        site: SiteId,
+        out: &mut Vec<Stmt>,
+    ) -> Option<New> {
         let number = |a: Option<&Atom>| match a {
             Some(Atom::Real(x)) => Some(*x),
             Some(Atom::Var(_) | Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_)) | None => None,
@@ -32,9 +38,15 @@ impl Simplifier {
         let two = |op, a: &Atom, b: &Atom| Some(Op::Real(op, vec![a.clone(), b.clone()]).into());
         let neg = |a: &Atom| Some(Op::Real(RealOp::Neg, vec![a.clone()]).into());
         match (op, b) {
-            // x + -0 is x; x + 0 is not: -0 + 0 = 0.
+            // x + -0 is x; x + 0 is only where x is not -0: -0 + 0 = 0.
             (RealOp::Add, Some(_)) if is(y, -0.0) => Some(a.clone().into()),
             (RealOp::Add, Some(b)) if is(x, -0.0) => Some(b.clone().into()),
+            (RealOp::Add, Some(_)) if is(y, 0.0) && self.is_not_minus_zero(a) => {
+                Some(a.clone().into())
+            }
+            (RealOp::Add, Some(b)) if is(x, 0.0) && self.is_not_minus_zero(b) => {
+                Some(b.clone().into())
+            }
             (RealOp::Add, Some(b)) => match (negated(a), negated(b)) {
                 (_, Some(b)) => two(RealOp::Sub, a, &b),
                 (Some(a), None) => two(RealOp::Sub, b, &a),
@@ -53,7 +65,19 @@ impl Simplifier {
                 (_, _, Some(y)) if op == RealOp::Div => {
                     two(RealOp::Mul, a, &Atom::Real(exact_reciprocal(y)?))
                 }
-                (_, _, _) => None,
+                // Signs go to the end, where sums take them up, and equal products are seen to be.
+                (Some(a), None, None) => {
+                    let product = Op::Real(op, vec![a, b.clone()]);
+                    neg(&self.emit(product, Ty::Real, site, out))
+                }
+                (None, Some(b), _) => {
+                    if let Some(x) = x {
+                        return two(op, &Atom::Real(-x), &b);
+                    }
+                    let product = Op::Real(op, vec![a.clone(), b]);
+                    neg(&self.emit(product, Ty::Real, site, out))
+                }
+                (None, None, _) => None,
             },
             (RealOp::Neg, _) => match self.def(a)? {
                 Op::Real(RealOp::Neg, x) => Some(x.first()?.clone().into()),
@@ -72,6 +96,33 @@ impl Simplifier {
                 Some(a.clone().into())
             }
             (_, _) => None,
+        }
+    }
+
+    /// Whether a number, or all elements of an array, are certainly not -0.
+    fn is_not_minus_zero(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Var(v) => self.not_minus_zero[v.0 as usize],
+            Atom::Real(x) => x.to_bits() != (-0.0f64).to_bits(),
+            Atom::Int(_) | Atom::Bool(_) | Atom::Unused(_) => false,
+        }
+    }
+
+    /// The same for the result of an operation. A sum is -0 only if both numbers are; so accumulators, which begin
+    /// with 0, never hold it.
+    pub(super) fn gives_no_minus_zero(&self, op: &Op) -> bool {
+        let not = |x: Option<&Atom>| x.is_some_and(|x| self.is_not_minus_zero(x));
+        match op {
+            Op::Real(RealOp::Add, xs) => xs.iter().any(|x| not(Some(x))),
+            Op::Real(RealOp::Sub | RealOp::Sqrt, xs) => not(xs.first()),
+            Op::Real(RealOp::Mul, xs) => {
+                matches!(&xs[..], [a, b] if super::super::walk::same(a, b))
+            }
+            Op::Real(RealOp::Abs | RealOp::Exp | RealOp::Cosh, _) | Op::ToReal(_) => true,
+            Op::Get(array, _) => not(Some(array)),
+            Op::Select(_, a, b) => not(Some(a)) && not(Some(b)),
+            Op::AccRead(..) | Op::AccTake(..) | Op::AccGet(_) => true,
+            _ => false,
         }
     }
 
