@@ -30,6 +30,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{ir, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use function::{Convention, Environment};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::num::NonZero;
@@ -192,10 +193,11 @@ pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
         false => {
             let mut codes = Vec::with_capacity(module.functions.len() + 1);
             let imports = each_function(module, &target, |index, context, statements| {
-                codes.push(compiled(index, context, target.isa(statements))?);
+                codes.push((index, compiled(index, context, target.isa(statements))?));
                 Ok(())
             })?;
-            (codes, imports)
+            codes.sort_by_key(|(index, _)| *index);
+            (codes.into_iter().map(|(_, code)| code).collect(), imports)
         }
     };
     let frames: Vec<usize> = functions.iter().map(|code| code.frame).collect();
@@ -267,13 +269,15 @@ pub fn processor(cpu: Cpu) -> Option<String> {
 pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileError> {
     let target = Target::new(options)?;
     let mut functions = Vec::new();
-    let imports = each_function(module, &target, |_, context, _| {
-        functions.push(context.func.display().to_string());
+    let imports = each_function(module, &target, |index, context, _| {
+        functions.push((index, context.func.display().to_string()));
         Ok(())
     })?;
+    functions.sort_unstable();
     let mut out = String::new();
-    for (i, text) in functions.iter().enumerate() {
-        let name = module.functions.get(i).map_or("called from outside", |function| &function.name);
+    for (i, text) in functions {
+        let function = module.functions.get(i as usize);
+        let name = function.map_or("called from outside", |function| &function.name);
         out.push_str(&format!("; u0:{i} = {name}\n{text}\n"));
     }
     for (i, function) in imports.list.iter().enumerate() {
@@ -282,7 +286,8 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
     Ok(out)
 }
 
-/// Translates each function, and then those that are called from outside, the entry last: with its index, and how many statements it has.
+/// Translates each function, the largest ones first, as they take longest to compile, and then those that are called from
+/// outside: with its index, and how many statements it has.
 fn each_function(
     module: &Module,
     target: &Target,
@@ -311,10 +316,14 @@ fn each_function(
     };
     let mut context = Context::new();
     let mut builder = FunctionBuilderContext::new();
-    for (i, (function, convention)) in module.functions.iter().zip(&conventions).enumerate() {
+    let statements: Vec<usize> = module.functions.iter().map(|f| f.statements()).collect();
+    let mut order: Vec<usize> = (0..statements.len()).collect();
+    order.sort_by_key(|i| Reverse(statements[*i]));
+    for i in order {
+        let (function, convention, statements) =
+            (&module.functions[i], &conventions[i], statements[i]);
         context.func.signature = convention.signature.clone();
         context.func.name = function::name(i as u32);
-        let statements = function.statements();
         let mut expanded = None;
         if target.has_lanes && statements <= HUGE && lanes::expands(&function.body) {
             // Copying nested statements takes a level of the stack for each.
