@@ -9,10 +9,10 @@
 //! What takes the place of such a statement leaves the program to the evaluator.
 
 use super::effects::Effects;
-use super::graph::{call_graph, CallGraph};
+use super::graph::{call_graph, from_outside, CallGraph};
 use super::shapes::Shapes;
 use super::walk::{deep, has_regions, regions_mut, statements, var};
-use crate::ir::{Atom, Block, BoxId, Elem, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
+use crate::ir::{Atom, Block, BoxId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
 use std::collections::HashSet;
 
 /// See the head of the file.
@@ -48,18 +48,8 @@ pub fn absent(mut module: Module) -> Module {
 fn made(module: &Module, graph: &CallGraph) -> Option<Vec<Vec<bool>>> {
     let mut made: Vec<Vec<bool>> =
         module.boxes.iter().map(|ty| vec![false; ty.variants.len()]).collect();
-    // What comes from outside.
-    let entry = &module.functions[module.entry.0 as usize];
-    let mut pending: Vec<Ty> =
-        entry.params.iter().map(|p| entry.vars[p.0 as usize].ty.clone()).collect();
-    while let Some(ty) = pending.pop() {
-        let (Ty::Box(id) | Ty::Array(Elem::Box(id), _)) = ty else { continue };
-        let variants = &mut made[id.0 as usize];
-        if variants.iter().any(|made| !made) {
-            variants.fill(true);
-            let fields = module.boxes[id.0 as usize].variants.iter().flat_map(|v| &v.fields);
-            pending.extend(fields.cloned());
-        }
+    for id in from_outside(module) {
+        made[id.0 as usize].fill(true);
     }
     let mut reached = vec![false; module.functions.len()];
     let (mut open, mut read) = (vec![module.entry.0 as usize], HashSet::new());

@@ -10,9 +10,9 @@
 //! outside may be anything. Statements stay: only uses of variables change, and a use is come to only behind the
 //! definition.
 
-use super::graph::call_graph;
+use super::graph::{call_graph, from_outside};
 use super::walk::{deep, replace, statements, var};
-use crate::ir::{Atom, Block, BoxId, Carried, Elem, Function, Module, Op, Stmt, Ty, Var};
+use crate::ir::{Atom, Block, BoxId, Carried, Function, Module, Op, Stmt, Ty, Var};
 use diffeo_calculus::prim::int::apply;
 use diffeo_calculus::prim::IntOp;
 use std::collections::HashMap;
@@ -189,23 +189,14 @@ impl<'m> Walk<'m> {
     fn outside(&mut self) {
         let f = self.module.entry.0 as usize;
         (self.f, self.open[f], self.reached[f]) = (f, true, true);
-        let function = &self.module.functions[f];
-        let mut pending: Vec<&Ty> = Vec::new();
-        for param in &function.params {
+        for param in &self.module.functions[f].params {
             self.different(*param);
-            pending.push(&function.vars[param.0 as usize].ty);
         }
-        let mut done = vec![false; self.module.boxes.len()];
-        while let Some(ty) = pending.pop() {
-            let (Ty::Box(id) | Ty::Array(Elem::Box(id), _)) = ty else { continue };
-            if std::mem::replace(&mut done[id.0 as usize], true) {
-                continue;
-            }
-            for (tag, variant) in self.module.boxes[id.0 as usize].variants.iter().enumerate() {
-                if let Some((values, _)) = self.fields.get_mut(&(*id, tag as u32)) {
+        for id in from_outside(self.module) {
+            for tag in 0..self.module.boxes[id.0 as usize].variants.len() {
+                if let Some((values, _)) = self.fields.get_mut(&(id, tag as u32)) {
                     values.seen.fill(Seen::Different);
                 }
-                pending.extend(&variant.fields);
             }
         }
     }

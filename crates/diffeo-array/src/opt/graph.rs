@@ -1,7 +1,7 @@
-//! The graph of calls: which function reaches which, callees first.
+//! The graph of calls: which function reaches which, callees first. The types of boxes that come from outside.
 
 use super::walk::statements;
-use crate::ir::{Module, Op};
+use crate::ir::{BoxId, Elem, Module, Op, Ty};
 
 /// The strongly connected components of the graph of calls. The use of a constant is a call of what computes it.
 pub(crate) struct CallGraph {
@@ -32,6 +32,22 @@ pub(crate) fn call_graph(module: &Module) -> CallGraph {
         .collect();
     let (components, recursive) = components(&callees);
     CallGraph { components, recursive, callees }
+}
+
+/// The types of boxes that the program is called with, directly or within others.
+pub(crate) fn from_outside(module: &Module) -> Vec<BoxId> {
+    let entry = &module.functions[module.entry.0 as usize];
+    let mut pending: Vec<&Ty> = entry.params.iter().map(|p| &entry.vars[p.0 as usize].ty).collect();
+    let mut found = vec![false; module.boxes.len()];
+    let mut all = Vec::new();
+    while let Some(ty) = pending.pop() {
+        let (Ty::Box(id) | Ty::Array(Elem::Box(id), _)) = ty else { continue };
+        if !std::mem::replace(&mut found[id.0 as usize], true) {
+            pending.extend(module.boxes[id.0 as usize].variants.iter().flat_map(|v| &v.fields));
+            all.push(*id);
+        }
+    }
+    all
 }
 
 /// The strongly connected components of a graph, each after those that it leads to, and of each node whether it

@@ -188,7 +188,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, Comp
 pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
     let target = Target::new(options)?;
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-    let (functions, imports) = match module.statements() > SMALL && threads > 1 {
+    let (mut functions, imports) = match module.statements() > SMALL && threads > 1 {
         true => codes_on(threads, module, &target)?,
         false => {
             let mut codes = Vec::with_capacity(module.functions.len() + 1);
@@ -196,10 +196,11 @@ pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
                 codes.push((index, compiled(index, context, target.isa(statements))?));
                 Ok(())
             })?;
-            codes.sort_by_key(|(index, _)| *index);
-            (codes.into_iter().map(|(_, code)| code).collect(), imports)
+            (codes, imports)
         }
     };
+    functions.sort_by_key(|(index, _)| *index);
+    let functions: Vec<Part> = functions.into_iter().map(|(_, code)| code).collect();
     let frames: Vec<usize> = functions.iter().map(|code| code.frame).collect();
     Ok(Code {
         cpu: options.cpu,
@@ -211,12 +212,12 @@ pub fn code(module: &Module, options: &Options) -> Result<Code, CompileError> {
     })
 }
 
-/// The machine code of all functions, in their order, made on several threads.
+/// The machine code of all functions, each with its index, made on several threads.
 fn codes_on(
     threads: usize,
     module: &Module,
     target: &Target,
-) -> Result<(Vec<Part>, Imports), CompileError> {
+) -> Result<(Vec<(u32, Part)>, Imports), CompileError> {
     // A few functions wait, not all of them.
     let (send, receive) = sync_channel::<(u32, ir::Function, usize)>(2 * threads);
     let receive = Arc::new(Mutex::new(receive));
@@ -249,8 +250,8 @@ fn codes_on(
         for worker in workers {
             codes.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        codes.sort_by_key(|(index, _)| *index);
-        let codes = codes.into_iter().map(|(_, code)| code).collect::<Result<_, _>>()?;
+        let whole = |(index, code): (u32, Result<Part, _>)| Ok((index, code?));
+        let codes = codes.into_iter().map(whole).collect::<Result<_, CompileError>>()?;
         Ok((codes, imports?))
     })
 }

@@ -1,5 +1,6 @@
 //! Rules for operations on Reals: those that hold for every value, nan, infinities and both zeros included.
 
+use super::super::walk::same;
 use super::{New, Simplifier};
 use crate::ir::{Atom, Op, SiteId, Stmt, Ty};
 use diffeo_calculus::prim::{real, RealOp};
@@ -92,9 +93,7 @@ impl Simplifier {
                 }
                 _ => None,
             },
-            (RealOp::Min | RealOp::Max, Some(b)) if super::super::walk::same(a, b) => {
-                Some(a.clone().into())
-            }
+            (RealOp::Min | RealOp::Max, Some(b)) if same(a, b) => Some(a.clone().into()),
             (_, _) => None,
         }
     }
@@ -116,7 +115,7 @@ impl Simplifier {
             Op::Real(RealOp::Add, xs) => xs.iter().any(|x| not(Some(x))),
             Op::Real(RealOp::Sub | RealOp::Sqrt, xs) => not(xs.first()),
             Op::Real(RealOp::Mul, xs) => {
-                matches!(&xs[..], [a, b] if super::super::walk::same(a, b))
+                matches!(&xs[..], [a, b] if same(a, b))
             }
             Op::Real(RealOp::Abs | RealOp::Exp | RealOp::Cosh, _) | Op::ToReal(_) => true,
             Op::Get(array, _) => not(Some(array)),
