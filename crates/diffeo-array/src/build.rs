@@ -27,7 +27,7 @@ use crate::ir::{Atom, Block, Function, Module, Op, SiteId, Stmt, Stop, Ty, Var, 
 use crate::opt::walk::Copier;
 use crate::typing::{atom_type, results};
 use diffeo_base::{Name, Span};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// A function in the making.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use crate::ir::{Atom, Block, Elem, Function, Module, Op, Stmt, Ty, Var};
 use crate::opt::walk::{binders, operands, regions};
 use crate::print::{op_text, type_text};
 use crate::typing::{atom_type, results};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// What is wrong with a module, in words.
 pub fn lint(module: &Module) -> Vec<String> {

@@ -17,8 +17,8 @@ use crate::typing::atom_type;
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::names::Names;
 pub use diffeo_calculus::parse::ParseError;
+use hashbrown::HashMap;
 use lexer::{lex, Token};
-use std::collections::HashMap;
 use std::str::FromStr;
 
 /// The module of a text.

@@ -42,7 +42,7 @@ use diffeo_base::{Name, Span};
 use diffeo_calculus::names::{escape, quote, Named, Names};
 use diffeo_calculus::prim::RealOp;
 use diffeo_calculus::print::print_real;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// How long lines are, where they can be broken.
 const WIDTH: usize = 100;

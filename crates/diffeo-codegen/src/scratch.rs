@@ -14,7 +14,7 @@ use crate::low::{
     Address, Compare, Expr, For, Function, FunctionId, Module, Operand, Reg, Runtime, Stmt, Ty,
     BYTES, CAPACITY, COUNT, LAYOUT, NOWHERE,
 };
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// The layout of arrays without references.
 const PLAIN: Operand = Operand::Int(0);
@@ -194,7 +194,7 @@ impl Unused {
             }
         }
         // What is passed to a parameter that is used, is used.
-        let nowhere = passed.keys().filter(|param| !unused.contains(param)).copied();
+        let nowhere = passed.keys().filter(|param| !unused.contains(*param)).copied();
         used.extend(nowhere.collect::<Vec<_>>());
         while let Some(param) = used.pop() {
             unused.remove(&param);

@@ -9,7 +9,8 @@ use super::{Deriver, Key};
 use crate::ir::{Atom, Block, BoxId, Elem, FunctionId, Module, Op, Stmt, Ty, Var};
 use crate::opt::walk::{deep, leaf, operands, statements};
 use diffeo_calculus::prim::RealOp;
-use std::collections::{HashMap, HashSet, VecDeque};
+use hashbrown::{HashMap, HashSet};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// What varies in a function.

@@ -20,7 +20,7 @@ use crate::ir::{
 use crate::opt::walk::{deep, leaf};
 use diffeo_base::Name;
 use diffeo_calculus::prim::RealOp;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::rc::Rc;
 
 /// A function derived in forward mode.

@@ -47,8 +47,8 @@ pub use reverse::{reverse, Reverse};
 pub use shadow::{tangents, zero};
 
 use crate::ir::{BoxId, Elem, FunctionId, Ty};
+use hashbrown::{HashMap, HashSet};
 use orders::Indices;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A function, and which of its parameters vary.

@@ -2,7 +2,7 @@
 //! (Huot, Staton & Vákár's (k,R)-jets).
 
 use diffeo_calculus::eval::derivative::multi_indices;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// How many variables there are, and the order. Tangents are the coefficients of `k = r = 1`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -52,10 +52,10 @@ use crate::typing::param_types;
 pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
 use diffeo_base::{Name, Span};
+use hashbrown::{HashMap, HashSet};
 use plan::{Place, Plan};
 use scope::Scope;
 pub(super) use sources::Sources;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// More residuals than these are put into a box.
@@ -236,6 +236,7 @@ fn declare(module: &mut Module, source: &Function, part: &str) -> FunctionId {
         number += 1;
         name = Name::from(format!("{}.{part}.{number}", source.name));
     }
+    drop(taken);
     // Errors happen in the forward part only.
     let shown = if part == "fwd" { source.shown.clone() } else { Name::from("") };
     module.functions.push(Function {

@@ -7,7 +7,7 @@
 use crate::deep::deep;
 use crate::ir::{Atom, Block, Carried, Function, Op, Stmt, Var};
 use crate::opt::walk::{binders, has_regions, operands, regions};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// What is dropped in a block.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use super::graph::{call_graph, from_outside, CallGraph};
 use super::shapes::Shapes;
 use super::walk::{deep, has_regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, BoxId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// See the head of the file.
 pub fn absent(mut module: Module) -> Module {

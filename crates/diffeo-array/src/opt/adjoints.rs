@@ -7,7 +7,7 @@
 use super::walk::{deep, has_regions, operands, regions, regions_mut, same, uses, var};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// See the head of the file.
 pub fn adjoints(mut module: Module) -> Module {

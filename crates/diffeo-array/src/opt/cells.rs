@@ -7,7 +7,7 @@
 use super::walk::{deep, has_regions, regions_mut, replace, uses, var};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// Accumulators of at most so many numbers are looked at.
 const MOST: i64 = 16;

@@ -15,7 +15,7 @@ use super::walk::{deep, replace, statements, var};
 use crate::ir::{Atom, Block, BoxId, Carried, Function, Module, Op, Stmt, Ty, Var};
 use diffeo_calculus::prim::int::apply;
 use diffeo_calculus::prim::IntOp;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// See the head of the file.
 pub fn constants(mut module: Module) -> Module {

@@ -11,10 +11,9 @@ use super::shapes::Shapes;
 use super::walk::{deep, has_regions, operands, operands_mut, same, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, Scalar, Stmt, Var};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
-use std::collections::HashMap;
+use hashbrown::HashTable;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
-use std::rc::Rc;
 
 /// See the head of the file.
 pub fn cse(mut module: Module) -> Module {
@@ -27,7 +26,8 @@ pub fn cse(mut module: Module) -> Module {
             shapes,
             effects: &effects,
             subst: vec![None; function.vars.len()],
-            known: HashMap::new(),
+            blocks: Vec::new(),
+            known: HashTable::new(),
             defs: vec![None; function.vars.len()],
             scope: Scope::default(),
         };
@@ -41,17 +41,29 @@ struct Cse<'a> {
     shapes: Shapes,
     effects: &'a Effects,
     subst: Vec<Option<Atom>>,
-    /// The results of the statements in scope.
-    known: HashMap<Rc<Key>, Vec<Var>>,
+    /// The statements so far of this block and of those around it, the outermost first.
+    blocks: Vec<Vec<Stmt>>,
+    /// Those that may stand for later ones, by [`hash`].
+    known: HashTable<Known>,
     /// The comparisons of Ints for equality that variables are results of.
     defs: Vec<Option<(Atom, Atom)>>,
     scope: Scope,
 }
 
+/// A statement of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Known {
+    hash: u64,
+    /// How many blocks are around its own.
+    depth: u32,
+    /// Its position there.
+    index: u32,
+}
+
 /// What ends with the block.
 #[derive(Default)]
 struct Scope {
-    keys: Vec<Rc<Key>>,
+    known: Vec<Known>,
     equal: Vec<Var>,
 }
 
@@ -77,14 +89,20 @@ impl Cse<'_> {
         if let Some((a, b)) = equal {
             self.equate(&a, &b);
         }
-        let mut stmts = Vec::with_capacity(block.stmts.len());
+        let depth = self.blocks.len();
+        self.blocks.push(Vec::with_capacity(block.stmts.len()));
         for stmt in block.stmts {
-            self.stmt(stmt, &mut stmts);
+            if let Some(stmt) = self.stmt(stmt) {
+                self.blocks[depth].push(stmt);
+            }
         }
+        let stmts = self.blocks.pop().unwrap_or_default();
         let results = block.results.iter().map(|a| self.resolve(a)).collect();
         let inner = std::mem::replace(&mut self.scope, outer);
-        for key in inner.keys {
-            self.known.remove(&key);
+        for known in inner.known {
+            if let Ok(entry) = self.known.find_entry(known.hash, |k| *k == known) {
+                entry.remove();
+            }
         }
         for v in inner.equal {
             self.subst[v.0 as usize] = None;
@@ -106,39 +124,52 @@ impl Cse<'_> {
         }
     }
 
-    fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+    /// What is left of a statement; nothing if an equal one stands before it.
+    fn stmt(&mut self, mut stmt: Stmt) -> Option<Stmt> {
         operands_mut(&mut stmt.op, |a| *a = self.resolve(a));
         if has_regions(&stmt.op) {
             stmt.op = deep(|| self.regions(stmt.op));
-            out.push(stmt);
-            return;
+            return Some(stmt);
         }
         if !self.is_repeatable(&stmt) {
-            out.push(stmt);
-            return;
+            return Some(stmt);
         }
-        let key = Rc::new(Key::new(normal(&stmt.op)));
-        let mut found = self.known.get(&key);
-        if let (None, Op::IntFits(op, xs)) = (found, &key.op) {
+        let hash = hash(&stmt.op);
+        let mut found = self.find(hash, &stmt.op);
+        if let (None, Op::IntFits(op, xs)) = (found, &stmt.op) {
             // Where the operation succeeded, it fits. Not the other way round: what fits may have been moved.
-            found = self.known.get(&Key::new(Op::Int(*op, xs.clone())));
+            let checked = Op::Int(*op, xs.clone());
+            found = self.find(self::hash(&checked), &checked);
         }
-        if let Some(known) = found {
-            for (v, old) in stmt.results.iter().zip(known) {
+        if let Some(Known { depth, index, .. }) = found {
+            let known = &self.blocks[depth as usize][index as usize];
+            for (v, old) in stmt.results.iter().zip(&known.results) {
                 self.subst[v.0 as usize] = Some(Atom::Var(*old));
             }
-            return;
+            return None;
         }
         if let (Op::Compare(Comparison::Eq, Scalar::Int, a, b), [v]) = (&stmt.op, &stmt.results[..])
         {
             self.defs[v.0 as usize] = Some((a.clone(), b.clone()));
         }
-        self.known.insert(Rc::clone(&key), stmt.results.clone());
-        self.scope.keys.push(key);
+        let depth = self.blocks.len() - 1;
+        let index = self.blocks[depth].len() as u32;
+        let known = Known { hash, depth: depth as u32, index };
+        self.known.insert_unique(hash, known, |known| known.hash);
+        self.scope.known.push(known);
         if let Op::Check(Check::Size { expected, found, .. }) = &stmt.op {
             self.equate(expected, found);
         }
-        out.push(stmt);
+        Some(stmt)
+    }
+
+    /// A statement in scope with an equal operation.
+    fn find(&self, hash: u64, op: &Op) -> Option<Known> {
+        let is_equal = |known: &Known| {
+            known.hash == hash
+                && equal(&self.blocks[known.depth as usize][known.index as usize].op, op)
+        };
+        self.known.find(hash, is_equal).copied()
     }
 
     fn regions(&mut self, op: Op) -> Op {
@@ -186,78 +217,83 @@ impl Cse<'_> {
     }
 }
 
-/// The operation with its operands in a fixed order where the order does not matter.
-fn normal(op: &Op) -> Op {
-    let mut op = op.clone();
-    if let Op::Real(RealOp::Add | RealOp::Mul, xs)
-    | Op::Int(IntOp::Add | IntOp::Mul, xs)
-    | Op::IntFits(IntOp::Add | IntOp::Mul, xs) = &mut op
-    {
-        xs.sort_by_key(order);
-    }
-    op
+/// Whether the order of the two operands does not matter.
+fn commutes(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Real(RealOp::Add | RealOp::Mul, _)
+            | Op::Int(IntOp::Add | IntOp::Mul, _)
+            | Op::IntFits(IntOp::Add | IntOp::Mul, _)
+    )
 }
 
-/// A key by which atoms can be sorted and hashed.
-fn order(atom: &Atom) -> (u8, u64) {
+/// Whether two operations without regions are equal, bit by bit, in whatever order their operands are where it does not
+/// matter.
+fn equal(a: &Op, b: &Op) -> bool {
+    match (a, b) {
+        (Op::Real(f, xs), Op::Real(g, ys)) => f == g && equal_operands(xs, ys, commutes(a)),
+        (Op::Int(f, xs), Op::Int(g, ys)) | (Op::IntFits(f, xs), Op::IntFits(g, ys)) => {
+            f == g && equal_operands(xs, ys, commutes(a))
+        }
+        (a, b) => a == b && zeros(a) == zeros(b),
+    }
+}
+
+fn equal_operands(xs: &[Atom], ys: &[Atom], commute: bool) -> bool {
+    let all = xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| same(x, y));
+    all || matches!((xs, ys), ([a, b], [c, d]) if commute && same(a, d) && same(b, c))
+}
+
+/// The zeros among the operands: `==` of operations does not tell 0 from -0.
+fn zeros(op: &Op) -> Vec<u64> {
+    let mut zeros = Vec::new();
+    operands(op, |a| {
+        if let Atom::Real(x) = a {
+            zeros.extend((*x == 0.0).then_some(x.to_bits()));
+        }
+    });
+    zeros
+}
+
+/// A number that is the same for operations that are [`equal`].
+fn hash(op: &Op) -> u64 {
+    let mut state = Mix(0);
+    discriminant(op).hash(&mut state);
+    match op {
+        Op::Real(op, _) => op.hash(&mut state),
+        Op::Int(op, _) | Op::IntFits(op, _) => op.hash(&mut state),
+        Op::Dim(_, k) => k.hash(&mut state),
+        Op::Field { tag, index, .. } => (tag, index).hash(&mut state),
+        Op::Call(f, _) => f.hash(&mut state),
+        Op::Constant(c) => c.hash(&mut state),
+        Op::Text(text) => text.hash(&mut state),
+        Op::Compare(comparison, _, _, _) => comparison.hash(&mut state),
+        // The rest is told apart by the operands well enough.
+        _ => {}
+    }
+    let commutes = commutes(op);
+    let mut sum = 0u64;
+    operands(op, |a| {
+        if commutes {
+            let mut one = Mix(0);
+            bits(a).hash(&mut one);
+            sum = sum.wrapping_add(one.0);
+        } else {
+            bits(a).hash(&mut state);
+        }
+    });
+    state.write_u64(sum);
+    state.0
+}
+
+/// What atoms are hashed by.
+fn bits(atom: &Atom) -> (u8, u64) {
     match atom {
         Atom::Var(v) => (0, u64::from(v.0)),
         Atom::Real(x) => (1, x.to_bits()),
         Atom::Int(n) => (2, *n as u64),
         Atom::Bool(b) => (3, u64::from(*b)),
         Atom::Unused(_) => (4, 0),
-    }
-}
-
-/// An operation without regions, compared bit by bit.
-struct Key {
-    op: Op,
-    /// What it is looked up by: a key is looked up several times.
-    hash: u64,
-}
-
-impl Key {
-    fn new(op: Op) -> Key {
-        let mut state = Mix(0);
-        discriminant(&op).hash(&mut state);
-        match &op {
-            Op::Real(op, _) => op.hash(&mut state),
-            Op::Int(op, _) | Op::IntFits(op, _) => op.hash(&mut state),
-            Op::Dim(_, k) => k.hash(&mut state),
-            Op::Field { tag, index, .. } => (tag, index).hash(&mut state),
-            Op::Call(f, _) => f.hash(&mut state),
-            Op::Constant(c) => c.hash(&mut state),
-            Op::Text(text) => text.hash(&mut state),
-            Op::Compare(comparison, _, _, _) => comparison.hash(&mut state),
-            // The rest is told apart by the operands well enough.
-            _ => {}
-        }
-        operands(&op, |a| order(a).hash(&mut state));
-        Key { op, hash: state.0 }
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
-        // `==` of operations does not tell 0 from -0.
-        let zeros = |op: &Op| {
-            let mut signs = Vec::new();
-            operands(op, |a| {
-                if matches!(a, Atom::Real(x) if *x == 0.0) {
-                    signs.push(order(a).1);
-                }
-            });
-            signs
-        };
-        self.hash == other.hash && self.op == other.op && zeros(&self.op) == zeros(&other.op)
-    }
-}
-
-impl Eq for Key {}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.hash.hash(state);
     }
 }
 

@@ -15,7 +15,7 @@ use super::select::is_dear;
 use super::shapes::Shapes;
 use super::walk::{deep, operands, regions, regions_mut, size, statements, var, Copier};
 use crate::ir::{Atom, Block, Function, Module, Op, Site, Stmt, Ty, Var, VarInfo};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// Comprehensions of more statements stay where they are.
 const LARGE: usize = 120;

@@ -21,7 +21,7 @@ use super::walk::{
 };
 use crate::ir::{Atom, Block, Function, Module, Op, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::IntOp;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// What an element may cost, in additions, to be computed at several places.
 const CHEAP: u32 = 6;

@@ -13,7 +13,7 @@ use super::shapes::Shapes;
 use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
 use crate::ir::{Atom, Block, Check, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::Comparison;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// See the head of the file.
 pub fn hoist(module: Module) -> Module {

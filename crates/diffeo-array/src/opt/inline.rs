@@ -15,7 +15,7 @@ use super::walk::{deep, has_regions, regions_mut, replace, size, statements, Cop
 use crate::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo,
 };
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// Functions of at most so many statements are put into their callers.
 const SMALL: usize = 30;

@@ -12,7 +12,7 @@ use super::walk::{
     binders, deep, has_regions, operands, regions, regions_mut, same, size, statements, var, Copier,
 };
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// Loops with bodies of more statements together stay apart.
 const LARGE: usize = 200;

@@ -85,9 +85,9 @@ pub use tail::tail;
 pub use unroll::unroll;
 
 use crate::ir::{FunctionId, Module};
+use hashbrown::HashSet;
 use hoist::hoist_early;
 use simplify::simplify_early;
-use std::collections::HashSet;
 use unroll::unroll_early;
 
 /// A pass with its name.

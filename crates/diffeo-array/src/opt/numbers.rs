@@ -15,7 +15,7 @@ use super::simplify::simplify_function;
 use super::sizes::unused;
 use super::walk::{deep, has_regions, operands, regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// Arrays of at most so many elements are looked at.
 const ELEMENTS: i64 = 16;

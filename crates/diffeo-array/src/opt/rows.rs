@@ -5,7 +5,7 @@
 
 use super::walk::{deep, has_regions, regions_mut, var};
 use crate::ir::{Atom, Block, Elem, Module, Op, Stmt, Ty, Var, VarInfo};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// Larger matrices are put together.
 const LARGE: usize = 64;

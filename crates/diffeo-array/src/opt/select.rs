@@ -19,7 +19,7 @@ use super::split::cost;
 use super::walk::{binders, deep, operands, regions, regions_mut, statements, var, Copier};
 use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// What an element has to cost at least, in additions ([`is_dear`]).
 const DEAR: u64 = 200;

@@ -1,7 +1,7 @@
 //! What is known of the sizes of arrays, without running anything: which sizes are the same, and which
 //! comprehensions have rows of one size for sure.
 
-use super::walk::{binders, deep, same};
+use super::walk::{binders, deep, same, statements};
 use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var, VarInfo};
 
 /// The size of an array in a dimension.
@@ -40,18 +40,24 @@ pub(crate) struct Shapes {
 impl Shapes {
     /// The sizes in a function.
     pub fn of(function: &Function) -> Shapes {
-        Shapes::from(function, 1)
+        let is_array = |v: &VarInfo| matches!(v.ty, Ty::Array(..));
+        Shapes::from(function, function.vars.iter().any(is_array))
     }
 
-    /// The sizes in a function that has rows, for who asks only whether all have one size.
+    /// The sizes in a function, for who asks only whether comprehensions have rows of one size. Most functions make no
+    /// rows.
     pub fn of_rows(function: &Function) -> Shapes {
-        Shapes::from(function, 2)
+        let is_matrix =
+            |v: &Var| matches!(function.vars[v.0 as usize].ty, Ty::Array(_, rank) if rank > 1);
+        let mut some = false;
+        statements(&function.body, &mut |stmt| {
+            some |= matches!(stmt.op, Op::Build { .. }) && stmt.results.iter().any(is_matrix);
+        });
+        Shapes::from(function, some)
     }
 
-    /// The sizes in a function that has arrays of this rank or a higher one. Most functions of large programs have none.
-    fn from(function: &Function, least: u8) -> Shapes {
-        let some = |v: &VarInfo| matches!(v.ty, Ty::Array(_, rank) if rank >= least);
-        let some = function.vars.iter().any(some);
+    /// The sizes in a function, if `some` are asked for.
+    fn from(function: &Function, some: bool) -> Shapes {
         let count = if some { function.vars.len() } else { 0 };
         let mut first = vec![0];
         let mut extents = Vec::new();
@@ -175,6 +181,9 @@ impl Shapes {
 
     /// What the results of a statement have, after its regions.
     fn results(&mut self, stmt: &Stmt, start: u32) {
+        if stmt.results.iter().all(|v| self.own(*v).is_empty()) {
+            return;
+        }
         let whole = |a: &Atom| self.extents_of(a).to_vec();
         let known = match &stmt.op {
             Op::Get(a, indices) => {
@@ -315,6 +324,9 @@ impl Shapes {
         start: u32,
         atoms: impl IntoIterator<Item = &'a Atom>,
     ) -> Vec<Extent> {
+        if self.own(result).is_empty() {
+            return Vec::new();
+        }
         let atoms: Vec<&Atom> = atoms.into_iter().collect();
         let used = |a: &&Atom| !matches!(a, Atom::Unused(_));
         let all = atoms.iter().all(used);

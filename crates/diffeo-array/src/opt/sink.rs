@@ -8,7 +8,7 @@ use super::effects::Effects;
 use super::shapes::Shapes;
 use super::walk::{deep, has_regions, operands, regions_mut, var};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// See the head of the file.
 pub fn sink(mut module: Module) -> Module {

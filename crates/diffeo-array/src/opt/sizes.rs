@@ -15,7 +15,7 @@ use super::walk::{deep, has_regions, operands_mut, regions, regions_mut, size, s
 use crate::ir::{Atom, Block, Check, Function, FunctionId, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// So many copies of a function are made at most.
 const COPIES: usize = 4;

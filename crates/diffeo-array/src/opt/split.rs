@@ -27,7 +27,7 @@ use crate::ir::{
     Atom, Block, Check, Module, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var, VarInfo,
 };
 use diffeo_calculus::prim::{Comparison, IntOp};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// How many steps a loop is taken to have where nothing is known.
 const STEPS: u64 = 16;

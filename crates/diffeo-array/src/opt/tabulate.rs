@@ -19,7 +19,7 @@
 use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var};
 use crate::ir::{Atom, Block, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// What computing an Int has to cost, in additions, to be read from a table.
 const WORTH: u32 = 6;

@@ -12,7 +12,7 @@ use crate::ir::{
     VarInfo,
 };
 use diffeo_base::{Name, Span};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// The module without calls at the end of functions that lead back to them.
 pub fn tail(mut module: Module) -> Module {

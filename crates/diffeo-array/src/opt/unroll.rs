@@ -16,7 +16,7 @@ use crate::ir::{
     Atom, Block, Carried, Elem, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo,
 };
 use diffeo_calculus::prim::RealOp;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// So many steps at most are written out.
 const STEPS: i64 = 16;

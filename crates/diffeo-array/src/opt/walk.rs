@@ -4,7 +4,7 @@
 
 pub(crate) use crate::deep::deep;
 use crate::ir::{Atom, Block, Check, Function, Op, SiteId, Stmt, Stop, Var, VarInfo};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// Goes over the operands of an operation, those within its regions left out. For references of both kinds.
 macro_rules! operands {

@@ -9,7 +9,8 @@ use crate::low::{Function, FunctionId, Layout, Module, Raise, Ty};
 use diffeo_array::ir::SiteId;
 use diffeo_base::Name;
 use diffeo_calculus::prim::{int, IntOp, Rounding};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// What every program needs.

@@ -15,8 +15,8 @@ use crate::deep::deep;
 use crate::low::{Expr, For, Function, FunctionId, Module, Operand, Stmt};
 use crate::memory::{polled, simple_cost, whole, POLLED_STEPS};
 use diffeo_calculus::prim::RealOp;
+use hashbrown::HashMap;
 use std::cell::Cell;
-use std::collections::HashMap;
 
 /// Statements that are more work than this are counted by themselves.
 const MUCH: u64 = 4096;

@@ -26,7 +26,8 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch};
 use diffeo_array::ir::SiteId;
-use std::collections::{BTreeMap, HashMap};
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// How many results that are no Reals have registers, with the status.
 const INTEGER_RESULTS: usize = 7;

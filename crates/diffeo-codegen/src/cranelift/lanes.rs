@@ -14,7 +14,7 @@ use cranelift_codegen::ir::types::{F64, F64X2, I64, I64X2, I8};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Type, Value};
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{RealOp, Rounding};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// How many steps a vector does.
 const LANES: i64 = 2;

@@ -9,7 +9,7 @@ use crate::runtime::{Owned, REFERENCES};
 use diffeo_array::ir::{BoxId, Elem, Ty};
 use diffeo_array::typing::param_types;
 use diffeo_array::value::{Array, Data, Object, Value};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::rc::Rc;
 
 /// How a program is called: the types of its parameters and results, and where the boxes of a type have their

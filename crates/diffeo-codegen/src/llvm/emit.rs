@@ -20,11 +20,12 @@ use crate::engine::Raises;
 use crate::low::{self, Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
 use crate::scratch::{helper, release_of};
+use hashbrown::HashSet;
 use lanes::plan::Plans;
 use lanes::Lanes;
 use parts::Parts;
 use scope::Facts;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// A program as text.

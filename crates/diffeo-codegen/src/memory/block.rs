@@ -7,7 +7,7 @@ use super::uses::{regions, uses, var, Use};
 use crate::deep::deep;
 use crate::low::Operand;
 use diffeo_array::ir::{Atom, Block, Op, Stmt, Var};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// What a translated block leaves: the words of its results, and the variables whose references are to be given
 /// up when they have been looked at.

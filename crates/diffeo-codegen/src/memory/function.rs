@@ -8,7 +8,7 @@ use super::uses::Use;
 use super::{symbol, word_types, words, Cx};
 use crate::low::{self, Operand, Stmt};
 use diffeo_array::ir::{Atom, Elem, Function, FunctionId, SiteId, Ty, Var};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 /// Where rows of an array that is being made are to be put, instead of a block of their own.

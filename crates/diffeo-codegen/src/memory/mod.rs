@@ -45,11 +45,12 @@ use diffeo_array::ir::{Block, BoxId, ConstantId, Module as Flat, Ty};
 use diffeo_base::Name;
 use emit::Code;
 use function::Lower;
+use hashbrown::{HashMap, HashSet};
 use helpers::Helper;
 use owners::{Owners, Signatures};
 use parallel::Effects;
 use scan::Scan;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Which loops are done block by block, so that several blocks can be done at once.

@@ -4,7 +4,7 @@
 use super::uses::{regions, statements};
 use crate::deep::deep;
 use diffeo_array::ir::{Block, Module, Op};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// The steps of such comprehensions and sums, by address.
 pub(super) fn loops(module: &Module) -> HashSet<*const Block> {

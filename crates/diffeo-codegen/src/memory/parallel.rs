@@ -26,7 +26,8 @@ use crate::low::{
 };
 use diffeo_array::ir::{Atom, Block, Module, Op, Reduction, SiteId, Ty as Flat};
 use diffeo_calculus::prim::Rounding;
-use std::collections::{BTreeSet, HashMap};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
 /// A loop has so many blocks at most.
 const MOST_BLOCKS: f64 = 128.0;

@@ -6,7 +6,7 @@
 
 use crate::deep::deep;
 use crate::low::{Binary, Compare, Expr, For, Function, Operand, Reg, Stmt, Ty, Unary};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// Loops with more statements stay.
 const LONG: usize = 100;

@@ -3,7 +3,7 @@
 
 use crate::deep::deep;
 use crate::low::{Function, FunctionId, Module, Stmt, Ty};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// A function is compared with so many that look like it, at most.
 const ALIKE: usize = 8;

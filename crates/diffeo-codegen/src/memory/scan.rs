@@ -3,7 +3,7 @@
 use super::uses::{container, is_reference, is_view, uses, var};
 use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, Op, Stmt, Var};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// The number of a block within its function; the body of the function is 0.
 pub(super) type BlockNumber = u32;

@@ -17,7 +17,7 @@ use crate::low::visit::{occurrences, operands_of};
 use crate::low::{
     Address, Binary, Compare, Expr, For, Function, Operand, Raise, Reg, Runtime, Stmt, Ty,
 };
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// How many steps of each loop are done at a time, as a power of two: some arrays of as many numbers fit into any cache.
 const PART: i64 = 1 << BITS;

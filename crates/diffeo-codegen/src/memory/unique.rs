@@ -8,7 +8,7 @@ use super::scan::Scan;
 use super::uses::{regions, uses, var, Use};
 use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, Op, Ty, Var};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// What becomes of a carried array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};
 use diffeo_base::Name;
 use diffeo_calculus::prim::{Comparison, RealOp};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// An adjoint of a Real or a box.
 #[derive(Clone, Debug)]

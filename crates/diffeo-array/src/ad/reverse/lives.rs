@@ -2,7 +2,7 @@
 
 use crate::ir::{Atom, Block, Function, Op, Ty, Var};
 use crate::opt::walk::{binders, deep, operands, regions, statements};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// The arrays that are used later, at updates, appends, calls and loops: by their first result.
 pub(super) fn lives(function: &Function) -> HashMap<Var, HashSet<Var>> {

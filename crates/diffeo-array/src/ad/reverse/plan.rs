@@ -22,7 +22,7 @@ use super::sources::{sources, Source};
 use crate::ad::{Activity, Deriver};
 use crate::ir::{Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Stmt, Ty, Var};
 use crate::opt::walk::{deep, regions};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Where the accumulator of an array comes from.

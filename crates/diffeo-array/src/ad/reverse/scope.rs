@@ -12,7 +12,8 @@ use crate::opt::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
 };
 use diffeo_calculus::prim::IntOp;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Loops with bodies of at most so many statements are computed again.
 const SHORT: usize = 40;

@@ -8,7 +8,7 @@ use super::plan::Plan;
 use crate::ad::{activity, Deriver};
 use crate::ir::{Elem, Function, FunctionId, Module, Ty, Var};
 use crate::opt::walk::deep;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// After so many rounds through functions that call each other, they share nothing.

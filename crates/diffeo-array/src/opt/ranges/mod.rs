@@ -14,9 +14,9 @@ use super::shapes::{Extent, Shapes, Size};
 use super::walk::{binders, deep, operands_mut, var};
 use crate::ir::{Atom, Block, Carried, Check, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::IntOp;
+use hashbrown::HashMap;
 use linear::Linear;
 use prove::{Facts, Says};
-use std::collections::HashMap;
 
 /// No array has more elements in a dimension, because no comprehension makes more.
 const MOST: i64 = diffeo_calculus::eval::MOST_ELEMENTS;

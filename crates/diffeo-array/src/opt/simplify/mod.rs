@@ -16,7 +16,7 @@ pub(crate) use control::neutral;
 use super::shapes::Shapes;
 use super::walk::{binders, has_regions, operands_mut, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
-use std::collections::hash_map::{Entry, HashMap};
+use hashbrown::hash_map::{Entry, HashMap};
 
 /// See the head of the file.
 pub fn simplify(module: Module) -> Module {

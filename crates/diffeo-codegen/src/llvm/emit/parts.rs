@@ -7,8 +7,9 @@
 
 use crate::low::{FunctionId, Module};
 use crate::scratch::release_of;
+use hashbrown::HashSet;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// How many statements are worth a part.
 const PART: usize = 200;

@@ -8,7 +8,8 @@ use crate::low::{
 };
 use crate::scratch;
 use diffeo_calculus::prim::RealOp;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The lanes of outer loops take so many vectors, to hide how long an addition takes.
