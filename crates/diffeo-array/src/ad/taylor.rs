@@ -90,6 +90,9 @@ const TINY: f64 = 1e-280;
 /// Powers with a constant Real for an exponent are products for whole exponents up to this.
 const MULTIPLIED: f64 = 64.0;
 
+/// Up to this degree, what a sum is made of is divided, rather than the sum.
+const DIVIDED: usize = 3;
+
 /// A series.
 struct Node {
     what: What,
@@ -197,12 +200,9 @@ impl Series<'_> {
         Some(self.real(RealOp::Mul, vec![x?, y?]))
     }
 
-    fn weighted(&mut self, weight: usize, x: Coefficient) -> Coefficient {
-        self.times(Some(Atom::Real(weight as f64)), x)
-    }
-
-    fn over(&mut self, x: Coefficient, by: Atom) -> Coefficient {
-        Some(self.real(RealOp::Div, vec![x?, by]))
+    /// `m x / n`
+    fn weighted(&mut self, (m, n): (usize, usize), x: Coefficient) -> Coefficient {
+        self.times(Some(Atom::Real(m as f64 / n as f64)), x)
     }
 
     /// Its value, which is never left out.
@@ -250,7 +250,7 @@ impl Series<'_> {
                 let of = if j == k { &mut middle } else { &mut sum };
                 *of = self.plus(of.take(), term);
             }
-            let sum = self.weighted(2, sum);
+            let sum = self.weighted((2, 1), sum);
             self.plus(sum, middle)
         } else if op == RealOp::Mul {
             pairs.iter().fold(None, |sum, (j, k)| {
@@ -266,8 +266,8 @@ impl Series<'_> {
                 self.plus(sum, term)
             });
             let x = self.coefficient(a, i);
-            let (x, divisor) = (self.minus(x, rest), self.primal(b));
-            self.over(x, divisor)
+            let x = self.minus(x, rest)?;
+            Some(self.divided(x, b, i))
         } else if i == 0 {
             let mut args = vec![self.primal(a)];
             if row(op).arity == 2 {
@@ -280,15 +280,20 @@ impl Series<'_> {
     }
 
     /// `y_γ = 1/|γ| Σ_{0≠β≠γ} |β| ∂f_{γ-β} x_β + ∂f_0 x_γ`
+    ///
+    /// In the first orders, each `x_β` is divided rather than the sum: it is known earlier, and others divide it, too.
+    /// In the others, `|β| x_β` is there from the order before.
     fn chain(&mut self, n: usize, (op, args): (RealOp, [usize; 2]), i: usize) -> Coefficient {
-        let (mut sum, mut last) = (None, None);
+        let (mut sum, mut last, mut sign) = (None, None, None);
         let indices = self.indices;
+        let degree = indices.degrees[i];
+        let (each, whole) = if degree <= DIVIDED { (degree, 1) } else { (1, degree) };
         for (which, x) in args.into_iter().enumerate().take(row(op).arity) {
             let (mut of_x, mut slope, mut negative) = (None, None, false);
             for (j, k) in indices.pairs[i].iter().rev().filter(|(_, k)| *k != 0) {
                 let Some(coefficient) = self.coefficient(x, *k) else { continue };
                 let partial = self.partial(n, op, args, which);
-                // A sign is put before the sum, not before each term.
+                // A sign is put before the whole, not before each term.
                 let of = match self.nodes[partial].what {
                     What::Operation(RealOp::Neg, [of, _]) => Some(of),
                     _ => None,
@@ -298,19 +303,37 @@ impl Series<'_> {
                 if *k == i {
                     slope = self.times(known, Some(coefficient));
                 } else {
-                    let x = self.weighted(indices.degrees[*k], Some(coefficient));
+                    let x = self.weighted((indices.degrees[*k], each), Some(coefficient));
                     let term = self.times(known, x);
                     of_x = self.plus(of_x, term);
                 }
             }
-            if negative {
-                (sum, last) = (self.minus(sum, of_x), self.minus(last, slope));
-            } else {
+            if *sign.get_or_insert(negative) == negative {
                 (sum, last) = (self.plus(sum, of_x), self.plus(last, slope));
+            } else {
+                (sum, last) = (self.minus(sum, of_x), self.minus(last, slope));
             }
         }
-        let sum = self.over(sum, Atom::Real(indices.degrees[i] as f64));
-        self.plus(sum, last)
+        let sum = self.weighted((1, whole), sum);
+        let all = self.plus(sum, last);
+        if sign == Some(true) {
+            return self.minus(None, all);
+        }
+        all
+    }
+
+    /// A coefficient over a divisor: but for the value, times its reciprocal, which all of them take.
+    fn divided(&mut self, x: Atom, divisor: usize, i: usize) -> Atom {
+        let by = self.primal(divisor);
+        let alone = i == 0 || self.indices.width() == 1 && !matches!(by, Atom::Real(_));
+        let exact = !matches!(by, Atom::Real(by) if !(1.0 / by).is_normal());
+        if alone || !exact {
+            return self.real(RealOp::Div, vec![x, by]);
+        }
+        let one = self.number(1.0);
+        let reciprocal = self.operation(RealOp::Div, [one, divisor]);
+        let reciprocal = self.primal(reciprocal);
+        self.real(RealOp::Mul, vec![x, reciprocal])
     }
 
     fn partial(&mut self, y: usize, op: RealOp, args: [usize; 2], which: usize) -> usize {
@@ -429,12 +452,12 @@ impl Series<'_> {
                 let mut sum = None;
                 for (alpha, beta) in indices.pairs[i].iter().rev().filter(|(_, beta)| *beta != 0) {
                     let x = self.coefficient(base, *beta);
-                    let x = self.weighted(indices.degrees[*beta], x);
+                    let x = self.weighted((indices.degrees[*beta], 1), x);
                     let term = self.times(slope[*alpha].clone(), x);
                     sum = self.plus(sum, term);
                 }
                 let sum = self.times(Some(factor.clone()), sum);
-                power.push(self.over(sum, Atom::Real(indices.degrees[i] as f64)));
+                power.push(self.weighted((1, indices.degrees[i]), sum));
             }
             slope = power;
         }

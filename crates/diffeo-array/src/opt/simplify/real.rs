@@ -78,6 +78,16 @@ impl Simplifier {
                     let product = Op::Real(op, vec![a.clone(), b]);
                     neg(&self.emit(product, Ty::Real, site, out))
                 }
+                (None, None, _) if op == RealOp::Mul => {
+                    let (a, negative) = match (self.by_negative(a), self.by_negative(b)) {
+                        (Some(by), _) => (b, by),
+                        (None, Some(by)) => (a, by),
+                        (None, None) => return None,
+                    };
+                    let by = self.emit(negative, Ty::Real, site, out);
+                    let product = Op::Real(op, vec![a.clone(), by]);
+                    neg(&self.emit(product, Ty::Real, site, out))
+                }
                 (None, None, _) => None,
             },
             (RealOp::Neg, _) => match self.def(a)? {
@@ -96,6 +106,22 @@ impl Simplifier {
             (RealOp::Min | RealOp::Max, Some(b)) if same(a, b) => Some(a.clone().into()),
             (_, _) => None,
         }
+    }
+
+    /// Of a product with a negative number, what the same with the positive one is.
+    fn by_negative(&self, product: &Atom) -> Option<Op> {
+        let Some(Op::Real(RealOp::Mul, factors)) = self.def(product) else { return None };
+        let positive = |x: &Atom| match x {
+            Atom::Real(x) if *x < 0.0 => Some(Atom::Real(-x)),
+            _ => None,
+        };
+        let (a, b) = (factors.first()?, factors.get(1)?);
+        let of = match (positive(a), positive(b)) {
+            (Some(a), _) => vec![a, b.clone()],
+            (None, Some(b)) => vec![a.clone(), b],
+            (None, None) => return None,
+        };
+        Some(Op::Real(RealOp::Mul, of))
     }
 
     /// Whether a number, or all elements of an array, are certainly not -0.
