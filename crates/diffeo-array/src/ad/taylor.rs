@@ -10,10 +10,11 @@
 use super::orders::Indices;
 use super::partials::{along, slopes};
 use crate::build::Builder;
-use crate::ir::{Atom, Module, Op, Scalar};
-use crate::opt::walk::same;
+use crate::ir::{Atom, Module, Op, Scalar, Var};
+use crate::opt::walk::{same, var};
 use diffeo_calculus::prim::real::{eval, next_polygamma, row, Condition, Derivative, Partial};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
+use hashbrown::HashMap;
 
 /// A coefficient; none is 0.
 pub(super) type Coefficient = Option<Atom>;
@@ -28,7 +29,7 @@ pub(super) fn coefficients(
     indices: &Indices,
 ) -> Vec<Coefficient> {
     let width = indices.width();
-    let mut series = Series { b, module, indices, nodes: Vec::new() };
+    let mut series = Series { b, module, indices, nodes: Vec::new(), negated: HashMap::new() };
     let value = match op {
         Op::Real(op, args) => {
             if row(*op).derivative == Derivative::Select {
@@ -91,7 +92,7 @@ const TINY: f64 = 1e-280;
 const MULTIPLIED: f64 = 64.0;
 
 /// Up to this degree, what a sum is made of is divided, rather than the sum.
-const DIVIDED: usize = 3;
+const DIVIDED: f64 = 3.0;
 
 /// A series.
 struct Node {
@@ -117,6 +118,8 @@ struct Series<'a> {
     module: &'a Module,
     indices: &'a Indices,
     nodes: Vec<Node>,
+    /// Negated numbers, each with what it is the opposite of.
+    negated: HashMap<Var, Atom>,
 }
 
 impl Series<'_> {
@@ -181,28 +184,62 @@ impl Series<'_> {
         }
     }
 
-    fn plus(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
-        match (x, y) {
-            (None, other) | (other, None) => other,
-            (Some(x), Some(y)) => Some(self.real(RealOp::Add, vec![x, y])),
+    /// Whether a number was negated here, and of what.
+    fn sign(&self, x: Atom) -> (bool, Atom) {
+        match var(&x).and_then(|v| self.negated.get(&v)) {
+            Some(of) => (true, of.clone()),
+            None => (false, x),
         }
+    }
+
+    /// The opposite of a number, or itself. Signs go to the end, where sums take them up.
+    fn signed(&mut self, negative: bool, x: Atom) -> Atom {
+        if !negative {
+            return x;
+        }
+        let (double, x) = self.sign(x);
+        if double {
+            return x;
+        }
+        let made = self.real(RealOp::Neg, vec![x.clone()]);
+        self.negated.extend(var(&made).map(|v| (v, x)));
+        made
+    }
+
+    fn plus(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
+        let (x, y) = match (x, y) {
+            (None, other) | (other, None) => return other,
+            (Some(x), Some(y)) => (self.sign(x), self.sign(y)),
+        };
+        let sum = match (x, y) {
+            ((false, x), (true, y)) | ((true, y), (false, x)) => {
+                return Some(self.real(RealOp::Sub, vec![x, y]));
+            }
+            ((negative, x), (_, y)) => (negative, self.real(RealOp::Add, vec![x, y])),
+        };
+        Some(self.signed(sum.0, sum.1))
     }
 
     fn minus(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
-        match (x, y) {
-            (x, None) => x,
-            (None, Some(y)) => Some(self.real(RealOp::Neg, vec![y])),
-            (Some(x), Some(y)) => Some(self.real(RealOp::Sub, vec![x, y])),
-        }
+        let y = y.map(|y| self.signed(true, y));
+        self.plus(x, y)
     }
 
     fn times(&mut self, x: Coefficient, y: Coefficient) -> Coefficient {
-        Some(self.real(RealOp::Mul, vec![x?, y?]))
+        let ((first, x), (second, y)) = (self.sign(x?), self.sign(y?));
+        let product = self.real(RealOp::Mul, vec![x, y]);
+        Some(self.signed(first != second, product))
     }
 
-    /// `m x / n`
-    fn weighted(&mut self, (m, n): (usize, usize), x: Coefficient) -> Coefficient {
-        self.times(Some(Atom::Real(m as f64 / n as f64)), x)
+    fn weighted(&mut self, weight: f64, x: Coefficient) -> Coefficient {
+        self.times(Some(Atom::Real(weight)), x)
+    }
+
+    /// A sum over the degree of its index.
+    fn over(&mut self, x: Coefficient, degree: f64) -> Coefficient {
+        let (negative, x) = self.sign(x?);
+        let quotient = self.real(RealOp::Div, vec![x, Atom::Real(degree)]);
+        Some(self.signed(negative, quotient))
     }
 
     /// Its value, which is never left out.
@@ -250,7 +287,7 @@ impl Series<'_> {
                 let of = if j == k { &mut middle } else { &mut sum };
                 *of = self.plus(of.take(), term);
             }
-            let sum = self.weighted((2, 1), sum);
+            let sum = self.weighted(2.0, sum);
             self.plus(sum, middle)
         } else if op == RealOp::Mul {
             pairs.iter().fold(None, |sum, (j, k)| {
@@ -284,42 +321,29 @@ impl Series<'_> {
     /// In the first orders, each `x_β` is divided rather than the sum: it is known earlier, and others divide it, too.
     /// In the others, `|β| x_β` is there from the order before.
     fn chain(&mut self, n: usize, (op, args): (RealOp, [usize; 2]), i: usize) -> Coefficient {
-        let (mut sum, mut last, mut sign) = (None, None, None);
+        let (mut sum, mut last) = (None, None);
         let indices = self.indices;
-        let degree = indices.degrees[i];
-        let (each, whole) = if degree <= DIVIDED { (degree, 1) } else { (1, degree) };
+        let degree = indices.degrees[i] as f64;
+        let (each, whole) = if degree <= DIVIDED { (degree, 1.0) } else { (1.0, degree) };
         for (which, x) in args.into_iter().enumerate().take(row(op).arity) {
-            let (mut of_x, mut slope, mut negative) = (None, None, false);
+            let (mut of_x, mut slope) = (None, None);
             for (j, k) in indices.pairs[i].iter().rev().filter(|(_, k)| *k != 0) {
                 let Some(coefficient) = self.coefficient(x, *k) else { continue };
                 let partial = self.partial(n, op, args, which);
-                // A sign is put before the whole, not before each term.
-                let of = match self.nodes[partial].what {
-                    What::Operation(RealOp::Neg, [of, _]) => Some(of),
-                    _ => None,
-                };
-                negative = of.is_some();
-                let known = self.coefficient(of.unwrap_or(partial), *j);
+                let known = self.coefficient(partial, *j);
                 if *k == i {
                     slope = self.times(known, Some(coefficient));
                 } else {
-                    let x = self.weighted((indices.degrees[*k], each), Some(coefficient));
+                    let weight = indices.degrees[*k] as f64 / each;
+                    let x = self.weighted(weight, Some(coefficient));
                     let term = self.times(known, x);
                     of_x = self.plus(of_x, term);
                 }
             }
-            if *sign.get_or_insert(negative) == negative {
-                (sum, last) = (self.plus(sum, of_x), self.plus(last, slope));
-            } else {
-                (sum, last) = (self.minus(sum, of_x), self.minus(last, slope));
-            }
+            (sum, last) = (self.plus(sum, of_x), self.plus(last, slope));
         }
-        let sum = self.weighted((1, whole), sum);
-        let all = self.plus(sum, last);
-        if sign == Some(true) {
-            return self.minus(None, all);
-        }
-        all
+        let sum = self.over(sum, whole);
+        self.plus(sum, last)
     }
 
     /// A coefficient over a divisor: but for the value, times its reciprocal, which all of them take.
@@ -452,12 +476,12 @@ impl Series<'_> {
                 let mut sum = None;
                 for (alpha, beta) in indices.pairs[i].iter().rev().filter(|(_, beta)| *beta != 0) {
                     let x = self.coefficient(base, *beta);
-                    let x = self.weighted((indices.degrees[*beta], 1), x);
+                    let x = self.weighted(indices.degrees[*beta] as f64, x);
                     let term = self.times(slope[*alpha].clone(), x);
                     sum = self.plus(sum, term);
                 }
                 let sum = self.times(Some(factor.clone()), sum);
-                power.push(self.weighted((1, indices.degrees[i]), sum));
+                power.push(self.over(sum, indices.degrees[i] as f64));
             }
             slope = power;
         }

@@ -124,7 +124,8 @@ fn expand(mut module: Module, which: Which<'_>) -> Module {
 }
 
 /// By function, its size with what goes into it, if it goes into its callers; `once` is the most for a function that is
-/// called once.
+/// called once. Where such a function would become too large by what goes into it, it goes into its caller nevertheless,
+/// and larger ones than itself that it calls stay calls: what is left in a loop is then seen there.
 fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<usize>> {
     let mut calls = vec![0u64; functions.len()];
     for callee in graph.callees.iter().flatten() {
@@ -134,7 +135,21 @@ fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<
     let mut costs: Vec<u64> = vec![0; functions.len()];
     for f in graph.components.iter().flatten() {
         let own = size(&functions[*f].body, once);
-        let within: usize = graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
+        let mut within: usize =
+            graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
+        if calls[*f] == 1 && !graph.recursive[*f] && own <= once {
+            let large = |callee: &usize| {
+                let size = inlined[*callee].filter(|n| calls[*callee] == 1 && *n > own.max(SMALL));
+                size.map(|size| (size, *callee))
+            };
+            let mut large: Vec<_> = graph.callees[*f].iter().filter_map(large).collect();
+            large.sort_unstable();
+            while own + within > once {
+                let Some((size, callee)) = large.pop() else { break };
+                inlined[callee] = None;
+                within -= size;
+            }
+        }
         let callees = graph.callees[*f].iter().filter(|callee| inlined[**callee].is_some());
         let mut cost = callees.fold(0u64, |sum, callee| sum.saturating_add(costs[*callee]));
         statements(&functions[*f].body, &mut |stmt| {

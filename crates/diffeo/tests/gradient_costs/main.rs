@@ -22,38 +22,42 @@ use support::corpus;
 /// The bar, at every size.
 const MOST: f64 = 6.0;
 
-/// The function of the corpus that has a bar of its own, by the name of its case and how it begins. Its rule solves an
-/// equation by bisection, which the value does not need: the rule alone takes 1,724 operations, the value 179.
-const OTHER: (&str, &str, f64) = (
+/// The function of the corpus whose rule does other things than its value, by the name of its case and how it begins.
+/// What the rule does is the program's, too: it solves an equation by bisection, in 1,724 operations of 179 and these.
+const RULED: (&str, &str, &str) = (
     "a solution under a checkpoint, in a loop and in a rule",
     "fn (c: Real) -> with_derivative",
-    10.0,
+    "fn (y: Real) -> root.bisect(fn x -> x - cos(y), -1.0, 1.0)",
 );
 
 #[test]
 fn gradients_of_the_corpus() {
     let mut all = Vec::new();
-    let mut left = 0;
+    let (mut left, mut ruled) = (0, 0);
     for case in corpus() {
         for (f, x, _) in &case.derivatives {
-            let (name, begin, most) = OTHER;
-            let most = if case.name == name && f.starts_with(begin) { most } else { MOST };
-            match costs([&case.text, f, x], &Limits::default()) {
-                Some(costs) => all.push((costs, most, format!("{}: {f} at {x}", case.name))),
-                None => left += 1,
+            let Some(mut costs) = costs([&case.text, f, x], &Limits::default()) else {
+                left += 1;
+                continue;
+            };
+            let (name, begin, rule) = RULED;
+            if case.name == name && f.starts_with(begin) {
+                costs.value +=
+                    counted(&[&case.text, rule, x].map(str::to_string), &Limits::default()).value;
+                ruled += 1;
             }
+            all.push((costs, format!("{}: {f} at {x}", case.name)));
         }
     }
     all.sort_by(|a, b| b.0.ratio().total_cmp(&a.0.ratio()));
-    for (costs, _, name) in &all {
+    for (costs, name) in &all {
         let (Costs { value, gradient, size }, ratio) = (costs, costs.ratio());
         println!("{ratio:6.2} = {gradient} / ({value} + {size}) {name:.100}");
     }
-    let ratios = all.iter().filter(|(_, most, _)| *most == MOST).map(|(costs, ..)| costs.ratio());
-    let largest = ratios.fold(0.0, f64::max);
+    let largest = all[0].0.ratio();
     println!("{} functions, at most {largest:.2}, {left} on the evaluator", all.len());
-    let wrong = all.iter().find(|(costs, most, _)| costs.ratio() > *most);
-    assert!(wrong.is_none(), "{:?}", wrong.map(|(costs, _, name)| (costs.ratio(), name)));
+    assert!(largest <= MOST, "{}", all[0].1);
+    assert_eq!(ruled, 1);
     assert!(all.len() > 500, "{} functions", all.len());
 }
 
