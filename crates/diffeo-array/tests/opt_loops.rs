@@ -159,6 +159,36 @@ fn functions_that_have_become_small_are_put_into_their_callers() {
     assert!(!text.contains("call"), "{text}");
 }
 
+/// In a loop, a function that calls another, of these lengths.
+fn nested_calls(middle: usize, inner: usize) -> String {
+    let body = |count: usize| -> String {
+        (1..=count).map(|k| format!("x.{k}: Real = real.sin(x.{})\n", k - 1)).collect()
+    };
+    format!(
+        "entry main fn main(n: Int) -> (Real) {{
+            sum: Real = reduce[add] i < n {{
+                x: Real = to_real(i) y: Real = call middle(x) yield y }}
+            return sum }}
+        fn middle(x.0: Real) -> (Real) {{
+            {} y: Real = call inner(x.{middle}) return y }}
+        fn inner(x.0: Real) -> (Real) {{ {} return x.{inner} }}",
+        body(middle),
+        body(inner)
+    )
+}
+
+#[test]
+fn of_two_functions_that_are_too_large_together_the_larger_stays_a_call() {
+    let points = [vec![Value::Int(3)]];
+    let calls = |text: &str| {
+        let text = after(&[inline, dce], text, &points);
+        (text.contains("call middle"), text.contains("call inner"))
+    };
+    assert_eq!(calls(&nested_calls(40, 100)), (false, false));
+    assert_eq!(calls(&nested_calls(40, 580)), (false, true));
+    assert_eq!(calls(&nested_calls(580, 40)), (true, false));
+}
+
 const SMALL: &str = "entry main fn main(x: Real) -> (Real, []Real, [][]Real, []Real) {
     a: Acc[1] = acc_new(3)
     acc_add(a, 2, x)
