@@ -137,17 +137,23 @@ fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<
         let own = size(&functions[*f].body, once);
         let mut within: usize =
             graph.callees[*f].iter().filter_map(|callee| inlined[*callee]).sum();
-        if calls[*f] == 1 && !graph.recursive[*f] && own <= once {
-            let large = |callee: &usize| {
+        if calls[*f] == 1 && !graph.recursive[*f] && own + within > once {
+            let larger = |callee: &usize| {
                 let size = inlined[*callee].filter(|n| calls[*callee] == 1 && *n > own.max(SMALL));
                 size.map(|size| (size, *callee))
             };
-            let mut large: Vec<_> = graph.callees[*f].iter().filter_map(large).collect();
-            large.sort_unstable();
-            while own + within > once {
-                let Some((size, callee)) = large.pop() else { break };
-                inlined[callee] = None;
-                within -= size;
+            let mut larger: Vec<_> = graph.callees[*f].iter().filter_map(larger).collect();
+            larger.sort_unstable_by(|a, b| b.cmp(a));
+            let (mut left, mut stay) = (own + within, Vec::new());
+            for (size, callee) in larger {
+                if left > once {
+                    left -= size;
+                    stay.push(callee);
+                }
+            }
+            if left <= once {
+                stay.iter().for_each(|callee| inlined[*callee] = None);
+                within = left - own;
             }
         }
         let callees = graph.callees[*f].iter().filter(|callee| inlined[**callee].is_some());
