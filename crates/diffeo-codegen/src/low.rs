@@ -19,6 +19,7 @@
 //! caller of the program, or has no elements), the address of its first element, its sizes. A Bool takes one
 //! byte, everything else eight.
 
+pub(crate) mod assigned;
 pub mod lint;
 pub mod print;
 pub(crate) mod visit;
@@ -147,6 +148,8 @@ pub struct Function {
     pub recursive: Option<SiteId>,
     /// How several blocks of a loop are done at once, if the function does a loop block by block.
     pub blocks: Option<Blocks>,
+    /// Whether it was a part of another function, which it is not to become again.
+    pub apart: bool,
     /// Its statements; the last one executed is a `Return` or `Raise`.
     pub body: Vec<Stmt>,
 }

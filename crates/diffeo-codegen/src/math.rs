@@ -66,6 +66,7 @@ pub fn share(module: &mut Module) -> Vec<FunctionId> {
             fallible: false,
             recursive: None,
             blocks: None,
+            apart: false,
             body: vec![
                 Stmt::Set(y, Expr::Math(op, Operand::Reg(x), Operand::Real(0.0))),
                 Stmt::Return(vec![Operand::Reg(y)]),

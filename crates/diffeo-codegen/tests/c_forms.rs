@@ -125,6 +125,7 @@ impl Build {
             fallible,
             recursive: recursive.then_some(SiteId(99)),
             blocks: None,
+            apart: false,
             body: self.body,
         }
     }

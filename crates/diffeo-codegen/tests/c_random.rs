@@ -27,7 +27,10 @@ fn check_all(seeds: std::ops::Range<u64>) {
                 // Every other program with its loops done block by block.
                 let always = seed.is_multiple_of(2);
                 let splitting = if always { Splitting::ALWAYS } else { Splitting::NEVER };
-                let options = memory::Options { splitting, ..memory::Options::default() };
+                let mut options = memory::Options { splitting, ..memory::Options::default() };
+                if always {
+                    options.long = 8;
+                }
                 Arc::new(memory::lower_with(Arc::new(program.module.clone()), options))
             })
             .collect();

@@ -1,4 +1,5 @@
-//! Random modules of Flat in machine code by LLVM, with every loop in lanes that can be.
+//! Random modules of Flat in machine code by LLVM, with every loop in lanes that can be, and every other one with every
+//! function cut that can be.
 
 mod random;
 
@@ -8,7 +9,11 @@ use std::sync::Arc;
 
 fn check(seed: u64) {
     let program = program(seed, false);
-    let low = Arc::new(memory::lower(Arc::new(program.module.clone())));
+    let mut lowering = memory::Options::default();
+    if seed.is_multiple_of(2) {
+        lowering.long = 8;
+    }
+    let low = Arc::new(memory::lower_with(Arc::new(program.module.clone()), lowering));
     let options = llvm::Options { eager: true, ..Default::default() };
     random::check(seed, &program, llvm::compile(&low, &options).unwrap());
 }

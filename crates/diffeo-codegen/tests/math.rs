@@ -18,6 +18,7 @@ fn expanded(op: RealOp) -> Function {
         fallible: false,
         recursive: None,
         blocks: None,
+        apart: false,
         body: vec![Stmt::Set(result, math), Stmt::Return(vec![Operand::Reg(result)])],
     };
     math::expand_function(&mut function);

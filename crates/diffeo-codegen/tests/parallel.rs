@@ -24,7 +24,11 @@ fn flat(text: &str) -> Flat {
 }
 
 fn lowered(module: Flat, splitting: Splitting) -> Arc<low::Module> {
-    let low = lower_with(Arc::new(module), Options { polls: Polls::All, splitting, reuse: true });
+    let mut options = Options { polls: Polls::All, splitting, reuse: true, ..Default::default() };
+    if splitting == Splitting::ALWAYS {
+        options.long = 8;
+    }
+    let low = lower_with(Arc::new(module), options);
     let violations = low::lint::lint(&low);
     assert!(violations.is_empty(), "{violations:?}\n{}", low::print::print(&low));
     Arc::new(low)

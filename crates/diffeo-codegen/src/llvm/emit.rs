@@ -217,7 +217,7 @@ const FEW_RELEASES: usize = 12;
 
 /// The functions that are not to be inlined: those that do loops block by block, which are executed where that makes no
 /// difference, and the one that says how long the blocks are; those of the steps, where they are called beside it, too;
-/// and the one that takes references away, if there are many calls of it.
+/// the one that takes references away, if there are many calls of it; and parts of long functions.
 fn apart(module: &Module, calls: &[Vec<usize>]) -> HashSet<FunctionId> {
     let mut sites = vec![0usize; module.functions.len()];
     for (function, callees) in module.functions.iter().zip(calls) {
@@ -227,7 +227,9 @@ fn apart(module: &Module, calls: &[Vec<usize>]) -> HashSet<FunctionId> {
     }
     let release = release_of(module).filter(|f| sites[f.0 as usize] > FEW_RELEASES);
     let steps = helper(module, "block_steps");
-    let mut found: HashSet<FunctionId> = release.into_iter().chain(steps).collect();
+    let parts = (0..).zip(&module.functions).filter(|(_, function)| function.apart);
+    let parts = parts.map(|(i, _)| FunctionId(i));
+    let mut found: HashSet<FunctionId> = parts.chain(release).chain(steps).collect();
     for (i, function) in module.functions.iter().enumerate() {
         let Some(blocks) = &function.blocks else { continue };
         found.insert(FunctionId(i as u32));

@@ -8,6 +8,7 @@
 //! - A `For` sets neither its index nor, if its steps are independent, anything that outlives a step, but for
 //!   its reductions.
 
+use super::assigned::Assigned;
 use super::{
     Address, Binary, Blocks, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime,
     Stmt, Ty, Unary,
@@ -88,11 +89,10 @@ struct Lint<'a> {
     module: &'a Module,
     function: &'a Function,
     errors: &'a mut Vec<String>,
-    /// Which registers are set, and those set here in order.
-    set: Vec<bool>,
-    log: Vec<Reg>,
-    /// Of each `Loop` around, innermost last: how long the log was before it, and what was set in it at each
-    /// `Break`. `None` for a `For`.
+    /// Which registers are set.
+    assigned: Assigned,
+    /// Of each `Loop` around, innermost last: the place before it, and what was set in it at each `Break`. `None`
+    /// for a `For`.
     loops: Vec<Option<(usize, Vec<Vec<Reg>>)>>,
     /// Indices of the `For`s around.
     indices: Vec<Reg>,
@@ -105,8 +105,7 @@ impl<'a> Lint<'a> {
             module,
             function,
             errors,
-            set: vec![false; function.registers.len()],
-            log: Vec::new(),
+            assigned: Assigned::new(function.registers.len()),
             loops: Vec::new(),
             indices: Vec::new(),
             fails: function.recursive.is_some(),
@@ -171,30 +170,7 @@ impl<'a> Lint<'a> {
                 if self.indices.contains(&reg) {
                     self.error(format!("the index r{} is set", reg.0));
                 }
-                if !std::mem::replace(&mut self.set[reg.0 as usize], true) {
-                    self.log.push(reg);
-                }
-            }
-        }
-    }
-
-    /// Forgets what was set since the log was this long, and gives it.
-    fn undo(&mut self, len: usize) -> Vec<Reg> {
-        let set = self.log.split_off(len);
-        for reg in &set {
-            self.set[reg.0 as usize] = false;
-        }
-        set
-    }
-
-    /// Sets what every path has set.
-    fn join(&mut self, paths: Vec<Vec<Reg>>) {
-        let count = paths.len();
-        let mut all: Vec<Reg> = paths.into_iter().flatten().collect();
-        all.sort_unstable();
-        for same in all.chunk_by(|a, b| a == b) {
-            if same.len() == count {
-                self.define(same[0], None);
+                self.assigned.define(reg);
             }
         }
     }
@@ -202,7 +178,7 @@ impl<'a> Lint<'a> {
     fn operand(&mut self, operand: Operand, wanted: Ty) {
         let found = match operand {
             Operand::Reg(reg) => {
-                if !self.set.get(reg.0 as usize).is_some_and(|set| *set) {
+                if !self.assigned.contains(reg) {
                     self.error(format!("r{} is used and not set", reg.0));
                 }
                 self.ty(reg)
@@ -352,9 +328,9 @@ impl<'a> Lint<'a> {
     fn branches<'s>(&mut self, bodies: impl Iterator<Item = &'s [Stmt]>) -> Flow {
         let mut paths = Vec::new();
         for body in bodies {
-            let len = self.log.len();
+            let place = self.assigned.here();
             let flow = self.block(body);
-            let set = self.undo(len);
+            let set = self.assigned.undo(place);
             if flow == Flow::Goes {
                 paths.push(set);
             }
@@ -362,7 +338,7 @@ impl<'a> Lint<'a> {
         if paths.is_empty() {
             return Flow::Leaves;
         }
-        self.join(paths);
+        self.assigned.join(paths);
         Flow::Goes
     }
 
@@ -391,19 +367,19 @@ impl<'a> Lint<'a> {
                 return self.branches(arms.chain([&default[..]]));
             }
             Stmt::Loop(body) => {
-                let len = self.log.len();
-                self.loops.push(Some((len, Vec::new())));
+                let place = self.assigned.here();
+                self.loops.push(Some((place, Vec::new())));
                 self.block(body);
-                self.undo(len);
+                self.assigned.undo(place);
                 let Some(Some((_, paths))) = self.loops.pop() else { return Flow::Leaves };
                 if paths.is_empty() {
                     return Flow::Leaves;
                 }
-                self.join(paths);
+                self.assigned.join(paths);
             }
             Stmt::Break => {
                 match self.loops.last_mut() {
-                    Some(Some((len, paths))) => paths.push(self.log[*len..].to_vec()),
+                    Some(Some((place, paths))) => paths.push(self.assigned.since(*place)),
                     Some(None) | None => self.error("a break without a loop"),
                 }
                 return Flow::Leaves;
@@ -447,12 +423,12 @@ impl<'a> Lint<'a> {
         for (reg, _) in &repeat.reductions {
             self.operand(Operand::Reg(*reg), Ty::Real);
         }
-        let len = self.log.len();
+        let place = self.assigned.here();
         self.define(repeat.index, Some(Ty::Int));
         self.indices.push(repeat.index);
         self.loops.push(None);
         // What is set before the loop and set in it outlives a step.
-        let before = repeat.independent.then(|| self.set.clone());
+        let before = repeat.independent.then(|| self.assigned.all());
         self.block(&repeat.body);
         if let Some(before) = before {
             let mut carried = Vec::new();
@@ -466,7 +442,7 @@ impl<'a> Lint<'a> {
         }
         self.loops.pop();
         self.indices.pop();
-        self.undo(len);
+        self.assigned.undo(place);
     }
 }
 

@@ -72,6 +72,16 @@ fn expr_registers(expr: &mut Expr, each: &mut dyn FnMut(&mut Reg, bool)) {
 
 /// All occurrences of registers in a statement; whether they are set there.
 pub(crate) fn occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
+    own_occurrences(stmt, each);
+    deep(|| {
+        for list in stmt.blocks() {
+            list.iter().for_each(|stmt| occurrences(stmt, each));
+        }
+    });
+}
+
+/// Those without the statements within it.
+pub(crate) fn own_occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
     let read = |operand: &Operand, each: &mut dyn FnMut(Reg, bool)| {
         if let Operand::Reg(register) = operand {
             each(*register, false);
@@ -102,11 +112,6 @@ pub(crate) fn occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
         }
         Stmt::Raise { args, .. } | Stmt::Return(args) => args.iter().for_each(|o| read(o, each)),
     }
-    deep(|| {
-        for list in stmt.blocks() {
-            list.iter().for_each(|stmt| occurrences(stmt, each));
-        }
-    });
 }
 
 /// The operands of an expression.

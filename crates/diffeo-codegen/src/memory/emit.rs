@@ -410,6 +410,7 @@ impl Code {
             fallible: self.fails,
             recursive: None,
             blocks: None,
+            apart: false,
             body: self.out,
         }
     }

@@ -9,7 +9,7 @@
 //! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
 //! block by block; in the end, [`same`] leaves one of functions that do the same, [`tile`] puts loops into one another,
-//! and [`peel`] takes loops apart.
+//! [`peel`] takes loops apart, and [`outline`] makes functions of the parts of long ones.
 
 mod array;
 mod block;
@@ -26,6 +26,7 @@ mod helpers;
 mod int;
 mod loops;
 mod once;
+mod outline;
 mod owners;
 mod parallel;
 mod peel;
@@ -86,8 +87,8 @@ pub enum Polls {
     All,
 }
 
-/// How loops are done.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+/// How loops are done, and long functions.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// Which ask whether the run is to end.
     pub polls: Polls,
@@ -95,6 +96,15 @@ pub struct Options {
     pub splitting: Splitting,
     /// Whether arrays that each step makes for itself are made once.
     pub reuse: bool,
+    /// Functions of at least so many statements are several functions, if they have parts of a quarter of that.
+    pub long: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let (polls, splitting) = (Polls::default(), Splitting::default());
+        Options { polls, splitting, reuse: false, long: 1200 }
+    }
 }
 
 /// The module in Low.
@@ -133,6 +143,7 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
     same::share(&mut module, count);
     module.functions.iter_mut().for_each(tile::tile);
     module.functions.iter_mut().for_each(peel::peel);
+    outline::outline(&mut module, count, options.long);
     if options.reuse {
         crate::scratch::reuse(&mut module, &|_, _| false);
     }

@@ -97,6 +97,7 @@ mod tests {
             fallible: false,
             recursive: None,
             blocks: None,
+            apart: false,
             body,
         }
     }

@@ -25,6 +25,7 @@ impl Build {
                 fallible: false,
                 recursive: None,
                 blocks: None,
+                apart: false,
                 body: Vec::new(),
             },
         }

@@ -245,7 +245,10 @@ pub fn lowered(flat: &Arc<Flat>) -> Module {
 
 fn lowered_with(flat: &Arc<Flat>, splitting: Splitting) -> Module {
     let reuse = splitting != Splitting::NEVER;
-    let options = memory::Options { splitting, reuse, ..memory::Options::default() };
+    let mut options = memory::Options { splitting, reuse, ..memory::Options::default() };
+    if reuse {
+        options.long = 8;
+    }
     let low = memory::lower_with(Arc::clone(flat), options);
     let errors = low::lint::lint(&low);
     assert!(errors.is_empty(), "{}\n{}", errors.join("\n"), low::print::print(&low));

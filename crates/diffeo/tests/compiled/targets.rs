@@ -221,9 +221,11 @@ fn compile_by_cranelift(module: &Arc<low::Module>) -> Result<Compiled, CompileEr
     cranelift::compile(module, &cranelift::Options::default())
 }
 
-/// By Cranelift, where every loop that can be is done by several threads, however small it is.
+/// By Cranelift, where every loop that can be is done by several threads, and every function cut that can be, however small
+/// they are.
 fn threads(program: &Program) -> Ran {
-    let options = memory::Options { polls: Polls::All, splitting: Splitting::ALWAYS, reuse: true };
+    let (polls, splitting) = (Polls::All, Splitting::ALWAYS);
+    let options = memory::Options { polls, splitting, reuse: true, long: 8 };
     let module = memory::lower_with(program.flat.clone(), options);
     match compile_by_cranelift(&Arc::new(module)) {
         Ok(compiled) => call_on(NonZeroUsize::new(3), program, compiled),

@@ -1,0 +1,228 @@
+//! Large parts of long functions become functions: what compiles them does several at the same time, and takes time that
+//! grows faster than a function.
+//!
+//! What comes in: a module; what goes out: the same, in which such parts (loops and branches that stand in the body
+//! itself) are calls. Their parameters are the registers that they read before they set them, their results those that
+//! are read behind them. What always holds: references are counted as before, because registers only move; a part that
+//! fails leaves its function as before, and notes no place.
+
+use crate::deep::deep;
+use crate::low::assigned::Assigned;
+use crate::low::visit::{occurrences, own_occurrences};
+use crate::low::{Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
+use hashbrown::HashMap;
+
+/// Parts have so many parameters and results together at most.
+const WORDS: usize = 200;
+
+/// See the head of the file. The first functions are those of the program; the others are done in loops. Functions of
+/// fewer statements than `long` stay whole; their parts have a quarter of that at least, and so much is left.
+pub(super) fn outline(module: &mut Module, program: usize, long: usize) {
+    let fallible: Vec<bool> = module.functions.iter().map(|f| f.fallible).collect();
+    let mut parts = Vec::new();
+    let first = module.functions.len();
+    for function in &mut module.functions[..program] {
+        if function.recursive.is_none() && function.blocks.is_none() {
+            parts_of(function, &fallible, (long, first), &mut parts);
+        }
+    }
+    module.functions.append(&mut parts);
+}
+
+/// Takes the parts out of a long function; the first one of all has the index `first`.
+fn parts_of(
+    function: &mut Function,
+    fallible: &[bool],
+    (long, first): (usize, usize),
+    parts: &mut Vec<Function>,
+) {
+    let sizes: Vec<usize> = function.body.iter().map(size).collect();
+    let mut left: usize = sizes.iter().sum();
+    if left < long {
+        return;
+    }
+    let least = (long / 4).max(2);
+    let mut last_read: HashMap<Reg, usize> = HashMap::new();
+    for (i, stmt) in function.body.iter().enumerate() {
+        occurrences(stmt, &mut |reg, set| {
+            if !set {
+                last_read.insert(reg, i);
+            }
+        });
+    }
+    let mut flow = Flow::new(function);
+    function.params.iter().for_each(|reg| flow.assigned.define(*reg));
+    let mut count = 0;
+    for (i, size) in sizes.into_iter().enumerate() {
+        let large = size >= least && left - size >= least;
+        let before = if large { flow.assigned.all() } else { Vec::new() };
+        let goes = flow.stmt(&function.body[i]);
+        if !goes || !large || returns(&function.body[i]) {
+            continue;
+        }
+        let needed = |reg: Reg| {
+            flow.assigned.contains(reg) && last_read.get(&reg).is_some_and(|last| *last > i)
+        };
+        let Some((mut made, call)) = part(function, i, &before, &needed) else { continue };
+        made.name = format!("{}_part{count}", function.name);
+        made.fallible = fails(&made.body, fallible);
+        let id = FunctionId((first + parts.len()) as u32);
+        function.body[i] = call(id);
+        parts.push(made);
+        count += 1;
+        left -= size;
+    }
+}
+
+/// Makes a function of a statement; gives its call, too, but for which function it is. Some registers are set before it, and
+/// some that are set then are needed.
+fn part(
+    function: &mut Function,
+    i: usize,
+    before: &[bool],
+    needed: &dyn Fn(Reg) -> bool,
+) -> Option<(Function, impl FnOnce(FunctionId) -> Stmt)> {
+    let stmt = &function.body[i];
+    let mut own = Flow::new(function);
+    own.stmt(stmt);
+    let (mut params, mut results) = (own.wanted, Vec::new());
+    occurrences(stmt, &mut |reg, set| results.extend((set && needed(reg)).then_some(reg)));
+    // Where it is not set on every way, it stays what it was.
+    params.extend(results.iter().copied().filter(|reg| before[reg.0 as usize]));
+    for regs in [&mut params, &mut results] {
+        regs.sort_unstable();
+        regs.dedup();
+    }
+    if params.len() + results.len() > WORDS {
+        return None;
+    }
+    let stmt = std::mem::replace(&mut function.body[i], Stmt::Break);
+    let returned = results.iter().copied().map(Operand::Reg).collect();
+    let mut made = Function {
+        name: String::new(),
+        registers: Vec::new(),
+        params: params.clone(),
+        results: results.iter().map(|reg| function.registers[reg.0 as usize]).collect(),
+        fallible: false,
+        recursive: None,
+        blocks: None,
+        apart: true,
+        body: vec![stmt, Stmt::Return(returned)],
+    };
+    renumber(&mut made, &function.registers);
+    let args = params.into_iter().map(Operand::Reg).collect();
+    Some((made, |function| Stmt::Call { results, function, args, site: NOWHERE }))
+}
+
+/// Gives a function registers of its own.
+fn renumber(function: &mut Function, types: &[Ty]) {
+    let mut new: HashMap<Reg, Reg> = HashMap::new();
+    let mut registers = Vec::new();
+    let mut rename = |reg: &mut Reg| {
+        *reg = *new.entry(*reg).or_insert_with(|| {
+            registers.push(types[reg.0 as usize]);
+            Reg(registers.len() as u32 - 1)
+        });
+    };
+    function.params.iter_mut().for_each(&mut rename);
+    function.body.iter_mut().for_each(|stmt| rename_all(stmt, &mut rename));
+    function.registers = registers;
+}
+
+fn rename_all(stmt: &mut Stmt, rename: &mut dyn FnMut(&mut Reg)) {
+    stmt.registers_mut(&mut |reg, _| rename(reg));
+    deep(|| {
+        for block in stmt.blocks_mut() {
+            block.iter_mut().for_each(|stmt| rename_all(stmt, rename));
+        }
+    });
+}
+
+/// How many statements it is.
+fn size(stmt: &Stmt) -> usize {
+    1 + deep(|| stmt.blocks().into_iter().flatten().map(size).sum::<usize>())
+}
+
+/// Whether it leaves its function with results.
+fn returns(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Return(_)) || deep(|| stmt.blocks().into_iter().flatten().any(returns))
+}
+
+fn fails(stmts: &[Stmt], fallible: &[bool]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Raise { .. } => true,
+        Stmt::Call { function, .. } => fallible[function.0 as usize],
+        _ => deep(|| stmt.blocks().into_iter().any(|block| fails(block, fallible))),
+    })
+}
+
+/// What statements set, on every way, and read.
+struct Flow {
+    assigned: Assigned,
+    /// Those that were read and not set.
+    wanted: Vec<Reg>,
+    /// Of each `Loop` around, innermost last: the place before it, and what was set in it at each `Break`.
+    loops: Vec<(usize, Vec<Vec<Reg>>)>,
+}
+
+impl Flow {
+    fn new(function: &Function) -> Flow {
+        let assigned = Assigned::new(function.registers.len());
+        Flow { assigned, wanted: Vec::new(), loops: Vec::new() }
+    }
+
+    /// Whether what follows is reached.
+    fn block(&mut self, stmts: &[Stmt]) -> bool {
+        stmts.iter().all(|stmt| deep(|| self.stmt(stmt)))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> bool {
+        let place = self.assigned.here();
+        own_occurrences(stmt, &mut |reg, set| {
+            if set {
+                self.assigned.define(reg);
+            } else if !self.assigned.contains(reg) {
+                self.wanted.push(reg);
+            }
+        });
+        match stmt {
+            Stmt::If(..) | Stmt::Switch(..) => {
+                let mut ways = Vec::new();
+                for block in stmt.blocks() {
+                    let goes = self.block(block);
+                    let set = self.assigned.undo(place);
+                    ways.extend(goes.then_some(set));
+                }
+                let goes = !ways.is_empty();
+                self.assigned.join(ways);
+                goes
+            }
+            Stmt::Loop(body) => {
+                self.loops.push((place, Vec::new()));
+                self.block(body);
+                self.assigned.undo(place);
+                let ways = self.loops.pop().map(|(_, ways)| ways).unwrap_or_default();
+                let goes = !ways.is_empty();
+                self.assigned.join(ways);
+                goes
+            }
+            Stmt::For(step) => {
+                self.block(&step.body);
+                self.assigned.undo(place);
+                true
+            }
+            Stmt::Break => {
+                if let Some((place, ways)) = self.loops.last_mut() {
+                    ways.push(self.assigned.since(*place));
+                }
+                false
+            }
+            Stmt::Raise { .. } | Stmt::Return(_) => false,
+            Stmt::Set(..)
+            | Stmt::Checked { .. }
+            | Stmt::Store(..)
+            | Stmt::Call { .. }
+            | Stmt::Runtime { .. } => true,
+        }
+    }
+}
