@@ -29,7 +29,8 @@ pub fn gradient(module: &mut Module, calls: usize) -> Result<(), String> {
     let active = active(module, function);
     let made = reverse(module, &mut Deriver::default(), function, &active).map_err(|e| e.0)?;
     let source = module.functions[function.0 as usize].clone();
-    if source.results.iter().zip(&made.active).any(|(ty, a)| *a && matches!(ty, Ty::Box(_))) {
+    let boxed = |ty: &Ty| matches!(ty, Ty::Box(_) | Ty::Array(Elem::Box(_), _));
+    if source.results.iter().zip(&made.active).any(|(ty, a)| *a && boxed(ty)) {
         return Err("a cotangent of a box".to_string());
     }
     let mut b = Builder::new(SiteId(0));

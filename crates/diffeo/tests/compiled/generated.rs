@@ -74,7 +74,10 @@ fn check(
 }
 
 fn changed(first: usize, count: usize) {
-    let cases = corpus().into_iter().filter(|case| !ITERATES.contains(&case.name.as_str()));
+    // A changed fit is often badly conditioned: its steps, too, depend on the last digits.
+    let fits = |text: &str| text.contains("optim.");
+    let cases = corpus().into_iter();
+    let cases = cases.filter(|case| !ITERATES.contains(&case.name.as_str()) && !fits(&case.text));
     let texts: Vec<String> = cases.map(|case| case.text).collect();
     let count = chosen("FUZZ_PROGRAMS", count);
     let make = |random: &mut Random| {
