@@ -51,7 +51,8 @@ use derivative::{Derivative, Pullback};
 use diffeo_array::ad::Deriver;
 use diffeo_array::build::Builder;
 use diffeo_array::ir::{
-    Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat, VarInfo,
+    Atom, Block, BoxId, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Ty as Flat,
+    VarInfo, Variant,
 };
 use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 use diffeo_calculus::prim::DiffOp;
@@ -314,6 +315,9 @@ struct Lower<'p> {
     declared: HashMap<FunctionId, usize>,
     /// Functions that lead to no derivative that is still to be looked at, and how deep those are that they lead to.
     settled: HashMap<FunctionId, usize>,
+    /// Boxes for the residuals of pullbacks that are differentiated within themselves: without fields until all
+    /// derivatives are made.
+    hidden: Vec<(BoxId, Vec<Variant>)>,
     /// Pullbacks, by numbers that no function of Core has.
     pullbacks: HashMap<u32, Pullback>,
     /// Functions with the functions that are their rules.
@@ -363,6 +367,7 @@ impl<'p> Lower<'p> {
             by_function: HashMap::new(),
             declared: HashMap::new(),
             settled: HashMap::new(),
+            hidden: Vec::new(),
             pullbacks: HashMap::new(),
             ruled: HashMap::new(),
             identities: HashMap::new(),

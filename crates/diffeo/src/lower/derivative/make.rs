@@ -53,6 +53,9 @@ impl Lower<'_> {
                 }
             }
         }
+        for (id, variants) in self.hidden.drain(..) {
+            self.module.boxes[id.0 as usize].variants = variants;
+        }
         Ok(())
     }
 
@@ -301,6 +304,11 @@ impl Lower<'_> {
         };
         body.map_err(|ad::Unsupported(why)| cannot(&why))?;
         self.derivatives[i].state = State::Made;
+        if let Some((_, id)) = pullback.filter(|(pull, _)| self.deriver.rules.contains_key(pull)) {
+            // What has been made takes its residuals for boxes without fields.
+            let slot = &mut self.module.boxes[id.0 as usize].variants;
+            self.hidden.push((id, std::mem::take(slot)));
+        }
         Ok(())
     }
 }
