@@ -26,6 +26,12 @@ const MOST_DEPTH: usize = 8;
 /// And functions that captured more values.
 const MOST_CAPTURED: usize = 64;
 
+/// A function in a box has known functions among what it captured if these are not deeper than this,
+const MOST_STORED_DEPTH: usize = 1;
+
+/// and for at most so many combinations of them.
+const MOST_STORED: usize = 8;
+
 /// How many callers are looked at for a recursion in which functions grow.
 const MOST_CALLERS: usize = 64;
 
@@ -76,12 +82,15 @@ pub(super) struct FunctionType {
     /// Calls what is in a box, if anything does.
     apply: Option<FunctionId>,
     /// The functions, by tag.
-    lambdas: Vec<u32>,
-    tags: HashMap<u32, u32>,
+    stored: Vec<Stored>,
+    tags: HashMap<Stored, u32>,
     /// The body of `apply` in the making, with a block for each of the first functions.
     current: Option<Current>,
     arms: Vec<(i64, Block)>,
 }
+
+/// A function in a box, and the shapes of what it captured.
+type Stored = (u32, Rc<[Shape]>);
 
 /// What is to be lowered.
 pub(super) enum Job {
@@ -433,7 +442,7 @@ impl<'p> Lower<'p> {
             ty: ty.clone(),
             id,
             apply: None,
-            lambdas: Vec::new(),
+            stored: Vec::new(),
             tags: HashMap::new(),
             current: None,
             arms: Vec::new(),
@@ -475,20 +484,25 @@ impl<'p> Lower<'p> {
     /// Puts a function into a box.
     pub(super) fn closure(&mut self, id: u32, captured: &[Sym], at: SiteId) -> Atom {
         let k = self.function_of(id) as usize;
-        let Some((shown, shapes)) = self.stored(id) else { return Atom::Int(0) };
+        let (shown, shapes) = match (self.pullbacks.get(&id), self.lambdas.get(&id).cloned()) {
+            (Some(pullback), _) => (Name::new("pullback"), pullback.captured.clone()),
+            (None, Some(lambda)) => (lambda.shown.clone(), self.stored(k, &lambda, captured)),
+            (None, None) => return Atom::Int(0),
+        };
         let mut values = Vec::new();
         let mut types = Vec::new();
-        for (plain, value) in shapes.iter().zip(captured) {
-            types.extend(self.types(plain));
-            values.extend(self.store(value, plain, at));
+        for (shape, value) in shapes.iter().zip(captured) {
+            types.extend(self.types(shape));
+            values.extend(self.store(value, shape, at));
         }
+        let stored = (id, shapes);
         let function = &mut self.functions[k];
-        let tag = match function.tags.get(&id) {
+        let tag = match function.tags.get(&stored) {
             Some(tag) => *tag,
             None => {
-                let tag = function.lambdas.len() as u32;
-                function.lambdas.push(id);
-                function.tags.insert(id, tag);
+                let tag = function.stored.len() as u32;
+                function.stored.push(stored.clone());
+                function.tags.insert(stored, tag);
                 let variant = Variant { name: shown, fields: types };
                 self.module.boxes[function.id.0 as usize].variants.push(variant);
                 tag
@@ -498,14 +512,24 @@ impl<'p> Lower<'p> {
         self.one(at, Op::New(id, tag, values))
     }
 
-    /// The name of a function in a box, and the shapes of what it captured.
-    fn stored(&mut self, id: u32) -> Option<(Name, Rc<[Shape]>)> {
-        if let Some(pullback) = self.pullbacks.get(&id) {
-            return Some((Name::new("pullback"), pullback.captured.clone()));
+    /// The shapes of what a function in a box of a type captured. Where these are known functions, calls of what is in
+    /// the box call them directly.
+    fn stored(&mut self, k: usize, lambda: &Rc<Lambda<'p>>, captured: &[Sym]) -> Rc<[Shape]> {
+        let plains: Rc<[Shape]> =
+            lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
+        let mut shapes = Vec::new();
+        for (plain, value) in plains.iter().zip(captured) {
+            let known = self.shape_of(value);
+            let shape = self.knowledge(&known, plain);
+            shapes.push(if shape.depth() > MOST_STORED_DEPTH { plain.clone() } else { shape });
         }
-        let lambda = self.lambdas.get(&id).cloned()?;
-        let shapes = lambda.captured.iter().map(|binder| self.plain(&binder.ty)).collect();
-        Some((lambda.shown.clone(), shapes))
+        let stored = (lambda.id, shapes.into());
+        let function = &self.functions[k];
+        let others = function.stored.iter().filter(|(id, _)| *id == lambda.id).count();
+        if others >= MOST_STORED && !function.tags.contains_key(&stored) {
+            return plains;
+        }
+        stored.1
     }
 
     /// Adds to the functions that call what is in a box the calls of what came to be in one. Whether there was
@@ -515,7 +539,7 @@ impl<'p> Lower<'p> {
         let mut k = 0;
         while k < self.functions.len() {
             while self.functions[k].apply.is_some()
-                && self.functions[k].arms.len() < self.functions[k].lambdas.len()
+                && self.functions[k].arms.len() < self.functions[k].stored.len()
             {
                 self.add_arm(k);
                 any = true;
@@ -538,31 +562,29 @@ impl<'p> Lower<'p> {
         let saved = self.resume(k, apply);
         let at = SiteId(0);
         let tag = self.functions[k].arms.len();
-        let id = self.functions[k].lambdas[tag];
+        let (id, shapes) = self.functions[k].stored[tag].clone();
         let mut params = self.params(apply).into_iter();
         let object = params.next().unwrap_or(Atom::Int(0));
         let arg = self.load(&from, &mut params);
         self.f.builder.open();
-        if let Some((_, shapes)) = self.stored(id) {
-            let mut index = 0;
-            let mut captured = Vec::new();
-            for shape in shapes.iter() {
-                let mut atoms = Vec::new();
-                for _ in self.types(shape) {
-                    let (object, tag) = (object.clone(), tag as u32);
-                    atoms.push(self.one(at, Op::Field { object, tag, index }));
-                    index += 1;
-                }
-                captured.push(self.load(shape, &mut atoms.into_iter()));
+        let mut index = 0;
+        let mut captured = Vec::new();
+        for shape in shapes.iter() {
+            let mut atoms = Vec::new();
+            for _ in self.types(shape) {
+                let (object, tag) = (object.clone(), tag as u32);
+                atoms.push(self.one(at, Op::Field { object, tag, index }));
+                index += 1;
             }
-            let value = match self.lambdas.get(&id).cloned() {
-                Some(lambda) => self.call(&lambda, &captured, &arg, at),
-                None => self.pull(id, &captured, &arg, at).unwrap_or(Sym::Never),
-            };
-            let results = self.store(&value, &to, at);
-            let block = self.f.builder.close(results);
-            self.functions[k].arms.push((tag as i64, block));
+            captured.push(self.load(shape, &mut atoms.into_iter()));
         }
+        let value = match self.lambdas.get(&id).cloned() {
+            Some(lambda) => self.call(&lambda, &captured, &arg, at),
+            None => self.pull(id, &captured, &arg, at).unwrap_or(Sym::Never),
+        };
+        let results = self.store(&value, &to, at);
+        let block = self.f.builder.close(results);
+        self.functions[k].arms.push((tag as i64, block));
         self.functions[k].current = Some(std::mem::replace(&mut self.f, saved));
     }
 
