@@ -5,6 +5,7 @@ use crate::arguments::{argument, Refusal};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
 use crate::{print, watch, Stop};
+use clap::ValueEnum;
 use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
 use diffeo::pipeline::timed;
 use diffeo::{Cpu, Entry, How, Limits, ModuleId, Options, Session};
@@ -113,6 +114,19 @@ impl Shell {
                 Err(self.usage(&[d.help("`--cpu native` is always right here")]))
             }
         }
+    }
+
+    /// Refuses to look for kinks on an engine that cannot.
+    fn check_kinks(&self, how: &Evaluation) -> Result<(), Stop> {
+        let engine = diffeo::Engine::from(how.engine);
+        if engine.reports(how.kinks.into()) {
+            return Ok(());
+        }
+        let kinks = how.kinks.to_possible_value();
+        let kinks = kinks.as_ref().map_or("", |value| value.get_name());
+        let message = format!("`--engine {}` has no `--kinks {kinks}`", engine.name());
+        let d = Diagnostic::error("argument", Span::NONE, message);
+        Err(self.usage(&[d.help("`--engine interp` has it")]))
     }
 
     /// How to run a program, and the line on the terminal that shows how far it is.
@@ -227,6 +241,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
         })?),
     };
     let cpu = shell.cpu(&args.processor)?;
+    shell.check_kinks(&args.evaluation)?;
     let module = shell.checked(&args.file)?;
     let entry = shell.entry(module, &args.entry)?;
     let datas = &entry.program.datas;
@@ -269,6 +284,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
 pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
     let cpu = shell.cpu(&args.processor)?;
+    shell.check_kinks(&args.evaluation)?;
     let context = match &args.context {
         Some(path) => Some(shell.checked(path)?),
         None => None,

@@ -4,7 +4,7 @@
 use crate::render::Messages;
 use crate::watch;
 use diffeo::pipeline::Timing;
-use diffeo::{Diagnostic, Engine, Progress};
+use diffeo::{Diagnostic, Engine, Kinks, Progress};
 use diffeo_calculus::eval::limits::megabytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{json, Value as Json};
@@ -86,7 +86,7 @@ pub struct Account {
     pub steps: Vec<Timing>,
     /// The operations, where they are counted.
     pub operations: Option<u64>,
-    /// Whether compiled code was to look for kinks.
+    /// Whether it was asked for kinks.
     pub looked: bool,
     /// The kinks met: places and messages.
     pub kinks: Vec<Diagnostic>,
@@ -112,7 +112,8 @@ impl Account {
             times.iter().map(|(name, s)| (name.to_string(), json!(s))).collect();
         let kinks: Vec<String> =
             self.kinks.iter().map(|k| format!("{}: {}", place(k), k.message)).collect();
-        let unknown = !self.looked && self.engine.is_some_and(Engine::is_compiled);
+        let silent = |engine: Engine| engine.is_compiled() || !engine.reports(Kinks::Warn);
+        let unknown = !self.looked && self.engine.is_some_and(silent);
         let met = match kinks.as_slice() {
             [] if unknown => "not looked for".to_string(),
             [] => "none met".to_string(),

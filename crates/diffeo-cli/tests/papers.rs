@@ -178,3 +178,21 @@ def vector(x: Real) = [x, x * x]
     let shown: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
     assert_eq!(shown["gradient"]["x"], 1.0, "{shown}");
 }
+
+#[test]
+fn engines_that_report_no_kinks_say_so() {
+    let run = |args: &[&str]| {
+        diffeo(&[&["eval", "grad(fn x -> abs(x))(0.0)", "--engine"], args].concat())
+    };
+    for engine in ["dual", "delta", "taylor"] {
+        for kinks in ["warn", "error"] {
+            let message = format!("`--engine {engine}` has no `--kinks {kinks}`");
+            run(&[engine, "--kinks", kinks]).fails(2, &[&message, "`--engine interp`"]);
+        }
+        let done = run(&[engine, "-v"]);
+        assert_eq!((done.status, &*done.out), (0, "0.0\n"));
+        assert!(done.err.contains("kinks: not looked for"), "{done:?}");
+    }
+    run(&["trace", "--kinks", "warn"]).fails(2, &["`--engine trace` has no `--kinks warn`"]);
+    run(&["trace", "--kinks", "error"]).fails(1, &["abs(0.0) has no derivative there"]);
+}

@@ -32,11 +32,11 @@ pub enum Engine {
     /// Evaluation by contexts and redexes, with derivatives of traces (Abadi & Plotkin). Of kinks it reports
     /// errors only.
     Trace,
-    /// The evaluator, with derivatives by dual numbers (Krawiec et al., section 4).
+    /// The evaluator, with derivatives by dual numbers (Krawiec et al., section 4). Reports no kinks.
     Dual,
-    /// The evaluator, with reverse-mode derivatives by Delta terms (Krawiec et al., section 7).
+    /// The evaluator, with reverse-mode derivatives by Delta terms (Krawiec et al., section 7). Reports no kinks.
     Delta,
-    /// The evaluator, with derivatives by the (k,R)-Taylor macro (Huot et al.).
+    /// The evaluator, with derivatives by the (k,R)-Taylor macro (Huot et al.). Reports no kinks.
     Taylor,
     /// The evaluator of Flat. What is not compiled runs on the evaluator.
     Flat,
@@ -125,6 +125,20 @@ impl Engine {
             Engine::Jit => "jit",
             Engine::Llvm => "llvm",
             Engine::C => "c",
+        }
+    }
+
+    /// Whether it does this where a function that is differentiated has no derivative.
+    pub fn reports(self, kinks: Kinks) -> bool {
+        match self {
+            Engine::Dual | Engine::Delta | Engine::Taylor => kinks == Kinks::Ignore,
+            Engine::Trace => kinks != Kinks::Warn,
+            Engine::Auto
+            | Engine::Evaluator
+            | Engine::Flat
+            | Engine::Jit
+            | Engine::Llvm
+            | Engine::C => true,
         }
     }
 
