@@ -6,7 +6,7 @@ use crate::agree::{agree, Bounds, Report, Source};
 use crate::corpus::ITERATES;
 use crate::fuzzing::generate::{for_derivatives, for_engines, Choices, Random};
 use crate::fuzzing::mutate::mutate;
-use crate::support::corpus;
+use crate::support::{corpus, Case};
 use crate::MEMORY;
 use diffeo::{Limits, MemoryLimit};
 use diffeo_array::ir::{Block, Module, Op};
@@ -74,10 +74,11 @@ fn check(
 }
 
 fn changed(first: usize, count: usize) {
-    // A changed fit is often badly conditioned: its steps, too, depend on the last digits.
-    let fits = |text: &str| text.contains("optim.");
-    let cases = corpus().into_iter();
-    let cases = cases.filter(|case| !ITERATES.contains(&case.name.as_str()) && !fits(&case.text));
+    // When they are changed, fits are often badly conditioned, and eigenvalues equal: then steps, and eigenvectors, depend
+    // on the last digits.
+    let sensitive = |text: &str| ["optim.", "eigh"].iter().any(|name| text.contains(name));
+    let iterates = |case: &Case| ITERATES.contains(&case.name.as_str());
+    let cases = corpus().into_iter().filter(|case| !iterates(case) && !sensitive(&case.text));
     let texts: Vec<String> = cases.map(|case| case.text).collect();
     let count = chosen("FUZZ_PROGRAMS", count);
     let make = |random: &mut Random| {
