@@ -157,15 +157,7 @@ pub struct Function {
 impl Function {
     /// How many statements there are, nested ones included.
     pub fn statements(&self) -> usize {
-        let mut count = 0;
-        let mut todo: Vec<&[Stmt]> = vec![&self.body];
-        while let Some(stmts) = todo.pop() {
-            count += stmts.len();
-            for stmt in stmts {
-                todo.extend(stmt.blocks());
-            }
-        }
-        count
+        visit::size(&self.body)
     }
 }
 

@@ -9,7 +9,7 @@
 //! up is left for the step after, if nothing else refers to it and it has the size.
 
 use crate::deep::deep;
-use crate::low::visit::{occurrences, operands_of};
+use crate::low::visit::{occurrences, operands_of, returns};
 use crate::low::{
     Address, Compare, Expr, For, Function, FunctionId, Module, Operand, Reg, Runtime, Stmt, Ty,
     BYTES, CAPACITY, COUNT, LAYOUT, NOWHERE,
@@ -439,10 +439,4 @@ pub(crate) fn is_same(
     }
     let from = defs.get(&r).and_then(Option::as_ref).filter(|_| depth > 0);
     from.is_some_and(|from| from.iter().all(|o| is_same(defs, *o, set, depth - 1)))
-}
-
-/// Whether a statement leaves the function.
-fn returns(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Return(_))
-        || deep(|| stmt.blocks().into_iter().any(|l| l.iter().any(returns)))
 }

@@ -1,6 +1,6 @@
-//! The registers of statements.
+//! Statements with those within them: their registers, how many they are, whether they leave their function.
 
-use super::{Address, Expr, Operand, Reg, Stmt};
+use super::{Address, Expr, FunctionId, Operand, Reg, Stmt};
 use crate::deep::deep;
 
 impl Stmt {
@@ -68,6 +68,53 @@ fn expr_registers(expr: &mut Expr, each: &mut dyn FnMut(&mut Reg, bool)) {
         Expr::Fma(a, b, c) | Expr::Select(a, b, c) => operands([a, b, c], each),
         Expr::Load(_, address) | Expr::Offset(address) => address_registers(address, each),
     }
+}
+
+/// How many statements there are, nested ones included.
+pub(crate) fn size(stmts: &[Stmt]) -> usize {
+    let mut count = 0;
+    let mut todo = vec![stmts];
+    while let Some(stmts) = todo.pop() {
+        count += stmts.len();
+        for stmt in stmts {
+            todo.extend(stmt.blocks());
+        }
+    }
+    count
+}
+
+/// Shows the registers of statements and those within them.
+pub(crate) fn registers(stmts: &mut [Stmt], each: &mut dyn FnMut(&mut Reg, bool)) {
+    for stmt in stmts {
+        stmt.registers_mut(each);
+        for inner in stmt.blocks_mut() {
+            deep(|| registers(inner, each));
+        }
+    }
+}
+
+/// Whether statements can fail.
+pub(crate) fn fails(stmts: &[Stmt], can_fail: &dyn Fn(FunctionId) -> bool) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Raise { .. } => true,
+        Stmt::Call { function, .. } => can_fail(*function),
+        Stmt::Set(..)
+        | Stmt::Checked { .. }
+        | Stmt::Store(..)
+        | Stmt::If(..)
+        | Stmt::Switch(..)
+        | Stmt::Loop(_)
+        | Stmt::Break
+        | Stmt::For(_)
+        | Stmt::Runtime { .. }
+        | Stmt::Return(_) => stmt.blocks().into_iter().any(|inner| deep(|| fails(inner, can_fail))),
+    })
+}
+
+/// Whether a statement leaves the function.
+pub(crate) fn returns(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Return(_))
+        || deep(|| stmt.blocks().into_iter().any(|l| l.iter().any(returns)))
 }
 
 /// All occurrences of registers in a statement; whether they are set there.

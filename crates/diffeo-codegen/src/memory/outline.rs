@@ -8,9 +8,10 @@
 
 use crate::deep::deep;
 use crate::low::assigned::Assigned;
-use crate::low::visit::{occurrences, own_occurrences};
+use crate::low::visit::{fails, occurrences, own_occurrences, registers, returns, size};
 use crate::low::{Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
 use hashbrown::HashMap;
+use std::slice;
 
 /// Parts have so many parameters and results together at most.
 const WORDS: usize = 200;
@@ -36,7 +37,7 @@ fn parts_of(
     (long, first): (usize, usize),
     parts: &mut Vec<Function>,
 ) {
-    let sizes: Vec<usize> = function.body.iter().map(size).collect();
+    let sizes: Vec<usize> = function.body.iter().map(|stmt| size(slice::from_ref(stmt))).collect();
     let mut left: usize = sizes.iter().sum();
     if left < long {
         return;
@@ -65,7 +66,7 @@ fn parts_of(
         };
         let Some((mut made, call)) = part(function, i, &before, &needed) else { continue };
         made.name = format!("{}_part{count}", function.name);
-        made.fallible = fails(&made.body, fallible);
+        made.fallible = fails(&made.body, &|function| fallible[function.0 as usize]);
         let id = FunctionId((first + parts.len()) as u32);
         function.body[i] = call(id);
         parts.push(made);
@@ -117,43 +118,16 @@ fn part(
 /// Gives a function registers of its own.
 fn renumber(function: &mut Function, types: &[Ty]) {
     let mut new: HashMap<Reg, Reg> = HashMap::new();
-    let mut registers = Vec::new();
+    let mut own = Vec::new();
     let mut rename = |reg: &mut Reg| {
         *reg = *new.entry(*reg).or_insert_with(|| {
-            registers.push(types[reg.0 as usize]);
-            Reg(registers.len() as u32 - 1)
+            own.push(types[reg.0 as usize]);
+            Reg(own.len() as u32 - 1)
         });
     };
     function.params.iter_mut().for_each(&mut rename);
-    function.body.iter_mut().for_each(|stmt| rename_all(stmt, &mut rename));
-    function.registers = registers;
-}
-
-fn rename_all(stmt: &mut Stmt, rename: &mut dyn FnMut(&mut Reg)) {
-    stmt.registers_mut(&mut |reg, _| rename(reg));
-    deep(|| {
-        for block in stmt.blocks_mut() {
-            block.iter_mut().for_each(|stmt| rename_all(stmt, rename));
-        }
-    });
-}
-
-/// How many statements it is.
-fn size(stmt: &Stmt) -> usize {
-    1 + deep(|| stmt.blocks().into_iter().flatten().map(size).sum::<usize>())
-}
-
-/// Whether it leaves its function with results.
-fn returns(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Return(_)) || deep(|| stmt.blocks().into_iter().flatten().any(returns))
-}
-
-fn fails(stmts: &[Stmt], fallible: &[bool]) -> bool {
-    stmts.iter().any(|stmt| match stmt {
-        Stmt::Raise { .. } => true,
-        Stmt::Call { function, .. } => fallible[function.0 as usize],
-        _ => deep(|| stmt.blocks().into_iter().any(|block| fails(block, fallible))),
-    })
+    registers(&mut function.body, &mut |reg, _| rename(reg));
+    function.registers = own;
 }
 
 /// What statements set, on every way, and read.

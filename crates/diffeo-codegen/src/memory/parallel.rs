@@ -20,7 +20,7 @@ use super::helpers::Helper;
 use super::loops::Steps;
 use super::uses::{called, statements, uses, var};
 use super::{symbol, Splitting};
-use crate::deep::deep;
+use crate::low::visit::{fails, registers, size};
 use crate::low::{
     Binary, Blocks, Compare, Expr, For, Function, FunctionId, Operand, Reg, Stmt, Ty, Unary,
 };
@@ -161,7 +161,7 @@ impl Lower<'_, '_> {
             return self.add_loop(steps);
         }
         let reductions = steps.step.reductions.clone();
-        let small = !candidate.once && statements_of(&steps.step.body) <= SMALL;
+        let small = !candidate.once && size(&steps.step.body) <= SMALL;
         let known = matches!(count, Operand::Int(_)) && work.loops.is_empty();
         let serial = (small && !known).then(|| steps.clone());
         let part = part(&self.registers, steps, &seen, self.site);
@@ -376,12 +376,6 @@ fn is_little(count: Operand, work: &Cost, threshold: f64) -> bool {
     }
 }
 
-/// How many statements there are.
-fn statements_of(stmts: &[Stmt]) -> usize {
-    let inner = |stmt: &Stmt| stmt.blocks().into_iter().map(statements_of).sum::<usize>();
-    stmts.iter().map(|stmt| 1 + deep(|| inner(stmt))).sum()
-}
-
 /// What is known of steps.
 struct Seen {
     /// The registers from outside that they read.
@@ -399,34 +393,6 @@ impl Seen {
     fn allows(&self) -> bool {
         !self.carries && self.captured.len() <= MOST_CAPTURED
     }
-}
-
-/// Shows the registers of statements and those within them.
-fn registers(stmts: &mut [Stmt], each: &mut dyn FnMut(&mut Reg, bool)) {
-    for stmt in stmts {
-        stmt.registers_mut(each);
-        for inner in stmt.blocks_mut() {
-            deep(|| registers(inner, each));
-        }
-    }
-}
-
-/// Whether statements can fail.
-fn fails(stmts: &[Stmt], can_fail: &dyn Fn(FunctionId) -> bool) -> bool {
-    stmts.iter().any(|stmt| match stmt {
-        Stmt::Raise { .. } => true,
-        Stmt::Call { function, .. } => can_fail(*function),
-        Stmt::Set(..)
-        | Stmt::Checked { .. }
-        | Stmt::Store(..)
-        | Stmt::If(..)
-        | Stmt::Switch(..)
-        | Stmt::Loop(_)
-        | Stmt::Break
-        | Stmt::For(_)
-        | Stmt::Runtime { .. }
-        | Stmt::Return(_) => stmt.blocks().into_iter().any(|inner| deep(|| fails(inner, can_fail))),
-    })
 }
 
 /// The function of steps: `(captured…, from, to)`. The site is that of the loop.

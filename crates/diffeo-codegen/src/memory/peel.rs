@@ -5,6 +5,7 @@
 //! is taken apart, in a loop that is not long. The order of steps stays.
 
 use crate::deep::deep;
+use crate::low::visit::{registers, size};
 use crate::low::{Binary, Compare, Expr, For, Function, Operand, Reg, Stmt, Ty, Unary};
 use hashbrown::HashMap;
 
@@ -51,10 +52,6 @@ fn first_step(step: &For) -> Option<Reg> {
         .then_some(first)
 }
 
-fn size(stmts: &[Stmt]) -> usize {
-    stmts.iter().map(|stmt| 1 + stmt.blocks().into_iter().map(size).sum::<usize>()).sum()
-}
-
 /// Whether anything in the statements leaves them.
 fn leaves(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| {
@@ -65,12 +62,7 @@ fn leaves(stmts: &[Stmt]) -> bool {
 
 /// Counts how often registers occur.
 fn count(stmts: &mut [Stmt], uses: &mut [u32]) {
-    for stmt in stmts {
-        stmt.registers_mut(&mut |reg, _| uses[reg.0 as usize] += 1);
-        for inner in stmt.blocks_mut() {
-            deep(|| count(inner, uses));
-        }
-    }
+    registers(stmts, &mut |reg, _| uses[reg.0 as usize] += 1);
 }
 
 struct Peel<'f> {
@@ -157,17 +149,11 @@ impl Peel<'_> {
 }
 
 fn occurrences(stmts: &mut [Stmt], counts: &mut HashMap<Reg, u32>) {
-    for stmt in stmts {
-        stmt.registers_mut(&mut |reg, _| *counts.entry(*reg).or_default() += 1);
-        stmt.blocks_mut().into_iter().for_each(|inner| occurrences(inner, counts));
-    }
+    registers(stmts, &mut |reg, _| *counts.entry(*reg).or_default() += 1);
 }
 
 fn rename(stmts: &mut [Stmt], names: &HashMap<Reg, Reg>) {
-    for stmt in stmts {
-        stmt.registers_mut(&mut |reg, _| *reg = names.get(reg).copied().unwrap_or(*reg));
-        stmt.blocks_mut().into_iter().for_each(|inner| rename(inner, names));
-    }
+    registers(stmts, &mut |reg, _| *reg = names.get(reg).copied().unwrap_or(*reg));
 }
 
 /// Puts the branch that is taken in the place of choices by a register, which has a value.
