@@ -233,7 +233,8 @@ pub enum Atom {
     Int(i64),
     /// A truth value.
     Bool(bool),
-    /// A value of this type that nothing looks at, such as a field of another alternative.
+    /// A value of this type that nothing looks at, such as an Int in a field of another alternative. A Real there is 0,
+    /// because derivatives are taken by all fields.
     Unused(Ty),
 }
 

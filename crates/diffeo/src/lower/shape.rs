@@ -43,7 +43,7 @@ pub(super) enum Shape {
 }
 
 /// How a variant that is not recursive is laid out: its tag, if it has several constructors, and slots that
-/// the constructors share.
+/// the constructors share. A Real in a slot that the constructor does not use is 0.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sum {
     /// Unique.

@@ -31,6 +31,9 @@ pub(super) enum Sym {
     Dynamic(u32, Atom),
 }
 
+/// An Int that no program computes.
+const POISON: i64 = 0x5aa5_5aa5_5aa5_5aa5;
+
 /// What is done for a constructor: given its tag and fields, the results.
 type Arm<'a, L> = dyn FnMut(&mut L, u32, Vec<Sym>) -> Vec<Atom> + 'a;
 
@@ -98,6 +101,23 @@ impl Lower<'_> {
         }
     }
 
+    /// What stands in the slot of a variant whose constructor has no such field. A Real is 0, constantly: cotangents,
+    /// tangents and Taylor coefficients may be taken from all slots, whatever the tag is. Nobody reads the others.
+    fn absent(&self, ty: &Flat) -> Atom {
+        match ty {
+            Flat::Real => Atom::Real(0.0),
+            Flat::Int if self.options.poison => Atom::Int(POISON),
+            Flat::Bool if self.options.poison => Atom::Bool(true),
+            Flat::Int
+            | Flat::Bool
+            | Flat::Text
+            | Flat::Array(..)
+            | Flat::Box(_)
+            | Flat::Acc(_)
+            | Flat::Stack(_) => Atom::Unused(ty.clone()),
+        }
+    }
+
     /// The values that a value of this shape consists of.
     pub(super) fn store(&mut self, value: &Sym, shape: &Shape, at: SiteId) -> Vec<Atom> {
         let mut atoms = Vec::new();
@@ -148,7 +168,7 @@ impl Lower<'_> {
                 if sum.tagged() {
                     out.push(Atom::Int(i64::from(*tag)));
                 }
-                let mut slots: Vec<Atom> = sum.slots.iter().cloned().map(Atom::Unused).collect();
+                let mut slots: Vec<Atom> = sum.slots.iter().map(|ty| self.absent(ty)).collect();
                 let alternative = &sum.alternatives[*tag as usize];
                 let mut places = alternative.slots.iter();
                 for (field, shape) in fields.iter().zip(&alternative.fields) {

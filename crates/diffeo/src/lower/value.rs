@@ -114,6 +114,21 @@ impl Interface {
         self.value_of(results, &self.to)
     }
 
+    /// Whether the Reals that the constructors of variants do not have are 0 in results, outside boxes. Arrays that they
+    /// do not have may be any.
+    #[must_use]
+    pub fn absent_reals_are_zero(&self, results: &[Flat]) -> bool {
+        let bits = |xs: &[f64]| xs.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        let right = self.to_flat(&self.result(results.to_vec()), &self.to);
+        results.iter().zip(&right).all(|(found, right)| match (found, right) {
+            (Flat::Real(x), Flat::Real(y)) => x.to_bits() == y.to_bits(),
+            (Flat::Array(x), Flat::Array(y)) => {
+                x.sizes() != y.sizes() || x.reals().map(bits) == y.reals().map(bits)
+            }
+            (_, _) => true,
+        })
+    }
+
     // To Flat
 
     fn to_flat(&self, value: &Value, ty: &Ty) -> Vec<Flat> {

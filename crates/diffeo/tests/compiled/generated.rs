@@ -4,7 +4,7 @@
 
 use crate::agree::{agree, Bounds, Report, Source};
 use crate::corpus::ITERATES;
-use crate::fuzzing::generate::{for_derivatives, for_engines, Choices, Random};
+use crate::fuzzing::generate::{for_derivatives, for_engines, for_variants, Choices, Random};
 use crate::fuzzing::mutate::mutate;
 use crate::support::{corpus, Case};
 use crate::MEMORY;
@@ -140,11 +140,11 @@ fn generated(first: usize, programs: usize) -> Counts {
 }
 
 /// Programs with derivative operators within each other.
-fn derived(first: usize, programs: usize) {
+fn derived(first: usize, programs: usize, generate: fn(&mut dyn Choices, usize) -> String) {
     let programs = chosen("FUZZ_PROGRAMS", programs);
     let make = |random: &mut Random| {
         let fuel = 4 + random.below(60);
-        (for_derivatives(random, fuel), Digits::Minor)
+        (generate(random, fuel), Digits::Minor)
     };
     let report = check(first, programs, true, make, &|_| {});
     let of = |label| report.of(label);
@@ -154,13 +154,24 @@ fn derived(first: usize, programs: usize) {
 
 #[test]
 fn generated_derivatives() {
-    derived(0, 200);
+    derived(0, 200, for_derivatives);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn many_generated_derivatives() {
-    derived(1_000_000, 10_000);
+    derived(1_000_000, 10_000, for_derivatives);
+}
+
+#[test]
+fn generated_variants() {
+    derived(0, 200, for_variants);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_generated_variants() {
+    derived(1_000_000, 10_000, for_variants);
 }
 
 #[test]

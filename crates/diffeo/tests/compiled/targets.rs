@@ -50,14 +50,14 @@ pub const TARGETS: [Target; 5] = [
     },
 ];
 
-/// The engines that are there, or the one that `DIFFEO_TARGET` names; of the others it is told why not.
+/// The engines that are there, or those that `DIFFEO_TARGET` names (`flat,jit`); of the others it is told why not.
 pub fn targets() -> impl Iterator<Item = &'static Target> {
     let only = std::env::var("DIFFEO_TARGET").ok();
-    if let Some(name) = &only {
+    for name in only.iter().flat_map(|names| names.split(',')) {
         assert!(TARGETS.iter().any(|target| target.name == name), "there is no target `{name}`");
     }
     TARGETS.iter().filter(move |target| {
-        if only.as_ref().is_some_and(|name| name != target.name) {
+        if only.as_ref().is_some_and(|names| !names.split(',').any(|name| name == target.name)) {
             return false;
         }
         let missing = (target.missing)();
@@ -161,7 +161,11 @@ fn flat(program: &Program) -> Ran {
     let mut evaluator = diffeo_array::Evaluator::new(program.flat.clone(), options);
     let result = evaluator.run(args.unwrap_or_default());
     let result = match result {
-        Ok(values) => Ok(shown(&program.entry, &program.interface.result(values))),
+        Ok(values) => {
+            let absent = program.interface.absent_reals_are_zero(&values);
+            assert!(absent, "a Real that a constructor does not have is not 0: {}", program.place);
+            Ok(shown(&program.entry, &program.interface.result(values)))
+        }
         Err(error) => Err(program.session.explain(&program.entry, &error)),
     };
     drop(evaluator);

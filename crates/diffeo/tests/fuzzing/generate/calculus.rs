@@ -15,7 +15,7 @@ impl Generator<'_> {
     }
 
     fn operator(&mut self, ty: &Ty) -> String {
-        if *ty == Ty::Real && self.below(2) == 0 {
+        if *ty == Ty::Real && self.below(if self.variants { 4 } else { 2 }) == 0 {
             return self.of_a_number();
         }
         match ty {
@@ -31,7 +31,11 @@ impl Generator<'_> {
             _ => {}
         }
         let x = self.expr(ty);
-        match self.below(11) {
+        let form = match self.variants {
+            true => [4, 11, 11, 11, 12, 13, 6, 1][self.below(8)],
+            false => self.below(14),
+        };
+        match form {
             0 => format!("stop_gradient({x})"),
             1 => {
                 let from = self.data(1);
@@ -74,8 +78,37 @@ impl Generator<'_> {
             7 if ty.fixed() => format!("add({x}, {})", self.expr(ty)),
             8 => format!("scale({}, {x})", self.expr(&Ty::Real)),
             9 => format!("zero_of({x})"),
-            _ => format!("(let o = {x} in unravel(o, map(sin, ravel(o))))"),
+            10 => format!("(let o = {x} in unravel(o, map(sin, ravel(o))))"),
+            // The value is handed to the pullback.
+            11 => {
+                let to = self.variant(1);
+                let f = self.branching(ty, &to);
+                format!("(let (l, o) = vjp({f}, {x}) in o(l))")
+            }
+            // A tangent is handed on.
+            12 => {
+                let (from, middle) = (self.data(1), self.variant(1));
+                let (f, g) = (self.branching(&from, &middle), self.branching(&middle, ty));
+                let (at, which) = (self.expr(&from), self.below(2));
+                format!("(let o = {at} in let (l, o) = jvp({f}, o, o) in jvp({g}, l, o).{which})")
+            }
+            _ => {
+                let from = self.variant(1);
+                let f = self.branching(&from, ty);
+                format!("(let o = {} in fd({f}, o, o))", self.expr(&from))
+            }
         }
+    }
+
+    /// A function whose result depends on a comparison, as its constructor may.
+    fn branching(&mut self, from: &Ty, to: &Ty) -> String {
+        let (pattern, vars) = self.pattern(from, true);
+        let body = self.scoped(vars, |g| {
+            let (a, b) = (g.operand(&Ty::Real), g.operand(&Ty::Real));
+            let (yes, no) = (g.expr(to), g.expr(to));
+            format!("if {a} < {b} then {yes} else {no}")
+        });
+        format!("fn {pattern} -> {body}")
     }
 
     /// A derivative of a function of a Real.

@@ -203,9 +203,11 @@ impl Generator<'_> {
                     k => vec![(x.clone(), of.clone()), (k.to_string(), Ty::Int)],
                 };
                 let last = self.scoped(bound, |g| g.expr(ty));
+                let inner = Ty::Maybe(Box::new(of.clone()));
+                let inner = self.scoped(vec![(x.clone(), inner)], |g| g.expr(ty));
                 let of = self.written(&of);
                 format!(
-                    "case {shape} of {{ Dot -> {dot} | Disc({x}: {of}) -> {disc} | Box({x}, {other}) -> {last} }}"
+                    "case {shape} of {{ Dot -> {dot} | Disc({x}: {of}) -> {disc} | Box({x}, {other}) -> {last} | Inner({x}, _) -> {inner} | Pair(_, {x}, _) -> {disc} | Flag(_, _) -> {dot} }}"
                 )
             }
             4 => {

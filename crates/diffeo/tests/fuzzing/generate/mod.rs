@@ -57,8 +57,7 @@ pub fn for_engines(choices: &mut dyn Choices, fuel: usize) -> String {
     generator.max_orders = 0;
     generator.engines = true;
     generator.errors = generator.below(3) == 0;
-    let mut text =
-        String::from("type Tree[a] = Leaf(a) | Node(Tree[a], Tree[a]) | Many([]Tree[a], Int)\n");
+    let mut text = String::from(TREE);
     text.push_str(&generator.definitions());
     let ty = generator.data(2);
     let (body, ty) = (generator.expr(&ty), generator.written(&ty));
@@ -70,11 +69,26 @@ pub fn for_engines(choices: &mut dyn Choices, fuel: usize) -> String {
 pub fn for_derivatives(choices: &mut dyn Choices, fuel: usize) -> String {
     let mut generator = Generator::new(choices, fuel);
     generator.max_orders = 3;
+    derivatives(generator, |generator| generator.data(2))
+}
+
+/// The same with variants in arguments and results, and operators up to two deep.
+pub fn for_variants(choices: &mut dyn Choices, fuel: usize) -> String {
+    let mut generator = Generator::new(choices, fuel);
+    generator.max_orders = 2;
+    generator.variants = true;
+    derivatives(generator, |generator| match generator.below(2) {
+        0 => Ty::Real,
+        _ => generator.variant(2),
+    })
+}
+
+/// A program for engines with a derivative operator at the root of an expression of a type.
+fn derivatives(mut generator: Generator<'_>, ty: impl Fn(&mut Generator<'_>) -> Ty) -> String {
     generator.engines = true;
-    let mut text =
-        String::from("type Tree[a] = Leaf(a) | Node(Tree[a], Tree[a]) | Many([]Tree[a], Int)\n");
+    let mut text = String::from(TREE);
     text.push_str(&generator.definitions());
-    let ty = generator.data(2);
+    let ty = ty(&mut generator);
     let body = match generator.derivative(&ty) {
         Some((body, _)) => body,
         None => generator.expr(&ty),
@@ -108,9 +122,18 @@ struct Generator<'c> {
     /// Whether the program is for comparing engines, and whether it may stop with an error.
     engines: bool,
     errors: bool,
+    /// Whether many types are to have variants in them.
+    variants: bool,
     /// How many names were made.
     names: usize,
 }
+
+/// A type that contains itself.
+const TREE: &str = "type Tree[a] = Leaf(a) | Node(Tree[a], Tree[a]) | Many([]Tree[a], Int)\n";
+
+/// Constructors share places for fields, and some have no Real.
+const SHAPE: &str =
+    "type Shape[a] = Dot | Disc(a) | Box(a, Int) | Flag(Bool, Int) | Pair(Int, a, a) | Inner(Maybe[a], Bool)\n";
 
 /// How many forms may be open.
 const DEPTH: usize = 14;
@@ -132,6 +155,7 @@ impl<'c> Generator<'c> {
             max_orders,
             engines: false,
             errors: false,
+            variants: false,
             names: 0,
         }
     }
@@ -156,7 +180,7 @@ impl<'c> Generator<'c> {
 
     /// Types, helpers and constants that the rest can use.
     fn definitions(&mut self) -> String {
-        let mut text = String::from("type Shape[a] = Dot | Disc(a) | Box(a, Int)\n");
+        let mut text = String::from(SHAPE);
         let fuel = self.fuel;
         for i in 0..self.below(4) {
             self.fuel = fuel / 4;
@@ -339,10 +363,12 @@ impl<'c> Generator<'c> {
                     format!("list[{}]", items.join(", "))
                 }
             },
-            Ty::Shape(t) => match self.below(3) {
+            Ty::Shape(t) => match self.below(5) {
                 0 => "Dot".into(),
                 1 => format!("Disc({})", self.leaf(t).0),
-                _ => format!("Box({}, {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
+                2 => format!("Box({}, {})", self.leaf(t).0, self.leaf(&Ty::Int).0),
+                3 => format!("Flag({}, {})", self.leaf(&Ty::Bool).0, self.leaf(&Ty::Int).0),
+                _ => format!("Inner(Just({}), {})", self.leaf(t).0, self.leaf(&Ty::Bool).0),
             },
             Ty::Tree(t) => match self.below(4) {
                 0 => format!("Node(Leaf({}), Leaf({}))", self.leaf(t).0, self.leaf(t).0),

@@ -56,9 +56,17 @@ impl Generator<'_> {
                 _ => (format!("Just({})", self.expr(t)), true),
             },
             Ty::List(t) => self.list(ty, t),
-            Ty::Shape(t) => match self.below(4) {
+            Ty::Shape(t) => match self.below(6) {
                 0 => self.leaf(ty),
                 1 => (format!("Box({}, {})", self.expr(t), self.expr(&Ty::Int)), true),
+                2 => {
+                    let n = self.expr(&Ty::Int);
+                    (format!("Pair({n}, {}, {})", self.expr(t), self.expr(t)), true)
+                }
+                3 => {
+                    let inner = self.expr(&Ty::Maybe(t.clone()));
+                    (format!("Inner({inner}, {})", self.expr(&Ty::Bool)), true)
+                }
                 _ => (format!("Disc({})", self.expr(t)), true),
             },
             Ty::Tree(t) => self.tree(ty, t),

@@ -163,6 +163,9 @@ impl Generator<'_> {
 
     /// A first-order type.
     pub(super) fn data(&mut self, depth: usize) -> Ty {
+        if self.variants && self.below(3) == 0 {
+            return self.variant(depth);
+        }
         let simple = if depth == 0 { 7 } else { 16 };
         if self.engines && depth > 0 {
             match self.below(24) {
@@ -198,6 +201,24 @@ impl Generator<'_> {
             13 => Ty::Maybe(Box::new(self.data(depth - 1))),
             14 => Ty::List(Box::new(self.data(depth - 1))),
             _ => Ty::Shape(Box::new(self.data(depth - 1))),
+        }
+    }
+
+    /// A first-order type with variants, often of Reals.
+    pub(super) fn variant(&mut self, depth: usize) -> Ty {
+        let inner = match (depth, self.below(3)) {
+            (0, _) | (_, 0) => Ty::Real,
+            (depth, _) => self.data(depth - 1),
+        };
+        let inner = Box::new(inner);
+        match self.below(6) {
+            0 | 1 => Ty::Maybe(inner),
+            2 | 3 => Ty::Shape(inner),
+            4 => Ty::pair(Ty::Maybe(inner), Ty::Real),
+            _ => {
+                let n = self.length();
+                Ty::array(n, Ty::Shape(inner))
+            }
         }
     }
 
