@@ -420,7 +420,8 @@ impl<'p> Checker<'p> {
             | DiffOp::Vjp
             | DiffOp::Jvp
             | DiffOp::Checkpoint
-            | DiffOp::WithDerivative => {}
+            | DiffOp::WithDerivative
+            | DiffOp::WithExactDerivative => {}
         }
     }
 

@@ -276,6 +276,7 @@ names! {
         StopGradient => "stop_gradient",
         Checkpoint => "checkpoint",
         WithDerivative => "with_derivative",
+        WithExactDerivative => "with_exact_derivative",
     } with parameters {
         Jet => "jet",
     }

@@ -399,7 +399,8 @@ impl<'p> Printer<'p> {
                     | DiffOp::Jvp
                     | DiffOp::StopGradient
                     | DiffOp::Checkpoint
-                    | DiffOp::WithDerivative => {}
+                    | DiffOp::WithDerivative
+                    | DiffOp::WithExactDerivative => {}
                 }
                 self.ty(from);
                 self.text(", ");

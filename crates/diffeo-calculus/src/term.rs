@@ -6,7 +6,7 @@
 //! Evaluation is strict and left to right in the order in which the fields of a form are listed.
 
 use crate::deep::deep;
-use crate::prim::{Diff, Prim};
+use crate::prim::{Diff, DiffOp, Prim};
 use crate::ty::{DataDecl, DataId, Ty};
 use diffeo_base::{FileId, Name, Span};
 use serde::{Serialize, Serializer};
@@ -21,6 +21,21 @@ pub struct Program {
     pub globals: Vec<Rc<Global>>,
     /// The files of the standard library. What happens in them is reported at the call that led there.
     pub library: Vec<FileId>,
+}
+
+impl Program {
+    /// Whether a function has a rule for its derivative that may say anything.
+    #[must_use]
+    pub fn has_inexact_rules(&self) -> bool {
+        let mut pending: Vec<&Term> = self.globals.iter().map(|global| &global.body).collect();
+        while let Some(term) = pending.pop() {
+            if matches!(&term.kind, Kind::Diff(diff, _) if diff.op == DiffOp::WithDerivative) {
+                return true;
+            }
+            term.each_child(|child| pending.push(child));
+        }
+        false
+    }
 }
 
 /// The index of a definition in [`Program::globals`].

@@ -291,7 +291,7 @@ impl Diff {
             DiffOp::Jet { k: _, r: _ } => (vec![fun, jet_type(s)], jet_type(t)),
             DiffOp::StopGradient => (vec![s.clone()], s.clone()),
             DiffOp::Checkpoint => (vec![fun, s.clone()], t.clone()),
-            DiffOp::WithDerivative => {
+            DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                 let rule = Ty::fun(pair(s, s), pair(t, t));
                 (vec![fun, rule, s.clone()], t.clone())
             }

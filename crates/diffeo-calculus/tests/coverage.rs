@@ -87,6 +87,12 @@ const PROGRAMS: &[(&str, &str)] = &[
            tuple[(Real, Real)](#real.mul(proj[(Real, Real), 0](p), proj[(Real, Real), 0](p)),
              #real.mul(5.0, proj[(Real, Real), 1](p))), x)",
     ),
+    (
+        "with_exact_derivative",
+        "#with_exact_derivative[Real, Real](fn (y : Real) -> #real.mul(y, y), fn (p : (Real, Real)) ->
+           tuple[(Real, Real)](#real.mul(proj[(Real, Real), 0](p), proj[(Real, Real), 0](p)),
+             #real.mul(#real.mul(2.0, proj[(Real, Real), 0](p)), proj[(Real, Real), 1](p))), x)",
+    ),
     // What a function value was made from is known only when the program runs: with an engine.
     ("lift", "#rd[Real, Real](if #lt[Real](x, 1.0) then @half else @double, x, x)"),
 ];

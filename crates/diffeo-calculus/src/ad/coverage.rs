@@ -160,7 +160,10 @@ fn of_derivative(op: DiffOp) -> Row {
     match op {
         DiffOp::Rd => row(name, Paper("Figures 2, 4"), [INSIDE_OUT; 6]),
         DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => row(name, Ours, [INSIDE_OUT; 6]),
-        DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => ours(name),
+        DiffOp::StopGradient
+        | DiffOp::Checkpoint
+        | DiffOp::WithDerivative
+        | DiffOp::WithExactDerivative => ours(name),
     }
 }
 

@@ -42,7 +42,10 @@ fn rewrite(w: &mut Workspace, engine: Engine, e: &Term) -> Term {
         let mut e = map_children(e, &mut |child| rewrite(w, engine, child));
         let Kind::Diff(diff, args) = &mut e.kind else { return e };
         match diff.op {
-            DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => e,
+            DiffOp::StopGradient
+            | DiffOp::Checkpoint
+            | DiffOp::WithDerivative
+            | DiffOp::WithExactDerivative => e,
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let args = std::mem::take(args);
                 let f = operator(w, engine, diff);
@@ -74,7 +77,10 @@ fn operator(w: &mut Workspace, engine: Engine, diff: &Diff) -> GlobalId {
             DiffOp::Rd => cx.rd(&args),
             DiffOp::Vjp => cx.vjp(&args),
             DiffOp::Jet { k, r } => cx.jet(k, r, &args),
-            DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => unit(),
+            DiffOp::StopGradient
+            | DiffOp::Checkpoint
+            | DiffOp::WithDerivative
+            | DiffOp::WithExactDerivative => unit(),
         };
         lam(p, body)
     })

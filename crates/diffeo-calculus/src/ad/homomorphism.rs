@@ -626,7 +626,7 @@ impl Translator<'_> {
                 let f = self.boxed(&es[0]);
                 Kind::App(f, self.boxed(&es[1]))
             }
-            DiffOp::WithDerivative => {
+            DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                 let args = self.terms(es);
                 let rule = Ty::fun(
                     Ty::tuple(vec![s.clone(), s.clone()]),

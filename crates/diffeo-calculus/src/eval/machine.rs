@@ -149,10 +149,12 @@ impl Machine {
     /// A machine for a program that lints.
     pub fn new(program: Rc<Program>, options: Options) -> Machine {
         let globals = program.globals.iter().map(|_| Entry::default()).collect();
+        let mut reals = Reals::new(options.kinks);
+        reals.nests = program.has_inexact_rules();
         Machine {
             compiler: Compiler::new(program.clone()),
             program,
-            reals: Reals::new(options.kinks),
+            reals,
             options,
             globals,
             stack: Vec::new(),

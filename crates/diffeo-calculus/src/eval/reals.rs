@@ -40,6 +40,8 @@ pub struct Reals {
     kinks: Kinks,
     /// How many operations on single numbers were done, those of derivatives included.
     pub operations: u64,
+    /// Whether derivatives of higher orders are taken by nested levels, because a rule may be no derivative.
+    pub(crate) nests: bool,
     /// The largest finite absolute value that this arithmetic gave: a scale for rounding errors.
     pub largest: f64,
     /// New warnings: what and where. Only the first of a kind at a place.
@@ -102,6 +104,7 @@ impl Reals {
         Reals {
             kinks,
             operations: 0,
+            nests: false,
             largest: 0.0,
             warnings: Vec::new(),
             reported: HashSet::new(),
@@ -340,15 +343,19 @@ impl Reals {
 
     /// Opens a level of Taylor coefficients of k variables up to order r.
     pub(crate) fn open_jet(&mut self, k: u32, r: u32) -> Result<(u16, Rc<Shape>), ErrorKind> {
-        let shape = match self.shapes.iter().find(|s| s.k == k && s.r == r) {
-            Some(shape) => shape.clone(),
-            None => {
-                self.shapes.push(Rc::new(Shape::new(k, r)));
-                self.shapes[self.shapes.len() - 1].clone()
-            }
-        };
+        let shape = self.jet_shape(k, r);
         let level = self.open(Level::Jet(JetLevel { shape: shape.clone(), culprit: None }))?;
         Ok((level, shape))
+    }
+
+    /// The multi-indices of k variables up to order r.
+    pub(crate) fn jet_shape(&mut self, k: u32, r: u32) -> Rc<Shape> {
+        if let Some(shape) = self.shapes.iter().find(|s| s.k == k && s.r == r) {
+            return shape.clone();
+        }
+        let shape = Rc::new(Shape::new(k, r));
+        self.shapes.push(shape.clone());
+        shape
     }
 
     /// Closes a level, and those above it that an error left open.

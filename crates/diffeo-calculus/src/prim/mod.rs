@@ -337,6 +337,8 @@ pub enum DiffOp {
     StopGradient,
     /// `(S → T, S) → T`: the backward pass recomputes the call.
     Checkpoint,
-    /// `(S → T, (S, S) → (T, T), S) → T`: a function with a jvp rule of its own.
+    /// `(S → T, (S, S) → (T, T), S) → T`: a function with a jvp rule of its own, which may say anything.
     WithDerivative,
+    /// The same, where the rule is the function's derivative: so are Taylor coefficients that are made by it.
+    WithExactDerivative,
 }

@@ -222,6 +222,9 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         "with_derivative" => {
             return Term::new(Kind::Diff(diff(DiffOp::WithDerivative), args), span)
         }
+        "with_exact_derivative" => {
+            return Term::new(Kind::Diff(diff(DiffOp::WithExactDerivative), args), span)
+        }
         "stop_gradient" => {
             let diff = Diff { op: DiffOp::StopGradient, from: first.clone(), to: first };
             return Term::new(Kind::Diff(diff, args), span);

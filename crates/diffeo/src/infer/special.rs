@@ -9,6 +9,10 @@ use diffeo_base::Diagnostic;
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_syntax::ast::{ExprId, ExprKind};
 
+/// The operations that take derivatives of the function that they are given.
+const DERIVATIVES: [&str; 6] =
+    ["vjp", "jvp", "rd", "checkpoint", "with_derivative", "with_exact_derivative"];
+
 impl Infer<'_> {
     /// `builtin("name", args)`: an operation of Core, typed by the annotations around it.
     pub(super) fn builtin(&mut self, id: ExprId, arg: ExprId) -> Ty {
@@ -22,18 +26,15 @@ impl Infer<'_> {
         let span = self.span(id);
         let why = self.why(span, &format!("`{name}`"));
         let needs: Vec<Ty> = match name.as_str() {
-            "vjp" | "jvp" | "rd" | "checkpoint" | "with_derivative" => {
-                match self.store().shallow(&types[1]) {
-                    Ty::Fun(f) => vec![f.0.clone(), f.1.clone()],
-                    _ => Vec::new(),
-                }
-            }
+            name if DERIVATIVES.contains(&name) => match self.store().shallow(&types[1]) {
+                Ty::Fun(f) => vec![f.0.clone(), f.1.clone()],
+                _ => Vec::new(),
+            },
             "zero_of" | "add" | "inner" | "ravel" | "unravel" | "show" => vec![types[1].clone()],
             "scale" | "trace" => vec![types[2].clone()],
             _ => Vec::new(),
         };
-        let derivative =
-            matches!(name.as_str(), "vjp" | "jvp" | "rd" | "checkpoint" | "with_derivative");
+        let derivative = DERIVATIVES.contains(&name.as_str());
         for ty in needs {
             if derivative {
                 self.store().differentiate(&ty);

@@ -196,9 +196,13 @@ pub fn lower(program: &Program, entry: GlobalId, options: Options) -> Result<Low
     // Where nothing is differentiated, the others are calls and the identity.
     let differentiates = |op| match op {
         DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => true,
-        DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => false,
+        DiffOp::StopGradient
+        | DiffOp::Checkpoint
+        | DiffOp::WithDerivative
+        | DiffOp::WithExactDerivative => false,
     };
     cx.options = options;
+    cx.nests = program.has_inexact_rules();
     cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
@@ -207,7 +211,8 @@ pub fn lower(program: &Program, entry: GlobalId, options: Options) -> Result<Low
 
 /// Whether a definition leads to rules for derivatives.
 pub(crate) fn has_rules(program: &Program, entry: GlobalId) -> bool {
-    analyse::derivative(program, entry, |op| op == DiffOp::WithDerivative).is_some()
+    let rule = |op| matches!(op, DiffOp::WithDerivative | DiffOp::WithExactDerivative);
+    analyse::derivative(program, entry, rule).is_some()
 }
 
 /// Why there is no Flat for a definition, if there is none.
@@ -310,6 +315,8 @@ struct Lower<'p> {
     // Derivatives
     /// Whether the program takes any.
     differentiates: bool,
+    /// Whether those of higher orders are taken within each other, because a rule may be no derivative.
+    nests: bool,
     options: Options,
     deriver: Deriver,
     derivatives: Vec<Derivative>,
@@ -364,6 +371,7 @@ impl<'p> Lower<'p> {
             families: HashMap::new(),
             jobs: VecDeque::new(),
             differentiates: false,
+            nests: false,
             options: Options::default(),
             deriver: Deriver::default(),
             derivatives: Vec::new(),

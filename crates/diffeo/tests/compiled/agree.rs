@@ -84,7 +84,8 @@ fn program(
         see(step.module);
     };
     // Every other program has values that nobody may read.
-    let options = lower::Options { poison: source.text.len() % 2 == 0, ..Default::default() };
+    let options =
+        lower::Options { poison: source.text.len().is_multiple_of(2), ..Default::default() };
     let lowered = match pipeline::flat_with(&entry.program, entry.global, options, &mut check) {
         Ok(lowered) => lowered,
         Err(Unsupported::Derivative(..)) => return Made::Not("derivative"),

@@ -436,7 +436,9 @@ impl Evaluator {
                     [f, x] => self.call(&code, f, x.clone()),
                     _ => Err(mistyped("two operands are expected")),
                 },
-                DiffOp::WithDerivative => self.with_derivative(&code, id, diff, &operands),
+                DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
+                    self.with_derivative(&code, id, diff, &operands)
+                }
                 DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                     let (first, body) =
                         definition.ok_or_else(|| mistyped("a definition is expected"))?;

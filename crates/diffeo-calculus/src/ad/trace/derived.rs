@@ -26,7 +26,11 @@ pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
             types.truncate(1);
             types.extend([diff.from.clone(), Ty::array(Ty::Real)]);
         }
-        DiffOp::Rd | DiffOp::StopGradient | DiffOp::Checkpoint | DiffOp::WithDerivative => {}
+        DiffOp::Rd
+        | DiffOp::StopGradient
+        | DiffOp::Checkpoint
+        | DiffOp::WithDerivative
+        | DiffOp::WithExactDerivative => {}
     }
     types
 }

@@ -44,7 +44,9 @@ pub fn derivative(
         (DiffOp::Jet { k, r }, [f, x]) => taylor(cx, (*k, *r), f, x, site),
         (DiffOp::StopGradient, [x]) => stop_gradient(cx, x, site),
         (DiffOp::Checkpoint, [f, x]) => checkpoint(cx, f, x, site),
-        (DiffOp::WithDerivative, [f, rule, x]) => with_derivative(cx, f, rule, x, site),
+        (DiffOp::WithDerivative | DiffOp::WithExactDerivative, [f, rule, x]) => {
+            with_derivative(cx, f, rule, x, site)
+        }
         (
             DiffOp::Rd
             | DiffOp::Vjp
@@ -52,7 +54,8 @@ pub fn derivative(
             | DiffOp::Jet { .. }
             | DiffOp::StopGradient
             | DiffOp::Checkpoint
-            | DiffOp::WithDerivative,
+            | DiffOp::WithDerivative
+            | DiffOp::WithExactDerivative,
             operands,
         ) => {
             let message = format!("{op:?} of {} operands", operands.len());
@@ -232,6 +235,9 @@ fn taylor(
     x: &Value,
     site: Span,
 ) -> Result<Value, RuntimeError> {
+    if r > 1 && cx.reals().nests {
+        return nested(cx, (k, r), f, x, site);
+    }
     let opened = cx.reals().open_jet(k, r);
     let (level, shape) = at(cx, opened, site)?;
     let reals = cx.reals();
@@ -275,6 +281,100 @@ fn taylor(
         warn_if_nan(cx, &value, &derivatives, closed);
     }
     Ok(derivatives)
+}
+
+/// The same by as many levels of order 1 as there are variables times orders, the first variable innermost. A rule of
+/// `with_derivative` that is not the function's derivative has no Taylor series: by levels, its own expressions are
+/// differentiated, as other operators do. The work doubles with each level.
+fn nested(
+    cx: &mut dyn Caller,
+    (k, r): (u32, u32),
+    f: &Value,
+    x: &Value,
+    site: Span,
+) -> Result<Value, RuntimeError> {
+    let shape = cx.reals().jet_shape(k, r);
+    // Outermost first, each with its variable.
+    let mut levels: Vec<(u16, usize)> = Vec::new();
+    for variable in (0..k as usize).rev() {
+        for _ in 0..r {
+            let opened = cx.reals().open_jet(1, 1);
+            levels.push((at(cx, opened, site)?.0, variable));
+        }
+    }
+    let reals = cx.reals();
+    let lifted = shapes::from_derivatives(x, &shape, &mut |derivatives| {
+        reals.operations += derivatives.len() as u64;
+        Ok(polynomial(&levels, &shape, &derivatives, &mut vec![0; k as usize]))
+    });
+    let result = match lifted {
+        Ok(x) => cx.call(f, x),
+        Err(kind) => Err(cx.error(kind, site)),
+    };
+    let mut culprit = None;
+    for (level, _) in levels.iter().rev() {
+        let closed = cx.reals().close(*level);
+        if matches!(closed, Some(Level::Jet(JetLevel { culprit: Some(_), .. }))) {
+            culprit = closed;
+        }
+    }
+    let y = result?;
+    let reals = cx.reals();
+    let derivatives = shapes::to_derivatives(&y, shape.count(), &mut |leaf| {
+        reals.operations += shape.count() as u64;
+        Ok(shape.indices.iter().map(|alpha| derivative_of(leaf, &levels, alpha)).collect())
+    });
+    let derivatives = at(cx, derivatives, site)?;
+    if culprit.is_some() {
+        let below =
+            |leaf: &Value| levels.iter().rev().fold(leaf.clone(), |v, (l, _)| below(&v, *l));
+        let value = map_leaves(&y, &mut |leaf| Ok::<_, ErrorKind>(below(leaf)));
+        let value = at(cx, value, site)?;
+        warn_if_nan(cx, &value, &derivatives, culprit);
+    }
+    Ok(derivatives)
+}
+
+/// The polynomial with these derivatives at 0, where each variable is the sum of what varies at its levels: the part
+/// that belongs to some of the levels is the derivative by their variables.
+fn polynomial(
+    levels: &[(u16, usize)],
+    shape: &Shape,
+    derivatives: &[Value],
+    alpha: &mut Vec<u32>,
+) -> Value {
+    let Some(((level, variable), lower)) = levels.split_last() else {
+        let place = shape.indices.iter().position(|index| index == alpha);
+        return place.map_or(Value::Zero, |place| derivatives[place].clone());
+    };
+    let primal = polynomial(lower, shape, derivatives, alpha);
+    alpha[*variable] += 1;
+    let tangent = polynomial(lower, shape, derivatives, alpha);
+    alpha[*variable] -= 1;
+    if is_plain_zero(&tangent) {
+        return primal;
+    }
+    let primal = if let Value::Zero = primal { Value::Real(0.0) } else { primal };
+    jet(*level, vec![primal, tangent])
+}
+
+/// The derivative of a leaf with this multi-index: what varies at the first levels of each variable.
+fn derivative_of(leaf: &Value, levels: &[(u16, usize)], alpha: &[u32]) -> Value {
+    let mut left = alpha.to_vec();
+    let mut v = leaf.clone();
+    for (level, variable) in levels.iter().rev() {
+        v = if left[*variable] == 0 {
+            below(&v, *level)
+        } else {
+            left[*variable] -= 1;
+            coefficients(&v, *level).map_or(Value::Zero, |c| c[1].clone())
+        };
+    }
+    if let Value::Zero = v {
+        Value::Real(0.0)
+    } else {
+        v
+    }
 }
 
 /// The identity with derivative zero, also of what a function captured.

@@ -423,7 +423,9 @@ impl Machine {
                     let mut args: Vec<Value> = args!(args);
                     let op = code.diffs[diff as usize];
                     let plain = match op {
-                        DiffOp::Checkpoint | DiffOp::WithDerivative => self.reals.depth() == 0,
+                        DiffOp::Checkpoint
+                        | DiffOp::WithDerivative
+                        | DiffOp::WithExactDerivative => self.reals.depth() == 0,
                         DiffOp::Rd
                         | DiffOp::Vjp
                         | DiffOp::Jvp

@@ -197,7 +197,7 @@ impl Translator<'_> {
             }
             // At a point x with displacement dx, rule(x, dx) = (t, dt), and the value is t ⊕ dt where dt,
             // linear in dx, is 0 with the displacement that the rule gives.
-            DiffOp::WithDerivative => {
+            DiffOp::WithDerivative | DiffOp::WithExactDerivative => {
                 let args = self.values(es, block);
                 if !self.w.dynamic {
                     return self.by_rule((s, t), &args, block, e.span);
