@@ -111,6 +111,7 @@ impl RealOp {
             | RealOp::Pow
             | RealOp::Atan2
             | RealOp::Hypot
+            | RealOp::Unit
             | RealOp::Min
             | RealOp::Max => 2,
             RealOp::Neg
@@ -137,6 +138,8 @@ impl RealOp {
             | RealOp::Erfc
             | RealOp::Lgamma
             | RealOp::Polygamma(_)
+            | RealOp::Sech
+            | RealOp::OneMinusSquare
             | RealOp::Abs
             | RealOp::Sign => 1,
         }

@@ -179,6 +179,9 @@ fn value<'b>(op: RealOp, a: Real<'b>, b: Real<'b>) -> Option<Real<'b>> {
         RealOp::Asinh => hyperbolic::asinh(a),
         RealOp::Acosh => hyperbolic::acosh(a),
         RealOp::Atanh => hyperbolic::atanh(a),
+        RealOp::Unit => power::unit(a, b),
+        RealOp::Sech => hyperbolic::sech(a),
+        RealOp::OneMinusSquare => (1.0 - a) * (1.0 + a),
         RealOp::Erf => error_function::erf(a),
         RealOp::Erfc => error_function::erfc(a),
         RealOp::Add

@@ -362,6 +362,9 @@ const MATH: [RealOp; 40] = [
     RealOp::Polygamma(50),
     RealOp::Atan2,
     RealOp::Hypot,
+    RealOp::Unit,
+    RealOp::Sech,
+    RealOp::OneMinusSquare,
     RealOp::Abs,
     RealOp::Sign,
     RealOp::Min,
@@ -390,7 +393,7 @@ fn real_operations_are_those_of_the_table() {
         for x in &points {
             for y in &points {
                 let n = *y as i64;
-                let got = state.call::<41>(0, &[word(*x), word(*y), n as u64]).unwrap();
+                let got = state.call::<44>(0, &[word(*x), word(*y), n as u64]).unwrap();
                 for (i, got) in got.iter().enumerate() {
                     let got = f64::from_bits(*got);
                     let (name, expected) = match MATH.get(i) {

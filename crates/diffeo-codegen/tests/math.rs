@@ -206,6 +206,9 @@ const FUNCTIONS: &[(RealOp, f64)] = &[
     (RealOp::Erfc, 5.0),
     (RealOp::Pow, 1.0),
     (RealOp::Hypot, 2.0),
+    (RealOp::Unit, 3.0),
+    (RealOp::Sech, 3.0),
+    (RealOp::OneMinusSquare, 0.0),
 ];
 
 #[test]

@@ -6,7 +6,9 @@
 
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar};
-use diffeo_calculus::prim::real::{eval, next_polygamma, row, Condition, Derivative, Partial};
+use diffeo_calculus::prim::real::{
+    eval, next_polygamma, row, Condition, Derivative, Partial, BELL_END,
+};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 
 /// What a tangent is multiplied with.
@@ -103,6 +105,12 @@ pub(super) fn along(
 
 fn compare(b: &mut Builder, module: &Module, c: Comparison, x: &Atom, y: Atom) -> Atom {
     b.one(module, Op::Compare(c, Scalar::Real, x.clone(), y))
+}
+
+/// [`Condition::Vanishes`]
+pub(super) fn vanishes(b: &mut Builder, module: &Module, x: Atom) -> Atom {
+    let size = b.one(module, Op::Real(RealOp::Abs, vec![x]));
+    compare(b, module, Comparison::Gt, &size, Atom::Real(BELL_END))
 }
 
 /// An operation that is one of its operands.
@@ -236,6 +244,10 @@ impl Terms<'_> {
             }
             Partial::ZeroWhere(condition, t) => {
                 let zero = match (condition, self.operand(1)) {
+                    (Condition::Vanishes, _) => {
+                        let a = self.operand(0);
+                        vanishes(self.b, self.module, a)
+                    }
                     (Condition::ZeroBase, Atom::Real(b)) if b > 0.0 => {
                         self.holds(Comparison::Eq, 0)
                     }

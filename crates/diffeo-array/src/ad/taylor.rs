@@ -8,11 +8,13 @@
 //! sine and cosine, say, close on each other. A coefficient is solved when it is needed, so chains of derivatives end.
 
 use super::orders::Indices;
-use super::partials::{along, slopes};
+use super::partials::{along, slopes, vanishes};
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar, Var};
 use crate::opt::walk::{same, var};
-use diffeo_calculus::prim::real::{eval, next_polygamma, row, Condition, Derivative, Partial};
+use diffeo_calculus::prim::real::{
+    eval, next_polygamma, row, Condition, Derivative, Partial, POWERS,
+};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 use hashbrown::HashMap;
 
@@ -37,7 +39,6 @@ pub(super) fn coefficients(
             }
             let exponent = args.get(1).and_then(Atom::whole).filter(|n| n.abs() <= MULTIPLIED);
             if let (RealOp::Pow, Some(n)) = (op, exponent) {
-                // Unlike b·y/a, this is right at 0, too, and where y is too small to tell from 0.
                 let base = series.given(&args[0], operands[0].as_deref());
                 let value = series.power(base, n as i64);
                 return (1..=width).map(|i| series.coefficient(value, i)).collect();
@@ -364,8 +365,8 @@ impl Series<'_> {
         if let Some(known) = self.nodes[y].partials[which] {
             return known;
         }
-        let made = if op == RealOp::Pow && which == 0 {
-            // b·y/a closes on y; at 0, and where y is too small to tell from 0, it is nan.
+        let made = if op == RealOp::Pow && which == 0 && self.powers() >= POWERS {
+            // At 0, and where y is too small to tell from 0, this is nan.
             let size = self.primal(y);
             let size = self.real(RealOp::Abs, vec![size]);
             let tiny = Op::Compare(Comparison::Lt, Scalar::Real, size, Atom::Real(TINY));
@@ -407,27 +408,40 @@ impl Series<'_> {
             }
             Partial::ZeroWhere(condition, t) => {
                 let (a, b) = (self.primal(args[0]), self.primal(args[1]));
-                let zero =
-                    |c: Comparison, x: Atom| Op::Compare(c, Scalar::Real, x, Atom::Real(0.0));
-                let base = self.b.one(self.module, zero(Comparison::Eq, a));
-                let exponent = match condition {
-                    Condition::ZeroExponent => zero(Comparison::Eq, b),
-                    Condition::ZeroBase => zero(Comparison::Gt, b),
+                let holds = match condition {
+                    Condition::ZeroExponent => self.zeros(a, Comparison::Eq, b),
+                    Condition::ZeroBase => self.zeros(a, Comparison::Gt, b),
+                    Condition::Vanishes => vanishes(self.b, self.module, a),
                 };
-                let exponent = self.b.one(self.module, exponent);
-                let holds = self.b.one(self.module, Op::And(base, exponent));
                 let t = self.term(t, y, op, args);
                 self.find(What::Where(holds, 0.0_f64.to_bits(), t))
             }
         }
     }
 
+    /// Whether a is 0, and b compares to 0 like this.
+    fn zeros(&mut self, a: Atom, comparison: Comparison, b: Atom) -> Atom {
+        let zero = |c: Comparison, x: Atom| Op::Compare(c, Scalar::Real, x, Atom::Real(0.0));
+        let base = self.b.one(self.module, zero(Comparison::Eq, a));
+        let exponent = self.b.one(self.module, zero(comparison, b));
+        self.b.one(self.module, Op::And(base, exponent))
+    }
+
+    /// How many powers there are.
+    fn powers(&self) -> usize {
+        let power = |node: &&Node| matches!(node.what, What::Operation(RealOp::Pow, _));
+        self.nodes.iter().filter(power).count()
+    }
+
     // Powers with an Int
 
-    /// `x ^ n` by repeated multiplication.
+    /// `x ^ n` by repeated multiplication; with a negative n, of `1 / x`, so that derivatives are right where `x ^ |n|`
+    /// overflows or vanishes.
     fn power(&mut self, base: usize, n: i64) -> usize {
+        let one = self.number(1.0);
         let mut exponent = n.unsigned_abs();
-        let (mut base, mut result) = (base, None);
+        let mut base = if n < 0 { self.operation(RealOp::Div, [one, base]) } else { base };
+        let mut result = None;
         while exponent > 0 {
             if exponent & 1 == 1 {
                 result = Some(match result {
@@ -440,13 +454,7 @@ impl Series<'_> {
                 base = self.operation(RealOp::Mul, [base, base]);
             }
         }
-        let one = self.number(1.0);
-        let result = result.unwrap_or(one);
-        if n < 0 {
-            self.operation(RealOp::Div, [one, result])
-        } else {
-            result
-        }
+        result.unwrap_or(one)
     }
 
     /// `x ^ n` from `x ^ (n-1)` up to one order less, and so on.

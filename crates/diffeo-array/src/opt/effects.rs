@@ -224,6 +224,7 @@ pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
             | RealOp::Sign
             | RealOp::Min
             | RealOp::Max => 1,
+            RealOp::OneMinusSquare => 3,
             RealOp::Div | RealOp::Sqrt => 4,
             RealOp::Exp
             | RealOp::Log
@@ -232,7 +233,8 @@ pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
             | RealOp::Tanh
             | RealOp::Expm1
             | RealOp::Log1p
-            | RealOp::Sigmoid => 12,
+            | RealOp::Sigmoid
+            | RealOp::Sech => 12,
             RealOp::Rem
             | RealOp::Pow
             | RealOp::Tan
@@ -250,7 +252,8 @@ pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
             | RealOp::Lgamma
             | RealOp::Polygamma(_)
             | RealOp::Atan2
-            | RealOp::Hypot => 24,
+            | RealOp::Hypot
+            | RealOp::Unit => 24,
         },
         Op::PowInt(_, Atom::Int(n)) if (-8..=8).contains(n) => 5,
         Op::PowInt(..) => 12,

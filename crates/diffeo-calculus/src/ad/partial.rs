@@ -2,7 +2,9 @@
 //! Figure 14, and `op_r` of Abadi & Plotkin.
 
 use super::build::*;
-use crate::prim::real::{chooses_first, next_polygamma, row, Condition, Derivative, Partial};
+use crate::prim::real::{
+    chooses_first, next_polygamma, row, Condition, Derivative, Partial, BELL_END,
+};
 use crate::prim::{Comparison, IntOp, Prim, RealOp};
 use crate::term::Term;
 use crate::ty::Ty;
@@ -54,9 +56,15 @@ fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term) -> Term {
                     let zero = if_(positive, real(0.0), value.clone());
                     if_(equal(xs[0].clone()), zero, value)
                 }
+                Condition::Vanishes => if_(vanishes(xs[0].clone()), real(0.0), value),
             }
         }
     }
+}
+
+/// [`Condition::Vanishes`]
+pub(crate) fn vanishes(x: Term) -> Term {
+    compare(Comparison::Gt, Ty::Real, op(RealOp::Abs, vec![x]), real(BELL_END))
 }
 
 /// `abs` is ±x, `sign` is constant, `min` and `max` are one of their operands.

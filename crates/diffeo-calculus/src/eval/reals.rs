@@ -609,7 +609,7 @@ impl Reals {
                 let (x, e) = (primal(a), primal(b));
                 let zero = match condition {
                     Condition::ZeroExponent => e == 0.0 && (x == 0.0 || plain(b).is_some()),
-                    Condition::ZeroBase => condition.holds(x, e),
+                    Condition::ZeroBase | Condition::Vanishes => condition.holds(x, e),
                 };
                 if zero {
                     Ok(Value::Zero)

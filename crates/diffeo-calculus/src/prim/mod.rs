@@ -81,6 +81,13 @@ pub enum RealOp {
     Atan2,
     /// `sqrt(a^2 + b^2)`
     Hypot,
+    /// `a / hypot(a, b)`, the cosine of the angle of (a, b). Like the next two, it occurs in derivatives only: what
+    /// its own derivative says as a product is a difference of nearly equal terms in other operations.
+    Unit,
+    /// `1 / cosh(a)`
+    Sech,
+    /// `1 - a^2`
+    OneMinusSquare,
     /// The absolute value; derivative 0 at 0.
     Abs,
     /// -1, 0 or 1.

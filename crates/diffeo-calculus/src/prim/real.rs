@@ -7,7 +7,7 @@
 //! Operations without partial derivatives choose one of their operands ([`Derivative::Select`]): `abs`,
 //! `sign`, `min` and `max`. Nothing here knows about levels; everything is plain numbers.
 
-use super::special::{polygamma, sigmoid, softplus};
+use super::special::{polygamma, sech, sigmoid, softplus, unit};
 use super::RealOp;
 
 /// A term of a partial derivative.
@@ -41,7 +41,17 @@ pub enum Condition {
     ZeroExponent,
     /// The base a is 0 and the exponent b positive.
     ZeroBase,
+    /// exp(-a²) is less than the smallest number.
+    Vanishes,
 }
+
+/// Beyond, exp(-a²) is less than the smallest number.
+pub const BELL_END: f64 = 28.0;
+
+/// So many powers, each with an exponent that is less by 1, have derivatives `b·a^(b-1)` in a series; that of the last
+/// is `b·y/a`, so that series of high orders close. That lacks what `y` has lost below the smallest numbers, which
+/// `a^(b-1)` has not.
+pub const POWERS: usize = 5;
 
 /// How an operation is differentiated.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -100,14 +110,29 @@ fn pole(x: f64, _: f64) -> bool {
 pub fn row(op: RealOp) -> &'static Row {
     use Partial::{Bin, Num, Un, A, B, Y};
     use RealOp::{
-        Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, Pow, Sigmoid, Sin, Sinh, Sqrt, Sub,
+        Add, Cos, Cosh, Div, Exp, Hypot, Log, Mul, Neg, OneMinusSquare, Pow, Sech, Sigmoid, Sin,
+        Sinh, Sqrt, Sub, Tanh, Unit,
     };
     const ONE: Partial = Num(1.0);
-    /// `2/√π · exp(-a²)`
-    const BELL: Partial =
-        Bin(Mul, &Num(std::f64::consts::FRAC_2_SQRT_PI), &Un(Exp, &Un(Neg, &Bin(Mul, &A, &A))));
-    /// `√((1 - a)(1 + a))`
-    const CIRCLE: Partial = Un(Sqrt, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)));
+    /// `2/√π · exp(-a²)`; where that vanishes, a constant 0 and no product with what may be infinite.
+    const BELL: Partial = Partial::ZeroWhere(
+        Condition::Vanishes,
+        &Bin(Mul, &Num(std::f64::consts::FRAC_2_SQRT_PI), &Un(Exp, &Un(Neg, &SQUARE))),
+    );
+    const NEAR: Partial = Partial::ZeroWhere(Condition::Vanishes, &A);
+    const SQUARE: Partial = Bin(Mul, &NEAR, &NEAR);
+    /// `√(1 - a²)`
+    const CIRCLE: Partial = Un(Sqrt, &Un(OneMinusSquare, &A));
+    /// `√(a² + 1)`
+    const LENGTH: Partial = Bin(Hypot, &A, &ONE);
+    /// `√(a² + b²)`
+    const HYPOT: Partial = Bin(Hypot, &A, &B);
+    /// `a / √(a² + b²)`
+    const COSINE: Partial = Bin(Unit, &A, &B);
+    /// `b / √(a² + b²)`
+    const SINE: Partial = Bin(Unit, &B, &A);
+    /// `1 / cosh(a/2)`
+    const HALF_SECH: Partial = Un(Sech, &Bin(Mul, &Num(0.5), &A));
     match op {
         RealOp::Add => const { &smooth("+", &[ONE, ONE]) },
         RealOp::Sub => const { &smooth("-", &[ONE, Num(-1.0)]) },
@@ -173,13 +198,12 @@ pub fn row(op: RealOp) -> &'static Row {
                     .kink(|x, _, _| x.abs() == 1.0)
             }
         }
-        RealOp::Atan => {
-            const { &smooth("atan", &[Bin(Div, &ONE, &Bin(Add, &ONE, &Bin(Mul, &A, &A)))]) }
-        }
+        // Unlike 1 + a², its root does not overflow.
+        RealOp::Atan => const { &smooth("atan", &[Bin(Div, &Bin(Div, &ONE, &LENGTH), &LENGTH)]) },
         RealOp::Sinh => const { &smooth("sinh", &[Un(Cosh, &A)]) },
         RealOp::Cosh => const { &smooth("cosh", &[Un(Sinh, &A)]) },
-        RealOp::Tanh => const { &smooth("tanh", &[Bin(Sub, &ONE, &Bin(Mul, &Y, &Y))]) },
-        RealOp::Asinh => const { &smooth("asinh", &[Bin(Div, &ONE, &Bin(Hypot, &A, &ONE))]) },
+        RealOp::Tanh => const { &smooth("tanh", &[Bin(Mul, &Un(Sech, &A), &Un(Sech, &A))]) },
+        RealOp::Asinh => const { &smooth("asinh", &[Bin(Div, &ONE, &LENGTH)]) },
         RealOp::Acosh => {
             const {
                 &smooth(
@@ -196,18 +220,17 @@ pub fn row(op: RealOp) -> &'static Row {
         }
         RealOp::Atanh => {
             const {
-                &smooth(
-                    "atanh",
-                    &[Bin(Div, &ONE, &Bin(Mul, &Bin(Sub, &ONE, &A), &Bin(Add, &ONE, &A)))],
-                )
-                .outside(|x, _| x.abs() >= 1.0)
+                &smooth("atanh", &[Bin(Div, &ONE, &Un(OneMinusSquare, &A))])
+                    .outside(|x, _| x.abs() >= 1.0)
             }
         }
         RealOp::Expm1 => const { &smooth("expm1", &[Un(Exp, &A)]) },
         RealOp::Log1p => {
             const { &smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))]).outside(|x, _| x <= -1.0) }
         }
-        RealOp::Sigmoid => const { &smooth("sigmoid", &[Bin(Mul, &Y, &Bin(Sub, &ONE, &Y))]) },
+        RealOp::Sigmoid => {
+            const { &smooth("sigmoid", &[Bin(Mul, &Num(0.25), &Bin(Mul, &HALF_SECH, &HALF_SECH))]) }
+        }
         RealOp::Softplus => const { &smooth("softplus", &[Un(Sigmoid, &A)]) },
         RealOp::Erf => const { &smooth("erf", &[BELL]) },
         RealOp::Erfc => const { &smooth("erfc", &[Un(Neg, &BELL)]) },
@@ -222,21 +245,28 @@ pub fn row(op: RealOp) -> &'static Row {
         }
         RealOp::Atan2 => {
             const {
+                &smooth("atan2", &[Bin(Div, &SINE, &HYPOT), Un(Neg, &Bin(Div, &COSINE, &HYPOT))])
+                    .kink(|a, b, _| a == 0.0 && b == 0.0)
+            }
+        }
+        RealOp::Hypot => {
+            const { &smooth("hypot", &[COSINE, SINE]).kink(|a, b, _| a == 0.0 && b == 0.0) }
+        }
+        RealOp::Unit => {
+            const {
                 &smooth(
-                    "atan2",
+                    "unit",
                     &[
-                        Bin(Div, &Bin(Div, &B, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B)),
-                        Un(Neg, &Bin(Div, &Bin(Div, &A, &Bin(Hypot, &A, &B)), &Bin(Hypot, &A, &B))),
+                        Bin(Div, &Bin(Mul, &SINE, &SINE), &HYPOT),
+                        Un(Neg, &Bin(Div, &Bin(Mul, &Y, &SINE), &HYPOT)),
                     ],
                 )
                 .kink(|a, b, _| a == 0.0 && b == 0.0)
             }
         }
-        RealOp::Hypot => {
-            const {
-                &smooth("hypot", &[Bin(Div, &A, &Y), Bin(Div, &B, &Y)])
-                    .kink(|a, b, _| a == 0.0 && b == 0.0)
-            }
+        RealOp::Sech => const { &smooth("sech", &[Un(Neg, &Bin(Mul, &Y, &Un(Tanh, &A)))]) },
+        RealOp::OneMinusSquare => {
+            const { &smooth("one_minus_square", &[Bin(Mul, &Num(-2.0), &A)]) }
         }
         RealOp::Abs => const { &select("abs", 1, |x, _, _| x == 0.0) },
         RealOp::Sign => const { &select("sign", 1, |x, _, _| x == 0.0) },
@@ -289,6 +319,9 @@ pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
         RealOp::Polygamma(n) => polygamma(n, a),
         RealOp::Atan2 => a.atan2(b),
         RealOp::Hypot => a.hypot(b),
+        RealOp::Unit => unit(a, b),
+        RealOp::Sech => sech(a),
+        RealOp::OneMinusSquare => (1.0 - a) * (1.0 + a),
         RealOp::Abs => a.abs(),
         RealOp::Sign => sign(a),
         // Equal numbers with other bits are zeros.
@@ -350,6 +383,7 @@ impl Condition {
         match self {
             Condition::ZeroExponent => b == 0.0,
             Condition::ZeroBase => a == 0.0 && b > 0.0,
+            Condition::Vanishes => a.abs() > BELL_END,
         }
     }
 }
@@ -445,6 +479,9 @@ pub const ALL: &[RealOp] = &[
     RealOp::Polygamma(2),
     RealOp::Atan2,
     RealOp::Hypot,
+    RealOp::Unit,
+    RealOp::Sech,
+    RealOp::OneMinusSquare,
     RealOp::Abs,
     RealOp::Sign,
     RealOp::Min,

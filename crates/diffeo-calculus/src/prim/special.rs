@@ -1,5 +1,5 @@
-//! Functions that neither the standard library nor libm has: sigmoid, softplus and the polygamma
-//! functions of every order.
+//! Functions that neither the standard library nor libm has: sigmoid, softplus, the polygamma functions of
+//! every order, and what derivatives need besides.
 //!
 //! What always holds: no overflow where the result is finite; relative error about 1e-13 (for
 //! polygamma at negative arguments relative to the larger of the two terms of the reflection).
@@ -14,6 +14,23 @@ pub fn sigmoid(x: f64) -> f64 {
         let e = x.exp();
         e / (1.0 + e)
     }
+}
+
+/// `1 / cosh(x)`
+pub fn sech(x: f64) -> f64 {
+    let e = (-x.abs()).exp();
+    2.0 * e / (1.0 + e * e)
+}
+
+/// `x / hypot(x, y)`: ±1 at infinite x and finite y, nan if both are 0 or infinite.
+pub fn unit(x: f64, y: f64) -> f64 {
+    let (a, b) = (x.abs(), y.abs());
+    if x.is_infinite() && b < f64::INFINITY {
+        return 1.0_f64.copysign(x);
+    }
+    let (length, other) = if a < b { (b, a) } else { (a, b) };
+    let ratio = other / length;
+    x / length / (1.0 + ratio * ratio).sqrt()
 }
 
 /// `log(1 + exp(x))`
@@ -117,8 +134,9 @@ fn polygamma_positive(n: u32, x: f64) -> f64 {
     if x == f64::INFINITY {
         return sign * 0.0;
     }
-    // n!/zⁿ⁺¹, without overflow of either part.
-    let term = |z: f64| (1..=n).fold(1.0 / z, |t, i| t * (f64::from(i) / z));
+    // m!/zᵐ⁺¹, without overflow of either part.
+    let power = |m: u32, z: f64| (1..=m).fold(1.0 / z, |t, i| t * (f64::from(i) / z));
+    let term = |z: f64| power(n, z);
     let start = 10.0 + f64::from(n) / 2.0;
     let (mut z, mut sum) = (x, 0.0);
     while z < start {
@@ -126,7 +144,8 @@ fn polygamma_positive(n: u32, x: f64) -> f64 {
         z += 1.0;
     }
     let last = term(z);
-    sum += last * (z / f64::from(n) + 0.5);
+    // The integral, (n-1)!/zⁿ, is more than the smallest number where the term may be less.
+    sum += power(n - 1, z) + 0.5 * last;
     // s(s+1)…(s+2j-2) / z²ʲ⁻¹ with s = n+1.
     let s = f64::from(n) + 1.0;
     let mut factor = s / z;

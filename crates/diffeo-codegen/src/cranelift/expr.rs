@@ -251,7 +251,10 @@ impl Translator<'_, '_> {
             | RealOp::Erfc
             | RealOp::Lgamma
             | RealOp::Atan2
-            | RealOp::Hypot => self.call_real(&runtime::math(op), &[a, b]),
+            | RealOp::Hypot
+            | RealOp::Unit
+            | RealOp::Sech
+            | RealOp::OneMinusSquare => self.call_real(&runtime::math(op), &[a, b]),
         }
     }
 

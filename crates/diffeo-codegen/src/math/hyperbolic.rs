@@ -1,7 +1,7 @@
 //! Hyperbolic functions and their inverses, by `expm1` and `log1p` (Muller, chapter 6), so that nothing is lost near zero.
 
 use super::builder::Real;
-use super::exponential::{expm1, quarters};
+use super::exponential::{exp, expm1, quarters};
 use super::logarithm::log1p;
 use std::f64::consts::LN_2;
 
@@ -25,6 +25,11 @@ pub(super) fn cosh(x: Real) -> Real {
 pub(super) fn tanh(x: Real) -> Real {
     let t = expm1(-2.0 * x.abs());
     (-t / (2.0 + t)).with_sign_of(x)
+}
+
+pub(super) fn sech(x: Real) -> Real {
+    let e = exp(-x.abs());
+    2.0 * e / (1.0 + e.square())
 }
 
 pub(super) fn asinh(x: Real) -> Real {

@@ -1,4 +1,4 @@
-//! `pow` and `hypot`.
+//! `pow`, `hypot` and `unit`.
 //!
 //! `x^y = exp(y·log x)`, where the logarithm is the sum of two numbers, good to about 2^-65 (Muller, chapter
 //! 13): products and sums whose errors count are followed by their exact errors (Dekker).
@@ -90,14 +90,27 @@ pub(super) fn pow<'b>(x: Real<'b>, y: Real<'b>) -> Real<'b> {
     one.select(1.0, value)
 }
 
-pub(super) fn hypot<'b>(x: Real<'b>, y: Real<'b>) -> Real<'b> {
+/// The larger of the sizes, the smaller, and that over the larger.
+fn proportion<'b>(x: Real<'b>, y: Real<'b>) -> (Real<'b>, Real<'b>, Real<'b>) {
     let (a, b) = (x.abs(), y.abs());
     let less = a.lt(b);
     let (long, short) = (less.select(b, a), less.select(a, b));
-    let ratio = short / long;
+    (long, short, short / long)
+}
+
+pub(super) fn hypot<'b>(x: Real<'b>, y: Real<'b>) -> Real<'b> {
+    let (long, short, ratio) = proportion(x, y);
     let value = long * ratio.fma(ratio, 1.0).sqrt();
     let value = long.equals(0.0).select(short, value);
     // Infinity comes before nan.
-    let infinite = a.equals(f64::INFINITY) | b.equals(f64::INFINITY);
+    let infinite = x.abs().equals(f64::INFINITY) | y.abs().equals(f64::INFINITY);
     infinite.select(f64::INFINITY, value)
+}
+
+/// `x / hypot(x, y)`
+pub(super) fn unit<'b>(x: Real<'b>, y: Real<'b>) -> Real<'b> {
+    let (long, _, ratio) = proportion(x, y);
+    let value = (x / long) / ratio.fma(ratio, 1.0).sqrt();
+    let along = x.abs().equals(f64::INFINITY) & y.abs().lt(f64::INFINITY);
+    along.select(x.number(1.0).with_sign_of(x), value)
 }

@@ -65,7 +65,10 @@ impl Lower<'_, '_> {
             | RealOp::Lgamma
             | RealOp::Polygamma(_)
             | RealOp::Atan2
-            | RealOp::Hypot => self.set_real(Expr::Math(op, a, b)),
+            | RealOp::Hypot
+            | RealOp::Unit
+            | RealOp::Sech
+            | RealOp::OneMinusSquare => self.set_real(Expr::Math(op, a, b)),
         }
     }
 

@@ -40,7 +40,7 @@ fn tests(op: RealOp) -> (Option<Test>, Option<Test>) {
         RealOp::Atanh => (Some(Test::Size(Ge, 1.0)), None),
         RealOp::Log1p => (Some(Test::First(Le, -1.0)), None),
         RealOp::Lgamma | RealOp::Polygamma(_) => (Some(Test::First(Le, 0.0)), None),
-        RealOp::Atan2 | RealOp::Hypot => (None, Some(Test::Zeros)),
+        RealOp::Atan2 | RealOp::Hypot | RealOp::Unit => (None, Some(Test::Zeros)),
         RealOp::Abs | RealOp::Sign => (None, Some(Test::First(Eq, 0.0))),
         RealOp::Min | RealOp::Max => (None, Some(Test::Equal)),
         RealOp::Add
@@ -60,7 +60,9 @@ fn tests(op: RealOp) -> (Option<Test>, Option<Test>) {
         | RealOp::Sigmoid
         | RealOp::Softplus
         | RealOp::Erf
-        | RealOp::Erfc => (None, None),
+        | RealOp::Erfc
+        | RealOp::Sech
+        | RealOp::OneMinusSquare => (None, None),
     }
 }
 

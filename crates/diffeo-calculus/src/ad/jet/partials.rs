@@ -2,12 +2,12 @@
 //! section 3.2: "some chosen terms", which an operation supplies).
 //!
 //! The terms are nodes of a graph in which equal nodes are one: so the derivatives of sin and cos close on
-//! each other, and those of tanh are polynomials in tanh itself. Derivatives of higher order come from
+//! each other, and those of tanh are polynomials in tanh and sech. Derivatives of higher order come from
 //! Leibniz' rule for the table's first partial derivatives, which keeps the graph of an operation at order n
 //! quadratic in n. A node that is used several times becomes a `let`.
 
 use super::super::build::*;
-use super::super::partial::chosen;
+use super::super::partial::{chosen, vanishes};
 use crate::deep::deep;
 use crate::prim::real::{next_polygamma, row, Condition, Derivative, Partial};
 use crate::prim::{Comparison, RealOp};
@@ -445,12 +445,14 @@ impl Graph {
             }
             Node::ZeroWhere(condition, [a, b], x) => {
                 let compared = |comparison, x| compare(comparison, Ty::Real, x, real(0.0));
-                let of_b = match condition {
-                    Condition::ZeroExponent => Comparison::Eq,
-                    Condition::ZeroBase => Comparison::Gt,
+                let both = |of_b| {
+                    if_(compared(Comparison::Eq, of(a)), compared(of_b, of(b)), truth(false))
                 };
-                let holds =
-                    if_(compared(Comparison::Eq, of(a)), compared(of_b, of(b)), truth(false));
+                let holds = match condition {
+                    Condition::ZeroExponent => both(Comparison::Eq),
+                    Condition::ZeroBase => both(Comparison::Gt),
+                    Condition::Vanishes => vanishes(of(a)),
+                };
                 if_(holds, real(0.0), of(x))
             }
         }

@@ -14,7 +14,7 @@ use crate::deep::deep;
 use crate::eval::error::ErrorKind;
 use crate::eval::{ops, Kinks, SizesCall, SizesTree};
 use crate::leaves::map_leaves;
-use crate::prim::{Prim, RealOp};
+use crate::prim::{real, Prim, RealOp};
 use crate::ty::Ty;
 use crate::value::Value;
 
@@ -225,10 +225,15 @@ fn elements(w: &mut Writer<'_>, ty: &Ty, elements: Vec<V>, value: Value) -> Resu
     w.structure(&Ty::array(ty.clone()), &Value::array(Array::empty()), elements)
 }
 
-/// `x ^ n` by the multiplications that [`crate::prim::real::power`] does.
+/// `x ^ n` by the multiplications that [`crate::prim::real::power`] does; of `1 / x` where these overflow, because the
+/// derivatives of the reciprocal of what is infinite are nan.
 fn power(w: &mut Writer<'_>, x: &V, n: i64) -> Result<V> {
+    let one = V::Closed(Value::Real(1.0));
     let mut exponent = n.unsigned_abs();
-    let (mut base, mut result) = (x.clone(), None);
+    let overflows = matches!(x.close(), Value::Real(x) if x.is_finite() && (1.0 / real::power(x, n)).is_infinite());
+    let inverted = n < 0 && overflows;
+    let mut base = if inverted { w.op(RealOp::Div, &[&one, x])? } else { x.clone() };
+    let mut result = None;
     while exponent > 0 {
         if exponent & 1 == 1 {
             result = Some(match result {
@@ -241,11 +246,10 @@ fn power(w: &mut Writer<'_>, x: &V, n: i64) -> Result<V> {
             base = w.op(RealOp::Mul, &[&base, &base])?;
         }
     }
-    let one = V::Closed(Value::Real(1.0));
     match result {
         // It does not depend on x, but varies with it.
         None => w.influenced(one, x.influence().mask()),
-        Some(result) if n < 0 => w.op(RealOp::Div, &[&one, &result]),
+        Some(result) if n < 0 && !inverted => w.op(RealOp::Div, &[&one, &result]),
         Some(result) => Ok(result),
     }
 }

@@ -55,13 +55,14 @@ fn term(partial: &Partial, op: RealOp, operands: &[C], y: &C) -> Result<Option<C
             C::real(truncated_quotient(number(&operands[0])?, number(&operands[1])?))
         }
         Partial::ZeroWhere(condition, s) => {
-            let (a, b) = (number(&operands[0])?, number(&operands[1])?);
+            let a = number(&operands[0])?;
+            let b = operands.get(1).map_or(Ok(0.0), number)?;
             let zero = match condition {
                 // A constant exponent 0; one that an outer trace varies is not constant.
                 Condition::ZeroExponent => {
                     b == 0.0 && (a == 0.0 || operands[1].influence().mask() == 0)
                 }
-                Condition::ZeroBase => condition.holds(a, b),
+                Condition::ZeroBase | Condition::Vanishes => condition.holds(a, b),
             };
             if zero {
                 return Ok(None);

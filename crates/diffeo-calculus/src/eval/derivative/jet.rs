@@ -13,7 +13,9 @@
 use super::level::{below, coefficients, jet};
 use crate::eval::error::ErrorKind;
 use crate::eval::reals::{primal, Reals};
-use crate::prim::real::{next_polygamma, row, truncated_quotient, Condition, Derivative, Partial};
+use crate::prim::real::{
+    next_polygamma, row, truncated_quotient, Condition, Derivative, Partial, POWERS,
+};
 use crate::prim::RealOp;
 use crate::value::Value;
 use diffeo_base::Span;
@@ -201,41 +203,25 @@ pub(crate) fn power(reals: &mut Reals, x: &Value, n: i64, at: At) -> Result<Valu
     }
     let operands = vec![primal(x), n as f64];
     reals.blaming(at.level, Culprit { op: "^", operands, site: at.site }, |reals| {
-        let base = primal(x);
-        if n < 0 && (base == 0.0 || base.is_infinite()) {
-            by_slopes(reals, coefficients, n, at)
-        } else {
-            by_multiplication(reals, x, n, at.site)
-        }
+        by_multiplication(reals, x, coefficients, n, at)
     })
 }
 
-/// `x ^ n` from `x ^ (n-1)` up to one degree less, and so on: where a quotient would be inf/inf or 0/0.
-fn by_slopes(reals: &mut Reals, x: &[Value], n: i64, at: At) -> Result<Value, ErrorKind> {
-    let r = at.shape.r;
-    let mut slope = Vec::new();
-    for j in (0..=r).rev() {
-        let m = n.saturating_sub(i64::from(j));
-        let mut power = constant(at.shape, reals.raise(&x[0], m, at.site)?);
-        for gamma in at.shape.by_degree[1..=(r - j) as usize].iter().flatten() {
-            let mut sum = Value::Zero;
-            for (alpha, beta) in at.shape.pairs(*gamma).filter(|(_, beta)| *beta != 0) {
-                let x = reals.times(f64::from(at.shape.degrees[beta]), &x[beta], at.site)?;
-                let term = reals.mul(&slope[alpha], &x, at.site)?;
-                sum = reals.add(&sum, &term, at.site)?;
-            }
-            let factor = m as f64 / f64::from(at.shape.degrees[*gamma]);
-            power[*gamma] = reals.times(factor, &sum, at.site)?;
-        }
-        slope = power;
-    }
-    Ok(jet(at.level, slope))
-}
-
-/// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0.
-fn by_multiplication(reals: &mut Reals, x: &Value, n: i64, site: Span) -> Result<Value, ErrorKind> {
+/// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0. With a negative n,
+/// of `1 / x`: where `x ^ |n|` overflows or vanishes, the derivatives of `1 / x ^ |n|` would be nan.
+fn by_multiplication(
+    reals: &mut Reals,
+    x: &Value,
+    coefficients: &[Value],
+    n: i64,
+    at: At,
+) -> Result<Value, ErrorKind> {
+    let site = at.site;
     let mut exponent = n.unsigned_abs();
-    let mut base = x.clone();
+    let mut base = match n {
+        1.. => x.clone(),
+        ..=0 => reals.op(RealOp::Div, &Value::Real(1.0), x, site)?,
+    };
     let mut result: Option<Value> = None;
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -250,11 +236,12 @@ fn by_multiplication(reals: &mut Reals, x: &Value, n: i64, site: Span) -> Result
         }
     }
     let result = result.unwrap_or(Value::Real(1.0));
-    if n < 0 {
-        reals.op(RealOp::Div, &Value::Real(1.0), &result, site)
-    } else {
-        Ok(result)
-    }
+    let Some(derivatives) = self::coefficients(&result, at.level).filter(|_| n < 0) else {
+        return Ok(result);
+    };
+    let mut out = derivatives.to_vec();
+    out[0] = reals.raise(&coefficients[0], n, site)?;
+    Ok(jet(at.level, out))
 }
 
 /// Order at most 1: the chain rule as it stands.
@@ -433,7 +420,7 @@ impl Series<'_> {
                 let [x, e] = [self.primal(a)?, self.primal(b)?];
                 let zero = match condition {
                     Condition::ZeroExponent => e == 0.0 && (x == 0.0 || self.is_number(b)?),
-                    Condition::ZeroBase => condition.holds(x, e),
+                    Condition::ZeroBase | Condition::Vanishes => condition.holds(x, e),
                 };
                 if zero {
                     Self::ZERO
@@ -452,7 +439,6 @@ impl Series<'_> {
         let Some(op) = self.nodes[y].op else { return Ok(Self::ZERO) };
         let [a, b] = self.nodes[y].args;
         let made = if op == RealOp::Pow && i == 0 && self.divides(a, b)? {
-            // b·y/a closes on y, where b·a^(b-1) would need a chain of powers.
             let product = self.operation(RealOp::Mul, [b, y]);
             self.operation(RealOp::Div, [product, a])
         } else {
@@ -465,9 +451,13 @@ impl Series<'_> {
         Ok(made)
     }
 
-    /// Whether the derivative of `a^b` may divide by a: where that is not 0, and the derivatives do not
-    /// come to an end within the order.
+    /// Whether the derivative of `a^b` is `b·y/a` ([`POWERS`]): where a is not 0, and the derivatives do not come to an
+    /// end within the order.
     fn divides(&mut self, a: usize, b: usize) -> Result<bool, ErrorKind> {
+        let powers = self.nodes.iter().filter(|n| n.op == Some(RealOp::Pow)).count();
+        if powers < POWERS {
+            return Ok(false);
+        }
         let [x, e] = [self.primal(a)?, self.primal(b)?];
         let ends = e.fract() == 0.0 && (0.0..=f64::from(self.at.shape.r)).contains(&e);
         Ok(x != 0.0 && !(ends && self.is_number(b)?))

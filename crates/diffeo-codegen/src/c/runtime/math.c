@@ -35,6 +35,21 @@ DF_FN double df_sigmoid(double x) {
   return e / (1.0 + e);
 }
 
+DF_FN double df_sech(double x) {
+  double e = exp(-fabs(x));
+  return 2.0 * e / (1.0 + e * e);
+}
+
+DF_FN double df_one_minus_square(double x) { return (1.0 - x) * (1.0 + x); }
+
+/* x / hypot(x, y) */
+DF_FN double df_unit(double x, double y) {
+  double a = fabs(x), b = fabs(y);
+  if (isinf(x) && b < INFINITY) return copysign(1.0, x);
+  double length = a < b ? b : a, ratio = (a < b ? a : b) / length;
+  return x / length / sqrt(1.0 + ratio * ratio);
+}
+
 DF_FN double df_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
 /* The C function writes the sign of gamma into a global variable. */
@@ -82,7 +97,8 @@ DF_FN double df_polygamma_positive(uint32_t n, double x) {
     z += 1.0;
   }
   double last = df_polygamma_term(n, z);
-  sum += last * (z / (double)n + 0.5);
+  /* The integral, (n-1)!/z^n, is more than the smallest number where the term may be less. */
+  sum += df_polygamma_term(n - 1, z) + 0.5 * last;
   double s = (double)n + 1.0, factor = s / z;
   for (int j = 0; j < 15; j++) {
     double next = last * bernoulli[j] * factor;

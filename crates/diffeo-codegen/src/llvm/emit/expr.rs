@@ -247,7 +247,10 @@ impl Emitter<'_, '_> {
             | RealOp::Erfc
             | RealOp::Lgamma
             | RealOp::Atan2
-            | RealOp::Hypot => self.call_math(op, format_args!("double {a}, double {b}")),
+            | RealOp::Hypot
+            | RealOp::Unit
+            | RealOp::Sech
+            | RealOp::OneMinusSquare => self.call_math(op, format_args!("double {a}, double {b}")),
         }
     }
 
