@@ -136,27 +136,30 @@ fn select(b: &mut Builder, module: &Module, op: RealOp, args: &[Atom], i: usize)
 
 /// `n x^(n-1)`, and 0 for n = 0.
 fn power(b: &mut Builder, module: &Module, x: &Atom, n: &Atom) -> Slope {
-    let (factor, less) = match n {
+    let factor = match n {
         Atom::Int(0) => return Slope::Zero,
         Atom::Int(1) => return Slope::One,
-        Atom::Int(n) => (Atom::Real(*n as f64), Atom::Int(n.saturating_sub(1))),
-        n => {
-            let factor = b.one(module, Op::ToReal(n.clone()));
-            let least = Atom::Int(i64::MIN + 1);
-            let n = b.one(module, Op::IntFits(IntOp::Max, vec![n.clone(), least]));
-            (factor, b.one(module, Op::IntFits(IntOp::Sub, vec![n, Atom::Int(1)])))
-        }
+        Atom::Int(n) => Atom::Real(*n as f64),
+        n => b.one(module, Op::ToReal(n.clone())),
     };
-    let power = match less {
+    let power = match exponent_less(b, module, n) {
         Atom::Int(1) => x.clone(),
         less => b.one(module, Op::PowInt(x.clone(), less)),
     };
-    let slope = b.one(module, Op::Real(RealOp::Mul, vec![factor, power]));
-    if let Atom::Int(_) = n {
-        return Slope::Factor(slope);
+    Slope::Factor(b.one(module, Op::Real(RealOp::Mul, vec![factor, power])))
+}
+
+/// The exponent of the derivative of `x^n`: `n-1`, but 0 for n = 0, where another power might be infinite, and 0 times
+/// that nan.
+pub(super) fn exponent_less(b: &mut Builder, module: &Module, n: &Atom) -> Atom {
+    if let Atom::Int(n) = n {
+        return Atom::Int(if *n == 0 { 0 } else { n.saturating_sub(1) });
     }
     let constant = b.one(module, Op::Compare(Comparison::Eq, Scalar::Int, n.clone(), Atom::Int(0)));
-    Slope::Factor(b.one(module, Op::Select(constant, Atom::Real(0.0), slope)))
+    let least = Atom::Int(i64::MIN + 1);
+    let bounded = b.one(module, Op::IntFits(IntOp::Max, vec![n.clone(), least]));
+    let less = b.one(module, Op::IntFits(IntOp::Sub, vec![bounded, Atom::Int(1)]));
+    b.one(module, Op::Select(constant, Atom::Int(0), less))
 }
 
 /// The terms of the partial derivatives of an operation.

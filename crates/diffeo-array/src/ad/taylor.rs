@@ -8,14 +8,14 @@
 //! sine and cosine, say, close on each other. A coefficient is solved when it is needed, so chains of derivatives end.
 
 use super::orders::Indices;
-use super::partials::{along, slopes, vanishes};
+use super::partials::{along, exponent_less, slopes, vanishes};
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar, Var};
 use crate::opt::walk::{same, var};
 use diffeo_calculus::prim::real::{
     eval, next_polygamma, row, Condition, Derivative, Partial, POWERS,
 };
-use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
+use diffeo_calculus::prim::{Comparison, RealOp};
 use hashbrown::HashMap;
 
 /// A coefficient; none is 0.
@@ -466,10 +466,12 @@ impl Series<'_> {
         result: &Atom,
     ) -> Vec<Coefficient> {
         let indices = self.indices;
+        let mut exponents = vec![n.clone()];
+        for j in 0..indices.orders.r as usize {
+            exponents.push(exponent_less(self.b, self.module, &exponents[j]));
+        }
         let mut slope: Vec<Coefficient> = Vec::new();
-        for j in (0..=indices.orders.r as usize).rev() {
-            let step = Atom::Int(j as i64);
-            let m = self.b.one(self.module, Op::IntFits(IntOp::Sub, vec![n.clone(), step]));
+        for (j, m) in exponents.into_iter().enumerate().rev() {
             let mut power = vec![Some(match j {
                 0 => result.clone(),
                 _ => self.b.one(self.module, Op::PowInt(x.clone(), m.clone())),
