@@ -1,0 +1,322 @@
+"""Writes values.txt: elementary and special functions and their derivatives, by high-precision arithmetic.
+
+    python3 values.py > values.txt        (with mpmath 1.3.0)
+
+A line `= NAME` begins a function of x, and perhaps of a second number that stays the same. The lines after it hold
+a point each: x, the second number if there is one, `|`, and the derivatives of order 0 to 4 by x (of NAME.mixed, the
+one derivative by both numbers). `~k` after a number says that a relative change of x makes one 10^k times as large
+in it, for k from 2: nobody can compute such a number to all its digits without those of x that are not there.
+
+Derivatives are power series, computed with 800 digits, so that no form of a formula loses any that count.
+"""
+
+import math
+import random
+import struct
+
+from mpmath import mp, mpf
+
+mp.dps = 800
+ORDER = 5  # one more than is written: for the conditions
+
+
+# Power series: lists of coefficients.
+
+def product(a, b):
+    return [sum(a[i] * b[n - i] for i in range(n + 1)) for n in range(len(a))]
+
+
+def quotient(a, b):
+    y = []
+    for n in range(len(a)):
+        y.append((a[n] - sum(y[k] * b[n - k] for k in range(n))) / b[0])
+    return y
+
+
+def power(a, p):
+    y = [a[0] ** p]
+    for n in range(1, len(a)):
+        y.append(sum((p * k - (n - k)) * a[k] * y[n - k] for k in range(1, n + 1)) / (n * a[0]))
+    return y
+
+
+def exponential(a):
+    y = [mp.exp(a[0])]
+    for n in range(1, len(a)):
+        y.append(sum(k * a[k] * y[n - k] for k in range(1, n + 1)) / n)
+    return y
+
+
+def integral(slope, value):
+    return [value] + [c / (n + 1) for n, c in enumerate(slope[:-1])]
+
+
+def variable(x):
+    return [x, mpf(1)] + [mpf(0)] * (ORDER - 1)
+
+
+def number(x):
+    return [mpf(x)] + [mpf(0)] * ORDER
+
+
+def plus(a, b):
+    return [x + y for x, y in zip(a, b)]
+
+
+def times(c, a):
+    return [mpf(c) * x for x in a]
+
+
+def square(a):
+    return product(a, a)
+
+
+ONE = number(1)
+
+
+def gamma_like(order):
+    # The digits of polygamma take long.
+    def series(x):
+        with mp.workdps(60):
+            return [mp.psi(order + n, x) / mp.factorial(n) for n in range(ORDER + 1)]
+    return series
+
+
+def lgamma(x):
+    with mp.workdps(60):
+        value = mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x)))
+        return integral(gamma_like(0)(x), value)
+
+
+def sigmoid(x):
+    e = exponential(times(-1, variable(x)))
+    return quotient(ONE, plus(ONE, e))
+
+
+def circle(x):
+    return plus(ONE, times(-1, square(variable(x))))
+
+
+def bell(x):
+    return times(2 / mp.sqrt(mp.pi), exponential(times(-1, square(variable(x)))))
+
+
+def erfc(x):
+    # mpmath's does not know when to stop.
+    return mp.erfc(x) if abs(x) < 100 else mpf(0 if x > 0 else 2)
+
+
+def sine(x):
+    s, c = mp.sin(x), mp.cos(x)
+    return [[s, c, -s, -c][n % 4] / mp.factorial(n) for n in range(ORDER + 1)]
+
+
+def hyperbolic(sign):
+    def series(x):
+        up, down = exponential(variable(x)), exponential(times(-1, variable(x)))
+        return times(0.5, plus(up, times(sign, down)))
+    return series
+
+
+def cosine(x):
+    s, c = mp.sin(x), mp.cos(x)
+    return [[c, -s, -c, s][n % 4] / mp.factorial(n) for n in range(ORDER + 1)]
+
+
+UNARY = {
+    "exp": lambda x: exponential(variable(x)),
+    "log": lambda x: integral(quotient(ONE, variable(x)), mp.log(x)),
+    "sqrt": lambda x: power(variable(x), mpf(0.5)),
+    "sin": sine,
+    "cos": cosine,
+    "tan": lambda x: quotient(sine(x), cosine(x)),
+    "asin": lambda x: integral(power(circle(x), mpf(-0.5)), mp.asin(x)),
+    "acos": lambda x: integral(times(-1, power(circle(x), mpf(-0.5))), mp.acos(x)),
+    "atan": lambda x: integral(quotient(ONE, plus(ONE, square(variable(x)))), mp.atan(x)),
+    "sinh": hyperbolic(-1),
+    "cosh": hyperbolic(1),
+    "tanh": lambda x: quotient(hyperbolic(-1)(x), hyperbolic(1)(x)),
+    "asinh": lambda x: integral(power(plus(ONE, square(variable(x))), mpf(-0.5)), mp.asinh(x)),
+    "acosh": lambda x: integral(power(times(-1, circle(x)), mpf(-0.5)), mp.acosh(x)),
+    "atanh": lambda x: integral(quotient(ONE, circle(x)), mp.atanh(x)),
+    "expm1": lambda x: plus(exponential(variable(x)), number(-1)),
+    "log1p": lambda x: integral(quotient(ONE, plus(ONE, variable(x))), mp.log(1 + x)),
+    "sigmoid": sigmoid,
+    "softplus": lambda x: integral(sigmoid(x), mp.log(1 + mp.exp(x))),
+    "erf": lambda x: integral(bell(x), 1 - erfc(x)),
+    "erfc": lambda x: integral(times(-1, bell(x)), erfc(x)),
+    "lgamma": lgamma,
+    "digamma": gamma_like(0),
+}
+
+
+def hypot(a, b):
+    return power(plus(square(variable(a)), number(b * b)), mpf(0.5))
+
+
+def atan2_first(a, b):
+    r = plus(square(variable(a)), number(b * b))
+    return integral(quotient(number(b), r), mp.atan2(a, b))
+
+
+def atan2_second(b, a):
+    r = plus(square(variable(b)), number(a * a))
+    return integral(quotient(number(-a), r), mp.atan2(a, b))
+
+
+def int_power(x, n):
+    return power(variable(x), n)
+
+
+# Of x and a number that stays the same; in the order of these two.
+BINARY = {
+    "hypot": hypot,
+    "atan2.first": atan2_first,
+    "atan2.second": atan2_second,
+    "pow": lambda x, p: power(variable(x), p),
+    "pow.exponent": lambda p, x: exponential(times(mp.log(x), variable(p))),
+    "power": int_power,
+    "divided": lambda x, b: quotient(variable(x), number(b)),
+    "divisor": lambda x, a: quotient(number(a), variable(x)),
+}
+
+MIXED = {
+    "hypot.mixed": lambda a, b: -a * b / mp.sqrt(a * a + b * b) ** 3,
+    "atan2.mixed": lambda a, b: (a * a - b * b) / (a * a + b * b) ** 2,
+    "pow.mixed": lambda x, p: x ** (p - 1) * (1 + p * mp.log(x)),
+    "quotient.mixed": lambda a, b: -1 / b**2,
+}
+
+TINY = [1e-300, 1e-160, 1e-100, 1e-40, 1e-20, 1e-10, 1e-7, 1e-5, 1e-3, 0.01, 0.1, 0.3]
+PLAIN = [0.5, 0.9, 1.0, 1.3, 2.0, 3.7, 5.0]
+TAILS = [8.0, 12.0, 15.0, 19.0, 19.5, 25.0, 37.0, 45.0, 90.0, 180.0, 300.0, 360.0, 700.0, 709.0, 740.0, 800.0]
+HUGE = [1e4, 1e8, 1e16, 1e20, 1e77, 1e100, 1e154, 1.4e154, 1e160, 1e200, 1e300]
+ENDS = [1 - 2.0**-k for k in (3, 5, 8, 10, 15, 20, 27, 30, 40, 50, 52, 53)]
+
+
+def both(xs):
+    return [s * x for x in xs for s in (1.0, -1.0)]
+
+
+LINE = [0.0] + both(TINY[::2] + [0.5, 0.9, 1.3, 2.0, 3.7, 5.0] + TAILS[::2] + HUGE[1::2])
+SOFT = [0.0] + both([1e-300, 1e-20, 1e-10, 1e-3, 0.1] + PLAIN + TAILS)
+ANGLES = [0.0] + both(TINY + PLAIN + [0.785398, 1.57, 1.5707963, 3.14, 8.0, 12.0, 25.0, 90.0])
+INSIDE = [0.0] + both(TINY + [0.5, 0.7, 0.9] + ENDS)
+POSITIVE = TINY + PLAIN + TAILS + HUGE + [1e-308, 1e-77, 1e-50]
+BELLS = [0.0] + both(TINY + PLAIN + [0.8, 2.5, 4.2, 6.0, 8.5, 12.0, 19.0, 25.0, 26.5, 30.0, 1e4, 1e160])
+POLES = [x + d for x in (0, -1, -2, -5) for d in (0.5, 0.3, 0.01, -0.01)] + [-1e-10, -1e-5, -20.25]
+
+POINTS = {
+    "exp": [0.0] + both(TINY[::2] + PLAIN + TAILS[:13]),
+    "log": POSITIVE, "sqrt": POSITIVE,
+    "sin": ANGLES, "cos": ANGLES, "tan": ANGLES,
+    "asin": INSIDE, "acos": INSIDE, "atanh": INSIDE,
+    "atan": LINE, "asinh": LINE,
+    "sinh": [0.0] + both(TINY + PLAIN + TAILS[:13]), "cosh": [0.0] + both(TINY + PLAIN + TAILS[:13]),
+    "tanh": SOFT, "sigmoid": SOFT, "softplus": SOFT,
+    "acosh": [1 + 2.0**-k for k in (52, 50, 40, 30, 20, 10, 5, 3, 1)] + PLAIN[3:] + TAILS + HUGE,
+    "expm1": [0.0] + both(TINY + PLAIN + TAILS[:13]),
+    "log1p": [0.0] + both(TINY + [0.5, 0.9]) + [-x for x in ENDS] + PLAIN + HUGE,
+    "erf": BELLS, "erfc": BELLS,
+    "lgamma": POSITIVE[:-3] + POLES, "digamma": POSITIVE[:-3] + POLES,
+}
+
+SIZES = [1e-200, 1e-100, 1e-20, 1e-8, 0.01, 0.7, 2.0, 30.0, 1e8, 1e20, 1e100, 1e200]
+PAIRS = [(x, y) for x in SIZES[::2] for y in SIZES[1::2]] + [(-x, y) for x in SIZES[1::3] for y in (2.0, -1e8)]
+# Below, fourth derivatives have parts that overflow.
+PAIRS = [(x, y) for x, y in PAIRS if math.hypot(x, y) > 1e-77]
+PAIRS += [(0.0, 2.0), (0.0, -2.0), (2.0, 0.0), (-2.0, 1e-20), (-2.0, -1e-20)]
+POWERS = [
+    (x, p)
+    for p in (1.5, -0.5, 2.5, 3.5, 0.1, -3.0, 3.0, 7.25)
+    for x in (1e-220, 1e-214, 1e-110, 1e-90, 1e-30, 0.3, 1.7, 1e30, 1e90, 1e154, 1e220)
+]
+BASES = [1e-160, 1e-100, 1e-78, 1e-20, 0.3, -1.7, 20.0, -1e50, 1e85, 1e100, 1e160]
+INT_POWERS = [(x, n) for n in (2, 3, 8, -1, -2, -4, -5) for x in BASES]
+QUOTIENTS = [(x, y) for x in SIZES[::2] for y in SIZES[::2]] + [(-3.0, 7.0), (5.0, -1e-5)]
+
+PAIRED = {
+    "hypot": PAIRS, "hypot.mixed": PAIRS, "atan2.first": PAIRS,
+    "atan2.second": [(b, a) for a, b in PAIRS if not (a == 0.0 and b < 0.0)],
+    "atan2.mixed": PAIRS,
+    "pow": POWERS, "pow.mixed": POWERS,
+    # By the exponent they are multiples of the power, which has lost digits where it is subnormal.
+    "pow.exponent": [(p, x) for x, p in POWERS if p * math.log10(x) > -290],
+    "power": INT_POWERS, "divided": QUOTIENTS, "divisor": QUOTIENTS, "quotient.mixed": QUOTIENTS,
+}
+
+# At ±∞, where derivatives have limits; at ends of domains, from inside.
+INF = math.inf
+LIMITS = {
+    "exp": {-INF: [0, 0, 0, 0, 0]},
+    "log": {INF: [INF, 0, 0, 0, 0]},
+    "sqrt": {INF: [INF, 0, 0, 0, 0], 0.0: [0, INF, -INF, INF, -INF]},
+    "asin": {1.0: [math.pi / 2, INF, INF, INF, INF], -1.0: [-math.pi / 2, INF, -INF, INF, -INF]},
+    "acos": {1.0: [0, -INF, -INF, -INF, -INF], -1.0: [math.pi, -INF, INF, -INF, INF]},
+    "acosh": {1.0: [0, INF, -INF, INF, -INF], INF: [INF, 0, 0, 0, 0]},
+    "atan": {INF: [math.pi / 2, 0, 0, 0, 0], -INF: [-math.pi / 2, 0, 0, 0, 0]},
+    "asinh": {INF: [INF, 0, 0, 0, 0], -INF: [-INF, 0, 0, 0, 0]},
+    "tanh": {INF: [1, 0, 0, 0, 0], -INF: [-1, 0, 0, 0, 0]},
+    "log1p": {INF: [INF, 0, 0, 0, 0]},
+    "sigmoid": {INF: [1, 0, 0, 0, 0], -INF: [0, 0, 0, 0, 0]},
+    "softplus": {INF: [INF, 1, 0, 0, 0], -INF: [0, 0, 0, 0, 0]},
+    "erf": {INF: [1, 0, 0, 0, 0], -INF: [-1, 0, 0, 0, 0]},
+    "erfc": {INF: [0, 0, 0, 0, 0], -INF: [2, 0, 0, 0, 0]},
+    "lgamma": {INF: [INF, INF, 0, 0, 0]},
+    "digamma": {INF: [INF, 0, 0, 0, 0]},
+}
+
+
+def shown(x):
+    text = repr(float(x))
+    return text[:-2] if text.endswith(".0") else text.replace("e+", "e")
+
+
+def entry(x, value, slope):
+    """A value, and its condition in x if that counts."""
+    text = shown(value)
+    if value != 0 and x != 0:
+        condition = abs(x * slope / value)
+        if condition >= 100:
+            text += f"~{int(mp.floor(mp.log10(condition)))}"
+    return text
+
+
+def line(point, series):
+    derivatives = [c * mp.factorial(n) for n, c in enumerate(series)]
+    x = mpf(point[0])
+    entries = [entry(x, derivatives[n], derivatives[n + 1]) for n in range(ORDER)]
+    print(*map(shown, point), "|", *entries)
+
+
+def filled(name, points):
+    """60 points, those that are wanted first."""
+    points = list(dict.fromkeys(points))
+    rng = random.Random(name)
+    if len(points) > 60:
+        keep = points[:1] + rng.sample(points[1:], 59)
+        points = [p for p in points if p in keep]
+    while len(points) < 60:
+        x = float(f"{rng.choice(points) * rng.uniform(0.6, 1.0):.4g}")
+        low = {"acosh": 1.0}.get(name)
+        if x in points or (low is not None and x <= low) or not math.isfinite(x):
+            x = float(f"{rng.uniform(1.0, 10.0):.4g}") if low else x
+        if x not in points:
+            points.append(x)
+    return points
+
+
+for name, function in UNARY.items():
+    print("=", name)
+    for x in filled(name, POINTS[name]):
+        line([x], function(mpf(x)))
+    for x, values in LIMITS.get(name, {}).items():
+        print(shown(x), "|", *map(shown, values))
+for name, function in BINARY.items():
+    print("=", name)
+    for point in PAIRED[name]:
+        line(point, function(mpf(point[0]), mpf(point[1]) if name != "power" else point[1]))
+for name, function in MIXED.items():
+    print("=", name)
+    for a, b in PAIRED[name]:
+        print(shown(a), shown(b), "|", shown(function(mpf(a), mpf(b))))
