@@ -21,11 +21,8 @@ struct Function {
     bound: f64,
 }
 
-/// Of most of them.
-const BOUND: f64 = 1e-13;
-
 const fn function(name: &'static str, text: &'static str) -> Function {
-    Function { name, text, bound: BOUND }
+    Function { name, text, bound: 5e-15 }
 }
 
 const fn within(name: &'static str, text: &'static str, bound: f64) -> Function {
@@ -45,29 +42,31 @@ const FUNCTIONS: &[Function] = &[
     function("sinh", "sinh(u)"),
     function("cosh", "cosh(u)"),
     function("tanh", "tanh(u)"),
-    function("asinh", "asinh(u)"),
+    // Next to zeros of the third and fourth derivative.
+    within("asinh", "asinh(u)", 2e-14),
     function("acosh", "acosh(u)"),
     function("atanh", "atanh(u)"),
     function("expm1", "expm1(u)"),
     function("log1p", "log1p(u)"),
-    function("sigmoid", "sigmoid(u)"),
-    function("softplus", "softplus(u)"),
-    // The exponent -x², up to 745, is rounded.
-    within("erf", "erf(u)", 2e-13),
-    within("erfc", "erfc(u)", 2e-13),
+    // The same; 1.3 is next to log(2 + √3).
+    within("sigmoid", "sigmoid(u)", 5e-14),
+    within("softplus", "softplus(u)", 5e-14),
+    function("erf", "erf(u)"),
+    function("erfc", "erfc(u)"),
     function("lgamma", "lgamma(u)"),
     function("digamma", "digamma(u)"),
     function("hypot", "hypot(u, p)"),
     function("atan2.first", "atan2(u, p)"),
     function("atan2.second", "atan2(p, u)"),
-    function("pow", "pow(u, p)"),
+    // The exponents p-1, p-2 … are rounded, and multiplied with logarithms up to 700.
+    within("pow", "pow(u, p)", 1e-13),
     function("pow.exponent", "pow(p, u)"),
     function("power", "u ^ p"),
     function("divided", "u / p"),
     function("divisor", "p / u"),
     function("hypot.mixed", "hypot(u, p)"),
     function("atan2.mixed", "atan2(u, p)"),
-    function("pow.mixed", "pow(u, p)"),
+    within("pow.mixed", "pow(u, p)", 1e-13),
     function("quotient.mixed", "u / p"),
 ];
 

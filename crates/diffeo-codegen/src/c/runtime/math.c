@@ -45,9 +45,9 @@ DF_FN double df_one_minus_square(double x) { return (1.0 - x) * (1.0 + x); }
 /* x / hypot(x, y) */
 DF_FN double df_unit(double x, double y) {
   double a = fabs(x), b = fabs(y);
-  if (isinf(x) && b < INFINITY) return copysign(1.0, x);
   double length = a < b ? b : a, ratio = (a < b ? a : b) / length;
-  return x / length / sqrt(1.0 + ratio * ratio);
+  double value = x / length / sqrt(1.0 + ratio * ratio);
+  return (a == INFINITY) & (b < INFINITY) ? copysign(1.0, x) : value;
 }
 
 DF_FN double df_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
