@@ -325,7 +325,7 @@ fn scalar_operations() {
     }
 }
 
-const MATH: [RealOp; 40] = [
+const MATH: [RealOp; 43] = [
     RealOp::Add,
     RealOp::Sub,
     RealOp::Mul,
