@@ -62,6 +62,12 @@ const FUNCTIONS: &[Function] = &[
     within("pow", "pow(u, p)", 1e-13),
     function("pow.exponent", "pow(p, u)"),
     function("power", "u ^ p"),
+    // With the exponent in the program, other code is made.
+    function(
+        "power.literal",
+        "if p == 2 then u ^ 2 else if p == 3 then u ^ 3 else if p == 8 then u ^ 8 else if p == -1 then u ^ -1 else \
+         if p == -2 then u ^ -2 else if p == -4 then u ^ -4 else u ^ -5",
+    ),
     function("divided", "u / p"),
     function("divisor", "p / u"),
     function("hypot.mixed", "hypot(u, p)"),
@@ -134,6 +140,11 @@ const WAYS: &[(&str, usize)] = &[
 /// The same of derivatives by both operands.
 const MIXED_WAYS: &[(&str, usize)] = &[("forward", 0), ("reverse", 0), ("mixed", 0), ("mixed", 0)];
 
+/// Its points and values.
+fn points<'t>(table: &'t BTreeMap<String, Vec<Point>>, function: &Function) -> &'t [Point] {
+    &table[function.name.trim_end_matches(".literal")]
+}
+
 fn is_mixed(function: &Function) -> bool {
     function.name.ends_with(".mixed")
 }
@@ -148,7 +159,7 @@ fn ways(function: &Function) -> &'static [(&'static str, usize)] {
 
 /// The definition with this number: of a function at all its points.
 fn definition(out: &mut String, i: usize, function: &Function, points: &[Point]) {
-    let int = function.name == "power";
+    let int = function.name.starts_with("power");
     let p = if int { "Int" } else { "Real" };
     let text = function.text;
     if is_mixed(function) {
@@ -208,7 +219,7 @@ fn run(functions: &[&Function], table: &BTreeMap<String, Vec<Point>>, engine: En
         "def slope(g: Real -> Real, x: Real) = let (_, d) = jvp(g, x, 1.0) in d\n".to_string();
     let mut names = Vec::new();
     for (i, function) in functions.iter().enumerate() {
-        definition(&mut text, i, function, &table[function.name]);
+        definition(&mut text, i, function, points(table, function));
         names.push(format!("values_{i}"));
     }
     let _ = writeln!(text, "def main = ({}, ())", names.join(", "));
@@ -245,7 +256,7 @@ fn compare(engine: Engine, together: usize) {
         let mut found = run(group, &table, engine).into_iter();
         for function in group {
             let mut worst: BTreeMap<&str, (f64, f64, usize)> = BTreeMap::new();
-            for point in &table[function.name] {
+            for point in points(&table, function) {
                 for &(way, order) in ways(function) {
                     let found = found.next().expect("a number for each point and way");
                     let Wanted { value, factor } = point.wanted[order];

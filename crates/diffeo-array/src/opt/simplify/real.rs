@@ -164,7 +164,8 @@ impl Simplifier {
             return Some(Atom::Real(real::power(*x, *n)).into());
         }
         let mut exponent = n.unsigned_abs();
-        if exponent > 64 {
+        // Differentiating `1 / y` gives 0 * inf where y overflows, and the derivative of the power does not.
+        if exponent > 64 || self.early && *n < 0 {
             return None;
         }
         let mut multiply = |this: &mut Self, a: &Atom, b: &Atom| {
