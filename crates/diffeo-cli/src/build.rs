@@ -3,7 +3,7 @@
 use crate::args::BuildArgs;
 use crate::commands::{Setting, Shell};
 use crate::Stop;
-use diffeo::export::{export, Compiler, Options};
+use diffeo::export::{export, Compiler, Error, Options};
 use diffeo::pipeline::timed;
 use diffeo_base::{Diagnostic, Span};
 
@@ -30,12 +30,20 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
         }
     };
     let compiler = (!args.no_compile).then(Compiler::find);
-    let options = Options { cpu: args.cpu, ..Options::default() };
+    let limits = shell.setting.limits.clone();
+    let options = Options { cpu: args.cpu, limits, ..Options::default() };
+    shell.tidy(format!("building `{name}`"));
     let written = timed("c", &mut shell.account.steps, || {
         library.write(&name, &args.out, compiler.as_ref(), &options)
     });
     if let Err(error) = written {
-        shell.report(&[Diagnostic::error("build", Span::NONE, error.to_string())]);
+        let code = match error {
+            Error::Exceeded(bound) => bound.code(),
+            Error::Missing { .. } | Error::Failed { .. } | Error::File(..) | Error::Load(_) => {
+                "build"
+            }
+        };
+        shell.report(&[Diagnostic::error(code, Span::NONE, error.to_string())]);
         return Err(Stop::Refused);
     }
     shell.tell();

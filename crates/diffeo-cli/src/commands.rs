@@ -4,7 +4,8 @@ use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, Processor, RunArgs};
 use crate::arguments::{argument, Refusal};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
-use crate::{print, watch, Stop};
+use crate::watch::{self, Asks};
+use crate::{print, Stop};
 use clap::ValueEnum;
 use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
 use diffeo::pipeline::timed;
@@ -12,6 +13,7 @@ use diffeo::{Cpu, Entry, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
+use std::io;
 use std::path::Path;
 
 /// What the command line says for every command.
@@ -35,7 +37,7 @@ pub struct Shell {
 
 impl Shell {
     pub fn new(setting: Setting) -> Self {
-        watch::doing("reading the prelude".to_string(), false);
+        watch::doing("reading the prelude".to_string(), Asks::Nobody);
         let mut account = Account::default();
         let session = timed("prelude", &mut account.steps, Session::new);
         Shell { session, setting, account }
@@ -43,8 +45,21 @@ impl Shell {
 
     /// Begins a phase of the work. Only evaluation never waits, so that it can answer Ctrl-C itself.
     pub fn phase(&mut self, name: &'static str, doing: String) {
-        watch::doing(doing, name == "evaluate");
+        watch::doing(
+            doing,
+            match name {
+                "evaluate" => Asks::Always,
+                "read" => Asks::Waiting,
+                _ => Asks::Nobody,
+            },
+        );
         self.account.begin(name);
+    }
+
+    /// Begins work that leaves nothing behind however it ends, and answers Ctrl-C itself.
+    pub fn tidy(&mut self, doing: String) {
+        watch::doing(doing, Asks::Always);
+        watch::ensure(&self.setting.limits, self.setting.messages);
     }
 
     pub fn report(&self, diagnostics: &[Diagnostic]) {
@@ -274,7 +289,23 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("write", "writing the result".to_string());
     match &out {
         None => print::value(&value, ty, datas, args.evaluation.json)?,
-        Some(out) => write_result(out, &value, ty, datas).map_err(|e| refused(&shell, &e))?,
+        Some(out) => {
+            if out.is_replaced() {
+                shell.tidy("writing the result".to_string());
+            }
+            let limits = shell.setting.limits.clone();
+            let check = move || limits.check().map_err(|bound| io::Error::other(bound.message()));
+            write_result(out, &value, ty, datas, &check).map_err(|error| {
+                match shell.setting.limits.check() {
+                    Err(bound) => {
+                        let message = format!("{}, while writing the result", bound.message());
+                        shell.report(&[Diagnostic::error(bound.code(), Span::NONE, message)]);
+                        Stop::Refused
+                    }
+                    Ok(()) => refused(&shell, &error),
+                }
+            })?;
+        }
     }
     shell.tell();
     Ok(())

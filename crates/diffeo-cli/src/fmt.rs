@@ -4,7 +4,8 @@
 
 use crate::args::FmtArgs;
 use crate::render::Messages;
-use crate::{print, watch, Stop};
+use crate::watch::{self, Asks};
+use crate::{print, Stop};
 use diffeo::data::reason;
 use diffeo::LoadError;
 use diffeo_base::{Diagnostic, SourceMap, Span};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub fn fmt(args: &FmtArgs, messages: Messages) -> Result<(), Stop> {
     let mut done = Ok(());
     for path in &args.files {
-        watch::doing(format!("formatting {}", path.display()), false);
+        watch::doing(format!("formatting {}", path.display()), Asks::Nobody);
         let formatted = if path.as_os_str() == "-" { input(args) } else { file(path, args.check) };
         match formatted {
             Ok(()) => {}
@@ -97,7 +98,7 @@ fn if_changed(same: bool, path: &Path) -> Result<(), Failure> {
 
 /// The text as it was, and in its layout.
 fn formatted(path: &Path, read: io::Result<Vec<u8>>) -> Result<(String, String), Failure> {
-    watch::doing(format!("formatting {}", path.display()), false);
+    watch::doing(format!("formatting {}", path.display()), Asks::Nobody);
     let unread = |error: LoadError| Failure::from(error.to_diagnostic());
     let here = || PathBuf::from(path);
     let bytes = read.map_err(|error| unread(LoadError::Io { path: here(), error }))?;
@@ -119,6 +120,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A file that may not be written to is not replaced either.
     let old = File::options().write(true).open(&target)?;
     let folder = target.parent().unwrap_or(Path::new("."));
+    // A text is written at once, so nothing asks in between, and nothing is left of it.
+    watch::doing(format!("writing {}", path.display()), Asks::Always);
     let mut beside = tempfile::Builder::new().prefix(".diffeo-fmt-").tempfile_in(folder)?;
     beside.write_all(text.as_bytes())?;
     beside.as_file().set_permissions(old.metadata()?.permissions())?;

@@ -2,15 +2,17 @@
 //!
 //! Whatever works long asks the [`Limits`] now and then and ends in good order, with the place. Where
 //! nothing asks (checking a program, a read that waits), Ctrl-C ends the program at once. If the command
-//! line bounds time or memory, and while compiled code runs, a thread watches over phases that do not ask in
-//! time, and ends the program with a message that says what it was doing. There is no such thread otherwise:
-//! with a second thread, the allocator of the C library has to lock, which slows the evaluator down.
+//! line bounds time or memory, while compiled code runs, and while there is something to put away, a thread
+//! watches over phases that do not ask in time, and ends the program with a message that says what it was doing.
+//! There is no such thread otherwise: with a second thread, the allocator of the C library has to lock, which
+//! slows the evaluator down.
 
 use crate::render::Messages;
 use cap::Cap;
+use diffeo::leftovers;
 use diffeo::{Diagnostic, Exceeded, Limits, MemoryLimit, SourceMap, Span};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level, SigId};
 use std::alloc::System;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once};
@@ -24,8 +26,25 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 /// The most memory in use that was seen.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether nothing asks the limits at present.
+/// Who asks the limits in a phase of the work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// Nobody: what reaches a bound ends at once.
+    Nobody,
+    /// Somebody who may wait for others, and be ended while waiting.
+    Waiting,
+    /// Somebody who never waits, and ends in good order.
+    Always,
+}
+
+/// Whether Ctrl-C ends the program at once.
 static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+
+/// Whether nobody asks the limits at present.
+static UNASKED: AtomicBool = AtomicBool::new(true);
+
+/// What ends the program at the second Ctrl-C, as long as no thread watches.
+static IMPATIENT: Mutex<Vec<SigId>> = Mutex::new(Vec::new());
 
 /// What the program is doing, as a message can say it.
 static DOING: Mutex<String> = Mutex::new(String::new());
@@ -33,8 +52,14 @@ static DOING: Mutex<String> = Mutex::new(String::new());
 /// How often the thread looks.
 const TICK: Duration = Duration::from_millis(5);
 
-/// How long a phase may take to end in good order.
+/// How long a phase in which somebody asks may take to end in good order.
 const GRACE: Duration = Duration::from_millis(700);
+
+/// The same where memory is used up, which may go on.
+const MEMORY_GRACE: Duration = Duration::from_millis(200);
+
+/// How long writing the last message may take.
+const LAST: Duration = Duration::from_millis(200);
 
 /// Starts to watch, and gives the bounds to ask.
 pub fn start(timeout: Option<Duration>, max_memory: Option<usize>, messages: Messages) -> Limits {
@@ -43,10 +68,16 @@ pub fn start(timeout: Option<Duration>, max_memory: Option<usize>, messages: Mes
     limits.interrupt = Some(interrupt.clone());
     limits.memory =
         max_memory.or_else(most_of_the_machine).map(|bytes| MemoryLimit { bytes, in_use });
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if signal == SIGHUP && hangups_are_ignored() {
+            continue;
+        }
         // In this order: the second Ctrl-C ends the program in any case. Without a handler, the first
         // does.
-        let _ = flag::register_conditional_shutdown(signal, 1, interrupt.clone());
+        let impatient = flag::register_conditional_shutdown(signal, 1, interrupt.clone());
+        if let (Ok(id), Ok(mut ids)) = (impatient, IMPATIENT.lock()) {
+            ids.push(id);
+        }
         let _ = flag::register_conditional_shutdown(signal, 1, IDLE.clone());
         let _ = flag::register(signal, interrupt.clone());
     }
@@ -62,13 +93,29 @@ pub fn ensure(limits: &Limits, messages: Messages) {
     START.call_once(|| {
         let watched = limits.clone();
         // Without the thread, only phases that ask come to an end.
-        let _ = thread::Builder::new().spawn(move || watch(&watched, messages));
+        if thread::Builder::new().spawn(move || watch(&watched, messages)).is_ok() {
+            // It does not wait long, and puts away what there is.
+            if let Ok(mut ids) = IMPATIENT.lock() {
+                for id in ids.drain(..) {
+                    low_level::unregister(id);
+                }
+            }
+        }
     });
 }
 
-/// Notes what the program is doing now, and whether the limits are asked meanwhile.
-pub fn doing(what: String, asking: bool) {
-    IDLE.store(!asking, Ordering::Relaxed);
+/// Whether this process is to go on when its terminal goes, as `nohup` has it.
+fn hangups_are_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
+}
+
+/// Notes what the program is doing now, and who asks the limits meanwhile.
+pub fn doing(what: String, asks: Asks) {
+    IDLE.store(asks != Asks::Always, Ordering::Relaxed);
+    UNASKED.store(asks == Asks::Nobody, Ordering::Relaxed);
     if let Ok(mut doing) = DOING.lock() {
         *doing = what;
     }
@@ -90,27 +137,41 @@ fn watch(limits: &Limits, messages: Messages) {
     let mut since: Option<(Exceeded, Instant)> = None;
     loop {
         thread::sleep(TICK);
-        match (limits.check(), since) {
-            (Ok(()), _) => since = None,
-            (Err(bound), None) => since = Some((bound, Instant::now())),
-            (Err(_), Some((bound, start)))
-                if start.elapsed() > GRACE
-                    || far_beyond(limits) && IDLE.load(Ordering::Relaxed) =>
-            {
-                let doing = DOING.lock().map_or(String::new(), |d| d.clone());
-                let message = format!("{}, while {doing}", bound.message());
-                let error = Diagnostic::error(bound.code(), Span::NONE, message);
-                messages.report(&SourceMap::default(), &[error]);
-                signal_hook::low_level::exit(1);
-            }
-            (Err(_), Some(_)) => {}
+        let Err(bound) = limits.check() else {
+            since = None;
+            continue;
+        };
+        let (bound, start) = *since.get_or_insert_with(|| (bound, Instant::now()));
+        let grace = match bound {
+            _ if UNASKED.load(Ordering::Relaxed) || far_beyond(limits) => Duration::ZERO,
+            Exceeded::Memory(_) => MEMORY_GRACE,
+            Exceeded::Time(_) | Exceeded::Interrupt => GRACE,
+        };
+        if start.elapsed() >= grace {
+            end(bound, messages);
         }
     }
 }
 
-/// Whether much more memory is in use than there may be.
+/// Ends the program with a message.
+fn end(bound: Exceeded, messages: Messages) -> ! {
+    let doing = DOING.lock().map_or(String::new(), |d| d.clone());
+    let message = format!("{}, while {doing}", bound.message());
+    let error = Diagnostic::error(bound.code(), Span::NONE, message);
+    leftovers::put_away();
+    // Nobody may read the messages, and others may wait for that already.
+    let (written, is_written) = std::sync::mpsc::channel();
+    let _ = thread::Builder::new().spawn(move || {
+        messages.report(&SourceMap::default(), &[error]);
+        let _ = written.send(());
+    });
+    let _ = is_written.recv_timeout(LAST);
+    low_level::exit(1)
+}
+
+/// Whether a quarter more memory is in use than there may be.
 fn far_beyond(limits: &Limits) -> bool {
-    limits.memory.is_some_and(|memory| in_use() / 3 > memory.bytes / 2)
+    limits.memory.is_some_and(|memory| in_use() / 5 > memory.bytes / 4)
 }
 
 /// Nine tenths of the machine's or the container's memory, where it can be known.

@@ -5,7 +5,7 @@
 //! | `unit.rs` | a file of C: runtime, tables, functions |
 //! | `function.rs`, `scope.rs`, `literal.rs` | a function; where registers are declared; numbers and texts |
 //! | `runtime/` | the runtime, in C |
-//! | `compiler.rs` | the system's C compiler |
+//! | `compiler.rs`, `tool.rs` | the system's C compiler; other programs, and how they are ended |
 //! | `engine.rs` | engine `c`: what it has compiled is loaded and run |
 //! | `library.rs` | libraries for C |
 //!
@@ -18,6 +18,7 @@ mod function;
 pub mod library;
 mod literal;
 mod scope;
+mod tool;
 mod unit;
 
 pub use unit::{Host, Text, Unit};

@@ -100,36 +100,6 @@ impl Cache {
         head
     }
 
-    /// The file with the code of this key.
-    pub fn get(&self, key: &str) -> Option<PathBuf> {
-        let name = Cache::name(key.as_bytes());
-        let key_file = self.folder.join(format!("{name}.key"));
-        if std::fs::read(&key_file).ok()? != key.as_bytes() {
-            return None;
-        }
-        let code = self.folder.join(format!("{name}.so"));
-        if !code.is_file() {
-            return None;
-        }
-        used(&key_file);
-        used(&code);
-        Some(code)
-    }
-
-    /// Keeps the code of this key. What fails is not kept.
-    pub fn put(&self, key: &str, code: &Path) {
-        let name = Cache::name(key.as_bytes());
-        let Ok(code) = std::fs::read(code) else { return };
-        if code.len() as u64 + key.len() as u64 > self.most / 4 {
-            return;
-        }
-        // The key comes last: where it is, the code is.
-        let kept = self.put_file(&format!("{name}.so"), &code);
-        if kept.and_then(|()| self.put_file(&format!("{name}.key"), key.as_bytes())).is_ok() {
-            shrink(&self.folder, self.most);
-        }
-    }
-
     fn put_file(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         // A temporary file is its owner's alone.
         let mut file = tempfile::Builder::new().prefix(".new").tempfile_in(&self.folder)?;
@@ -197,26 +167,6 @@ mod tests {
     use super::Cache;
     use std::path::PathBuf;
 
-    fn code(folder: &tempfile::TempDir, text: &str) -> PathBuf {
-        let path = folder.path().join("code");
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    #[test]
-    fn what_was_kept_is_found_by_its_key_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path().join("c")).unwrap();
-        assert_eq!(cache.get("a"), None);
-        cache.put("a", &code(&folder, "text of a"));
-        let found = cache.get("a").unwrap();
-        assert_eq!(std::fs::read(&found).unwrap(), b"text of a");
-        assert_eq!(cache.get("b"), None);
-        // Another key under the same name.
-        std::fs::write(found.with_extension("key"), "b").unwrap();
-        assert_eq!(cache.get("a"), None);
-    }
-
     #[test]
     fn values_come_back_for_the_same_key_only() {
         let folder = tempfile::tempdir().unwrap();
@@ -249,16 +199,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::with_most(folder.path().join("c"), 1000).unwrap();
         for key in ["a", "b", "c", "d", "e", "f"] {
-            cache.put(key, &code(&folder, &"x".repeat(200)));
+            cache.write(key.as_bytes(), &"x".repeat(200));
         }
         let files = std::fs::read_dir(folder.path().join("c")).unwrap();
         let bytes: u64 = files.map(|f| f.unwrap().metadata().unwrap().len()).sum();
         assert!((600..=1000).contains(&bytes), "{bytes}");
-        assert!(cache.get("f").is_some());
-        assert!(cache.get("a").is_none());
+        assert!(cache.read::<String>(b"f").is_some());
+        assert!(cache.read::<String>(b"a").is_none());
         // One that is too large for all.
-        cache.put("g", &code(&folder, &"x".repeat(900)));
-        assert!(cache.get("g").is_none());
+        cache.write(b"g", &"x".repeat(900));
+        assert!(cache.read::<String>(b"g").is_none());
     }
 
     #[cfg(unix)]
@@ -269,8 +219,9 @@ mod tests {
         let path = folder.path().join("c");
         let cache = Cache::at(path.clone()).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
-        cache.put("a", &code(&folder, "text"));
-        let mode = std::fs::metadata(cache.get("a").unwrap()).unwrap().permissions().mode();
+        cache.write(b"a", &"text");
+        let kept = path.join(format!("{}.bin", Cache::name(b"a")));
+        let mode = std::fs::metadata(kept).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert!(Cache::at(path.clone()).is_none());

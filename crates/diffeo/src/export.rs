@@ -17,7 +17,7 @@ use diffeo_calculus::Ty;
 use diffeo_codegen::c::library::{library, Export, Value};
 
 pub use diffeo_calculus::ad::outside::Asked;
-pub use diffeo_codegen::c::compiler::{Compiler, Options};
+pub use diffeo_codegen::c::compiler::{Compiler, Error, Options};
 pub use diffeo_codegen::c::library::Library;
 pub use diffeo_codegen::engine::Cpu;
 

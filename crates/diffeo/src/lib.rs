@@ -30,6 +30,7 @@ mod types;
 
 pub use db::ModuleId;
 pub use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+pub use diffeo_calculus::eval::leftovers;
 pub use diffeo_calculus::eval::{
     Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
 };

@@ -12,6 +12,7 @@ use diffeo_array::ir::Module;
 use diffeo_array::lint::lint;
 use diffeo_array::opt::walk::size;
 use diffeo_array::opt::PASSES;
+use diffeo_calculus::eval::Limits;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::Program;
 use diffeo_codegen::cache::Cache;
@@ -159,14 +160,15 @@ pub fn timed_low(
     module
 }
 
-/// Machine code for a program of Low.
+/// Machine code for a program of Low. Tools that are other programs keep to the limits.
 ///
 /// # Errors
-/// The back end is not there, or cannot compile the program.
+/// The back end is not there, or cannot compile the program, or a limit is reached.
 pub fn compile(
     module: &Arc<low::Module>,
     backend: Backend,
     cpu: Cpu,
+    limits: &Limits,
 ) -> Result<Compiled, CompileError> {
     match backend {
         Backend::Jit => cranelift::compile(module, &cranelift_options(cpu, false)),
@@ -175,7 +177,8 @@ pub fn compile(
             llvm::compile(module, &llvm::Options { cpu, cache, ..Default::default() })
         }
         Backend::C => {
-            let options = c::compiler::Options { cpu, quick: false, cache: Cache::open() };
+            let (cache, limits) = (Cache::open(), limits.clone());
+            let options = c::compiler::Options { cpu, quick: false, cache, limits };
             c::engine::compile(module, &options)
         }
     }

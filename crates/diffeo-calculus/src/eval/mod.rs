@@ -18,6 +18,7 @@ mod code;
 mod compile;
 pub mod derivative;
 pub mod error;
+pub mod leftovers;
 pub mod limits;
 mod liveness;
 mod machine;

@@ -2,10 +2,12 @@
 //!
 //! What comes in: the text of a file of C. What goes out: a shared library. The command is `CC`, else `cc`.
 
+use super::tool::{run, Folder};
 use super::Text;
 use crate::cache::Cache;
 use crate::engine::Cpu;
 use crate::low::HUGE;
+use diffeo_calculus::eval::{Exceeded, Limits};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,8 @@ pub enum Error {
     File(PathBuf, std::io::Error),
     /// What was compiled could not be loaded.
     Load(String),
+    /// A limit of the run was reached meanwhile.
+    Exceeded(Exceeded),
 }
 
 impl fmt::Display for Error {
@@ -50,6 +54,7 @@ impl fmt::Display for Error {
             }
             Error::File(path, reason) => write!(f, "{}: {reason}", path.display()),
             Error::Load(reason) => write!(f, "the compiled program cannot be loaded: {reason}"),
+            Error::Exceeded(bound) => write!(f, "{}, while C was compiled", bound.message()),
         }
     }
 }
@@ -65,6 +70,8 @@ pub struct Options {
     pub quick: bool,
     /// Where compiled code is kept.
     pub cache: Option<Cache>,
+    /// What compiling may take.
+    pub limits: Limits,
 }
 
 /// A C compiler.
@@ -101,7 +108,7 @@ impl Compiler {
         let path = self.path().and_then(|path| path.canonicalize().ok());
         let metadata = path.as_ref().and_then(|path| path.metadata().ok());
         let version = metadata.map(|m| (m.len(), m.modified().ok()));
-        let Options { cpu, quick, cache: _ } = options;
+        let Options { cpu, quick, cache: _, limits: _ } = options;
         format!(
             "{path:?} {version:?} {:?} {cpu:?} {quick} {FLAGS:?} {}",
             self.arguments,
@@ -126,38 +133,30 @@ impl Compiler {
         flags
     }
 
-    /// Compiles a file to a shared library.
-    ///
-    /// # Errors
-    /// There is no compiler, or it fails.
-    pub fn shared(
-        &self,
-        text: &Text,
-        source: &Path,
-        to: &Path,
-        options: &Options,
-    ) -> Result<(), Error> {
-        std::fs::write(source, &text.text).map_err(|e| Error::File(source.to_path_buf(), e))?;
+    /// Compiles a file to the bytes of a shared library.
+    fn shared(&self, text: &Text, folder: &Folder, options: &Options) -> Result<Vec<u8>, Error> {
+        let (source, to) = (folder.path().join("program.c"), folder.path().join("program.so"));
+        std::fs::write(&source, &text.text).map_err(|e| Error::File(source.clone(), e))?;
         let mut command = Command::new(&self.program);
         command.args(self.flags(text, options)).args(["-shared", "-fPIC", "-o"]);
-        command.arg(to).arg(source).arg("-lm");
-        run(&mut command)
+        command.arg(&to).arg(&source).arg("-lm");
+        run(&mut command, folder, &options.limits)?;
+        std::fs::read(&to).map_err(|e| Error::File(to, e))
     }
-}
 
-impl Compiler {
-    /// Compiles a file to an object, and makes a static and a shared library of it.
+    /// Compiles a file to an object, and makes a static and a shared library of it; other files go to a folder that
+    /// is there for that.
     ///
     /// # Errors
-    /// There is no compiler or no `ar` (the command is `AR`, if that is set), or they fail.
-    pub fn libraries(
+    /// There is no compiler or no `ar` (the command is `AR`, if that is set), or they fail or reach a limit.
+    pub(super) fn libraries(
         &self,
         text: &Text,
         source: &Path,
         [static_library, shared_library]: [&Path; 2],
+        folder: &Folder,
         options: &Options,
     ) -> Result<(), Error> {
-        let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
         let name = source.file_stem().unwrap_or_default();
         let object = folder.path().join(name).with_extension("o");
         let mut command = Command::new(&self.program);
@@ -166,45 +165,43 @@ impl Compiler {
             .args(["-c", "-fPIC", "-o"])
             .arg(&object)
             .arg(source);
-        run(&mut command)?;
-        // An archive that is there would be added to.
-        match std::fs::remove_file(static_library) {
-            Ok(()) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Error::File(static_library.to_path_buf(), e)),
-        }
+        run(&mut command, folder, &options.limits)?;
         let ar = std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| "ar".into());
-        run(Command::new(ar).arg("rcs").arg(static_library).arg(&object))?;
+        let mut command = Command::new(ar);
+        command.arg("rcs").arg(static_library).arg(&object);
+        run(&mut command, folder, &options.limits)?;
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).args(["-shared", "-o"]).arg(shared_library);
-        run(command.arg(&object).arg("-lm"))
+        run(command.arg(&object).arg("-lm"), folder, &options.limits)
     }
 }
 
 /// Compiles a file and loads it, or loads what was compiled from the same text before.
 ///
 /// # Errors
-/// There is no compiler, or it fails.
+/// There is no compiler, or it fails or reaches a limit.
 pub fn load(text: &Text, options: &Options) -> Result<libloading::Library, Error> {
     let compiler = Compiler::find();
-    let key = format!("{}\n{}", compiler.identity(options), text.text);
-    if let Some(path) = options.cache.as_ref().and_then(|cache| cache.get(&key)) {
-        if let Ok(code) = open(&path) {
+    let key = format!("{}\n{}", compiler.identity(options), text.text).into_bytes();
+    let folder = Folder::temporary()?;
+    if let Some(code) = options.cache.as_ref().and_then(|cache| cache.read::<Vec<u8>>(&key)) {
+        if let Ok(code) = open(&code, &folder) {
             return Ok(code);
         }
     }
-    let folder = tempfile::tempdir().map_err(|e| Error::File(std::env::temp_dir(), e))?;
-    let to = folder.path().join("program.so");
-    compiler.shared(text, &folder.path().join("program.c"), &to, options)?;
+    let code = compiler.shared(text, &folder, options)?;
     if let Some(cache) = &options.cache {
-        cache.put(&key, &to);
+        cache.write(&key, &code);
     }
-    open(&to)
+    open(&code, &folder)
 }
 
-fn open(path: &Path) -> Result<libloading::Library, Error> {
+/// Loads code from a file of its own, which nobody can change or cut off while it is in use.
+fn open(code: &[u8], folder: &Folder) -> Result<libloading::Library, Error> {
+    let path = folder.path().join("loaded.so");
+    std::fs::write(&path, code).map_err(|e| Error::File(path.clone(), e))?;
     // SAFETY: the library was made here, from text that has no initialisers and needs the C library alone.
-    unsafe { libloading::Library::new(path) }.map_err(|e| Error::Load(e.to_string()))
+    unsafe { libloading::Library::new(&path) }.map_err(|e| Error::Load(e.to_string()))
 }
 
 /// How compiled code rounds and what it may assume.
@@ -219,22 +216,6 @@ const FLAGS: [&str; 7] = [
     "-fvisibility=hidden",
     "-w",
 ];
-
-/// Runs a compiler or another tool.
-pub(super) fn run(command: &mut Command) -> Result<(), Error> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|reason| Error::Missing { command: program, reason })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let mut words = vec![command.get_program().to_string_lossy()];
-    words.extend(command.get_args().map(|a| a.to_string_lossy()));
-    let printed = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = printed.lines().take(8).collect();
-    let lines = lines.iter().map(|line| format!("\n{line}"));
-    let output = format!("{}{}", output.status, lines.collect::<String>());
-    Err(Error::Failed { command: words.join(" "), output })
-}
 
 /// The processor, as far as code for it is no code for another one.
 fn processor() -> String {

@@ -96,7 +96,12 @@ pub fn compile_all(modules: &[Arc<Module>], options: &Options) -> Result<Vec<Com
 /// # Errors
 /// There is no compiler, or it fails.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Compiled, CompileError> {
-    let unsupported = |e: Error| CompileError::Unsupported(e.to_string());
+    let unsupported = |e: Error| match e {
+        Error::Exceeded(bound) => CompileError::Exceeded(bound),
+        Error::Missing { .. } | Error::Failed { .. } | Error::File(..) | Error::Load(_) => {
+            CompileError::Unsupported(e.to_string())
+        }
+    };
     let mut programs = compile_all(std::slice::from_ref(module), options).map_err(unsupported)?;
     programs.pop().ok_or_else(|| CompileError::Unsupported("there is no program".to_string()))
 }

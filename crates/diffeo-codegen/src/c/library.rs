@@ -5,12 +5,14 @@
 
 use super::compiler::{Compiler, Error, Options};
 use super::literal::{comment, string};
+use super::tool::Folder;
 use super::unit::{Host, Text, Unit};
 use crate::engine::stack_margin;
 use crate::low::Module;
 use diffeo_array::ir::{Elem, Site, Ty};
 use diffeo_array::typing::param_types;
 use diffeo_base::SourceMap;
+use diffeo_calculus::eval::leftovers::{self, Leftover};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -229,18 +231,73 @@ impl Library {
         compiler: Option<&Compiler>,
         options: &Options,
     ) -> Result<Vec<PathBuf>, Error> {
-        let file = |path: &Path, text: &str| {
-            std::fs::write(path, text).map_err(|e| Error::File(path.to_path_buf(), e))
+        let made = Made::folder(folder)?;
+        // All files are made beside their places: others see them as a whole or not at all.
+        let beside = Folder::within(folder)?;
+        let mut files: Vec<String> = vec![format!("{name}.c"), format!("{name}.h")];
+        let path = |file: &str| beside.path().join(file);
+        for (file, text) in files.iter().zip([&self.source.text, &self.header]) {
+            let path = path(file);
+            std::fs::write(&path, text).map_err(|e| Error::File(path, e))?;
+        }
+        if let Some(compiler) = compiler {
+            let libraries = ["a", "so"].map(|ending| format!("lib{name}.{ending}"));
+            let [archive, shared] = libraries.each_ref().map(|file| path(file));
+            let others = Folder::temporary()?;
+            let source = path(&files[0]);
+            compiler.libraries(&self.source, &source, [&archive, &shared], &others, options)?;
+            files.extend(libraries);
+        }
+        let place = |file: String| {
+            let to = folder.join(&file);
+            std::fs::rename(path(&file), &to).map_err(|e| Error::File(to.clone(), e))?;
+            Ok(to)
         };
-        std::fs::create_dir_all(folder).map_err(|e| Error::File(folder.to_path_buf(), e))?;
-        let (source, header) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.h")));
-        file(&source, &self.source.text)?;
-        file(&header, &self.header)?;
-        let Some(compiler) = compiler else { return Ok(vec![source, header]) };
-        let archive = folder.join(format!("lib{name}.a"));
-        let shared = folder.join(format!("lib{name}.so"));
-        compiler.libraries(&self.source, &source, [&archive, &shared], options)?;
-        Ok(vec![source, header, archive, shared])
+        let files = files.into_iter().map(place).collect::<Result<_, Error>>()?;
+        made.keep();
+        Ok(files)
+    }
+}
+
+/// Folders that were made for a library, the innermost first.
+struct Made {
+    folders: Vec<PathBuf>,
+    _leftover: Leftover,
+}
+
+impl Made {
+    /// Makes a folder and those around it.
+    fn folder(folder: &Path) -> Result<Made, Error> {
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let folders: Vec<PathBuf> =
+            folder.ancestors().take_while(missing).map(Path::to_path_buf).collect();
+        let made = leftovers::make(
+            || std::fs::create_dir_all(folder),
+            |()| {
+                let folders = folders.clone();
+                Box::new(move || remove_empty(&folders))
+            },
+        );
+        let ((), _leftover) = made.map_err(|e| Error::File(folder.to_path_buf(), e))?;
+        Ok(Made { folders, _leftover })
+    }
+
+    /// There is something in them.
+    fn keep(mut self) {
+        self.folders.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        remove_empty(&self.folders);
+    }
+}
+
+/// Removes folders in which there is nothing; the others stay.
+fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders {
+        let _ = std::fs::remove_dir(folder);
     }
 }
 

@@ -40,12 +40,15 @@ use values::Face;
 pub enum CompileError {
     /// The engine cannot do it here, or not of this size.
     Unsupported(String),
+    /// A limit of the run was reached meanwhile.
+    Exceeded(Exceeded),
 }
 
 impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CompileError::Unsupported(reason) => f.write_str(reason),
+            CompileError::Exceeded(bound) => write!(f, "{}, while compiling", bound.message()),
         }
     }
 }

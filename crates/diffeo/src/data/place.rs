@@ -69,6 +69,14 @@ pub struct Place {
 }
 
 impl Place {
+    /// Whether what is written there replaces a regular file, or makes one: that never waits for others.
+    pub fn is_replaced(&self) -> bool {
+        match &self.target {
+            Target::Standard => false,
+            Target::File(path) => path.metadata().map_or(true, |found| found.is_file()),
+        }
+    }
+
     /// The place that a text names, if it is a name and no other text.
     pub fn of(text: &str) -> Option<Place> {
         if let Some(format) = Format::of(text) {

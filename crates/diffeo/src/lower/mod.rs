@@ -55,10 +55,12 @@ use diffeo_array::ir::{
     VarInfo, Variant,
 };
 use diffeo_base::{Diagnostic, Name, SourceMap, Span};
+use diffeo_calculus::eval::Exceeded;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::ty::DataId;
 use diffeo_calculus::{typing, Ty};
+use diffeo_codegen::engine::CompileError;
 use serde::Serialize;
 use shape::{Content, Fields, Shape};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -84,12 +86,23 @@ pub enum Unsupported {
     Rule,
     /// The engine is not there, or cannot compile it: why.
     Engine(String),
+    /// A limit of the run was reached while it was compiled.
+    Exceeded(Exceeded),
     /// A bug of the lowering.
     Bug(String),
 }
 
 /// How many characters of a program are quoted.
 const LONG: usize = 40;
+
+impl From<CompileError> for Unsupported {
+    fn from(error: CompileError) -> Unsupported {
+        match error {
+            CompileError::Unsupported(why) => Unsupported::Engine(why),
+            CompileError::Exceeded(bound) => Unsupported::Exceeded(bound),
+        }
+    }
+}
 
 impl Unsupported {
     /// Why, in the words of a program with these sources.
@@ -129,6 +142,7 @@ impl Unsupported {
                 "a rule for derivatives was taken where nothing varies, and stopped".to_string()
             }
             Unsupported::Engine(why) => why.clone(),
+            Unsupported::Exceeded(bound) => bound.message(),
             Unsupported::Bug(what) => format!("a bug of Diffeo: {what}"),
         }
     }
@@ -170,6 +184,10 @@ impl Unsupported {
             Unsupported::Engine(why) => Diagnostic::error("engine", Span::NONE, why.clone()).help(
                 "choose another engine: `--engine jit` and `--engine interp` are always there",
             ),
+            Unsupported::Exceeded(bound) => {
+                let message = format!("{}, while compiling", bound.message());
+                Diagnostic::error(bound.code(), entry, message)
+            }
             Unsupported::Bug(what) => {
                 Diagnostic::error("internal", entry, format!("a bug of Diffeo: {what}"))
                     .help("please report it with the program")

@@ -22,7 +22,7 @@ use crate::lower::Lowered;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, RuntimeError};
+use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
@@ -199,7 +199,8 @@ pub(super) fn compile(module: Flat, cpu: Cpu) -> Result<(Compiled, Engine), Stri
         return Ok((compiled, Engine::Llvm));
     }
     let module = pipeline::low(module, Backend::Jit.lowering());
-    let compiled = pipeline::compile(&module, Backend::Jit, cpu).map_err(|e| e.to_string())?;
+    let compiled = pipeline::compile(&module, Backend::Jit, cpu, &Limits::default())
+        .map_err(|e| e.to_string())?;
     Ok((compiled, Engine::Jit))
 }
 
@@ -210,5 +211,6 @@ fn by_llvm(module: Arc<Flat>, cpu: Cpu) -> Result<Compiled, String> {
     if module.longest() > HUGE {
         return Err(format!("a function of {} operations is too long for LLVM", module.longest()));
     }
-    pipeline::compile(&module, Backend::Llvm, cpu).map_err(|error| error.to_string())
+    pipeline::compile(&module, Backend::Llvm, cpu, &Limits::default())
+        .map_err(|error| error.to_string())
 }

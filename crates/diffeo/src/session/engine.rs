@@ -292,7 +292,8 @@ impl How {
                     | Engine::Dual
                     | Engine::Delta
                     | Engine::Taylor => {
-                        let (compiled, engine) = prepared::compile(module, self, &mut times)?;
+                        let (compiled, engine) =
+                            prepared::compile(module, self, &once.limits, &mut times)?;
                         Prepared::new(interface, compiled, once.options(), engine).run(arg, times)
                     }
                 }

@@ -32,6 +32,7 @@ pub struct Prepared {
 pub(super) fn compile(
     module: diffeo_array::ir::Module,
     how: How,
+    limits: &Limits,
     times: &mut Vec<Timing>,
 ) -> Result<(Compiled, Engine), Unsupported> {
     let Some(backend) = how.engine.backend() else {
@@ -51,10 +52,9 @@ pub(super) fn compile(
         };
     };
     let low = pipeline::timed_low(module, backend.lowering(), times);
-    let compiled = timed(backend.name(), times, || pipeline::compile(&low, backend, how.cpu));
-    compiled
-        .map(|compiled| (compiled, how.engine))
-        .map_err(|error| Unsupported::Engine(error.to_string()))
+    let compile = || pipeline::compile(&low, backend, how.cpu, limits);
+    let compiled = timed(backend.name(), times, compile).map_err(Unsupported::from)?;
+    Ok((compiled, how.engine))
 }
 
 /// Cranelift's code, for engine `auto` such that counts the work that it does; `keep` is shown it before it is put into
@@ -75,7 +75,7 @@ pub(super) fn by_cranelift(
         keep(&low, &code);
         code.load(low)
     });
-    compiled.map_err(|error| Unsupported::Engine(error.to_string()))
+    compiled.map_err(Unsupported::from)
 }
 
 /// The code with memory to run it.
@@ -107,7 +107,7 @@ impl Prepared {
         how: How,
     ) -> Result<Prepared, Unsupported> {
         let Lowered { module, interface } = lowered;
-        let (compiled, engine) = compile(module, how, &mut Vec::new())?;
+        let (compiled, engine) = compile(module, how, &options.limits, &mut Vec::new())?;
         Ok(Prepared::new(interface, compiled, options, engine))
     }
 

@@ -93,6 +93,6 @@ impl Session {
         let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
         let low = pipeline::timed_low(lowered.module, code.lowering(), times);
         let text = pipeline::timed(code.name(), times, || code.text(&low, cpu));
-        text.map_err(|error| message(Unsupported::Engine(error.to_string())))
+        text.map_err(|error| message(Unsupported::from(error)))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agree::on;
 use diffeo::pipeline::{self, Backend};
-use diffeo::Session;
+use diffeo::{Limits, Session};
 use diffeo_array::ir::{Block, Module};
 use diffeo_codegen::engine::Cpu;
 use std::time::Instant;
@@ -61,7 +61,8 @@ fn compiled(text: &str) -> Vec<(&'static str, usize)> {
     let lowered = pipeline::flat(&entry.program, entry.global, &mut see);
     let lowered = lowered.unwrap_or_else(|why| panic!("{why:?}"));
     let low = pipeline::low(lowered.module, Backend::Jit.lowering());
-    pipeline::compile(&low, Backend::Jit, Cpu::Host).unwrap_or_else(|error| panic!("{error}"));
+    pipeline::compile(&low, Backend::Jit, Cpu::Host, &Limits::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     println!("{} bytes of text: {:?} to machine code; {sizes:?}", text.len(), start.elapsed());
     sizes
 }

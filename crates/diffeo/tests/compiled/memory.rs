@@ -285,7 +285,8 @@ fn stack_and_blocks_are_bounded_together() {
         if backend == Backend::Llvm && diffeo_codegen::llvm::library().is_err() {
             continue;
         }
-        let compiled = pipeline::compile(&program.low(backend), backend, Cpu::Host);
+        let compiled =
+            pipeline::compile(&program.low(backend), backend, Cpu::Host, &Limits::default());
         let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
         let bytes = 64 << 20;
         let in_use = || USED.load(Ordering::Relaxed);

@@ -84,7 +84,8 @@ fn write(place: &str, text: &str, ty: &Ty) -> Result<(), String> {
     let field = Field { name: "x", ty, written: None };
     let value = read_argument(text, &field, &datas, &|| Ok(())).expect("sound JSON");
     let place = Place::of(place).expect("a name with a format");
-    write_result(&place, &value, ty, &datas).map_err(|error| error.to_diagnostic(&datas).message)
+    write_result(&place, &value, ty, &datas, &|| Ok(()))
+        .map_err(|error| error.to_diagnostic(&datas).message)
 }
 
 /// A folder that goes with its owner.

@@ -2,7 +2,7 @@
 //! the file.
 //!
 //! A file is written beside its place and then renamed to it, so that a failure leaves what was
-//! there. A pipe or a device, and standard output, are written to directly.
+//! there, and nothing else. A pipe or a device, and standard output, are written to directly.
 
 mod csv;
 mod json;
@@ -12,8 +12,10 @@ pub use json::to_json;
 
 use super::error::{DataError, Problem, Source};
 use super::place::{Format, Place, Target};
+use super::read::Check;
 use super::shape::{layout, leaf, members};
 use super::{reason, BUFFER};
+use diffeo_calculus::eval::leftovers;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use flate2::{write::GzEncoder, Compression};
@@ -45,19 +47,23 @@ fn writing(place: &Place, problem: Problem) -> Box<DataError> {
     Box::new(DataError { field: None, source, at: None, problem })
 }
 
-/// Writes a value to a place.
+/// Writes a value to a place. A file is written within the bounds of `check`; other places may wait.
+///
+/// # Errors
+/// The type does not suit the place, or what went wrong there.
 pub fn write_result(
     place: &Place,
     value: &Value,
     ty: &Ty,
     datas: &[DataDecl],
+    check: Check<'_>,
 ) -> Result<(), Box<DataError>> {
     check_writable(place, ty, datas)?;
     let write = |out: &mut dyn Write| encode(out, place, value, ty, datas);
     let written = match &place.target {
         Target::Standard => write(&mut io::stdout().lock()),
         Target::File(path) if path == Path::new("/dev/stdout") => write(&mut io::stdout().lock()),
-        Target::File(path) => to_file(path, write),
+        Target::File(path) => to_file(path, check, write),
     };
     written.map_err(|error| {
         let problem = match error.kind() {
@@ -70,7 +76,11 @@ pub fn write_result(
 }
 
 /// Writes to a file by this name.
-fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn to_file(
+    path: &Path,
+    check: Check<'_>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let target = target(path)?;
     let old = fs::metadata(path).ok();
     match &old {
@@ -82,8 +92,14 @@ fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         }
         Some(_) | None => {}
     }
-    let (beside, mut file) = create_beside(&target)?;
-    let written = write(&mut file)
+    let ((beside, file), leftover) = leftovers::make(
+        || create_beside(&target),
+        |(beside, _)| {
+            let beside = beside.clone();
+            Box::new(move || drop(fs::remove_file(beside)))
+        },
+    )?;
+    let written = write(&mut Checked { file, check })
         .and_then(|()| match old {
             Some(old) => fs::set_permissions(&beside, old.permissions()),
             None => Ok(()),
@@ -93,7 +109,26 @@ fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         // The first failure is the one to report.
         let _ = fs::remove_file(&beside);
     }
+    drop(leftover);
     written
+}
+
+/// A file that is written as long as that is allowed.
+struct Checked<'a> {
+    file: File,
+    check: Check<'a>,
+}
+
+impl Write for Checked<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // As another kind than `Interrupted`, after which writing would be tried again.
+        (self.check)().map_err(|error| io::Error::other(reason(&error)))?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// The file to replace or to make: a link stays what it is, and what it leads to is meant.
@@ -266,7 +301,7 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         let path = folder.join("old.csv");
         std::fs::write(&path, "old").expect("a file for the test");
-        let failed = to_file(&path, |out| {
+        let failed = to_file(&path, &|| Ok(()), |out| {
             out.write_all(b"new")?;
             Err(io::ErrorKind::StorageFull.into())
         });
@@ -275,5 +310,28 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("the folder is ours");
         assert!(failed.is_err_and(|e| e.kind() == io::ErrorKind::StorageFull));
         assert_eq!((left, &*text), (1, "old"));
+    }
+
+    #[test]
+    fn what_may_not_go_on_leaves_the_old_file() {
+        let folder = std::env::temp_dir().join(format!("diffeo-check-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let path = folder.join("old.csv");
+        std::fs::write(&path, "old").expect("a file for the test");
+        let asked = std::cell::Cell::new(0);
+        let check = || {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::Interrupted.into())
+            }
+        };
+        let failed = to_file(&path, &check, |out| (0..9).try_for_each(|_| out.write_all(b"new")));
+        let left = std::fs::read_dir(&folder).expect("the folder").count();
+        let text = std::fs::read_to_string(&path).expect("the file");
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+        assert!(failed.is_err());
+        assert_eq!((asked.get(), left, &*text), (3, 1, "old"));
     }
 }

@@ -101,7 +101,7 @@ fn other(wait: Duration) -> Compile {
         std::thread::sleep(wait);
         let backend = if llvm::library().is_ok() { Backend::Llvm } else { Backend::Jit };
         let low = pipeline::low(module, backend.lowering());
-        pipeline::compile(&low, backend, cpu).map_err(|error| error.to_string())
+        pipeline::compile(&low, backend, cpu, &Limits::default()).map_err(|error| error.to_string())
     })
 }
 
