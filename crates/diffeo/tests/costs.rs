@@ -236,3 +236,25 @@ def d4(x: Real) = fd(d3, x, 1.0)\ndef d5(x: Real) = fd(d4, x, 1.0)";
         println!("times the operations of {body}");
     }
 }
+
+#[test]
+fn values_of_recursive_types_are_shown_in_linear_time() {
+    let program = "
+type Tree = Leaf | Node(Tree, Int, Tree) | Many([]Tree) | Several(List[Tree]) | Named({sub: Tree, n: Int})
+def main = show(loop t = Leaf for i < SIZE do STEP)";
+    for step in [
+        "Node(t, i, Leaf)",
+        "Node(Leaf, i, t)",
+        "Many([Leaf, t])",
+        "Several(Leaf :: t :: Nil)",
+        "Named({sub = t, n = i})",
+    ] {
+        let program = program.replace("STEP", step);
+        let at =
+            |n: u64| operations_on(Engine::Flat, &program.replace("SIZE", &n.to_string())).0 as f64;
+        // Joining by halves takes a logarithm times the text.
+        let (small, large) = (at(300), at(3000));
+        println!("{step}: {small} operations at 300, {large} at 3000");
+        assert!(large < 15.0 * small, "{step}: {small} operations, then {large}");
+    }
+}

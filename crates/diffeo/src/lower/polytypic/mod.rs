@@ -35,6 +35,10 @@ pub(super) enum Family {
     Show,
     /// `([]Text, lo, hi) → Text`, at no type.
     Join,
+    /// Puts the texts that a value is shown as into an array.
+    Pieces,
+    /// Puts one text there.
+    Piece,
     /// `a → Int`: how many Reals there are.
     Count,
     /// `(a, []Real, position) → ([]Real, position)`
@@ -102,6 +106,8 @@ impl<'p> Lower<'p> {
             Family::Inner => "inner",
             Family::Show => "show",
             Family::Join => "join",
+            Family::Pieces => "pieces",
+            Family::Piece => "piece",
             Family::Count => "count",
             Family::Fill => "ravel",
             Family::Rebuild => "unravel",
