@@ -57,6 +57,11 @@ said=3
         let check = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", "./static"];
         assert_eq!(run(&folder, &check), expected);
     }
+    // What was made compiles without a warning, too.
+    for level in ["-O0", "-O2"] {
+        let strict = ["cc", level, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"];
+        run(&folder, &[&strict[..], &["-c", "lib/demo.c", "-o", "demo.o"]].concat());
+    }
     // Nothing else is visible.
     if has("nm") {
         for line in run(&folder, &["nm", "-D", "--defined-only", "lib/libdemo.so"]).lines() {
@@ -79,13 +84,19 @@ fn a_program_in_c_takes_derivatives() {
         derivatives.iter().for_each(|kind| build.extend(["--derivative", kind]));
         folder.run(&build)
     };
-    build(&["loss", "root", "guarded", "at"], &["gradient", "vjp", "jvp", "jet:1,2"], "slopes")
-        .prints("");
+    build(
+        &["loss", "root", "guarded", "inner", "at"],
+        &["gradient", "vjp", "jvp", "jet:1,2"],
+        "slopes",
+    )
+    .prints("");
     build(&["pair"], &["vjp"], "pairs").prints("");
+    let strict = "cc -O2 -std=c11 -Wall -Wextra -Werror -pedantic -c lib/slopes.c -o slopes.o";
+    run(&folder, &strict.split(' ').collect::<Vec<_>>());
     let compile = "cc main.c -Ilib -o main -std=c11 -Wall -Wextra -Werror -pedantic lib/libslopes.a lib/libpairs.a -lm";
     run(&folder, &compile.split(' ').collect::<Vec<_>>());
     let expected = "\
-slopes.deo:9:30: index 2 is out of bounds: the array has length 2, its indices are 0 to 1
+slopes.deo:11:30: index 2 is out of bounds: the array has length 2, its indices are 0 to 1
 the tangent: arrays of length 2 and 1
 0 failures
 ";
@@ -183,4 +194,59 @@ def same(x) = x
     let build = ["build", "a.deo", "--entry", "leaves", "-o", "lib", "--name", "a b"];
     assert_eq!(folder.run(&build).status, 1);
     assert!(!folder.0.join("lib").exists());
+}
+
+#[test]
+fn names_of_the_system_are_no_names_of_libraries() {
+    let folder = Folder::new().with("m.deo", DEMO).with("demo.deo", DEMO);
+    let build = ["build", "demo.deo", "--entry", "scale", "-o", "a", "--no-compile"];
+    for name in ["m", "c", "pthread", "dl", "rt", "math", "string", "M", "df"] {
+        let done = folder.run(&[&build[..], &["--name", name]].concat());
+        done.fails(1, &["error[not-for-c]", &format!("`{name}`"), "`--name`"]);
+    }
+    let done = folder.run(&["build", "m.deo", "--entry", "scale", "-o", "a", "--no-compile"]);
+    done.fails(1, &["`m` cannot be the name of a library in C", "`--name`"]);
+    assert!(!folder.0.join("a").exists());
+}
+
+#[test]
+fn default_traces_of_libraries_have_no_escape_sequences() {
+    if !has("cc") || !has("ar") {
+        return;
+    }
+    let main = "#include \"demo.h\"\nint main(void) {\n  demo_context *cx = demo_new();\n  int64_t n;\n  return \
+                demo_tell(cx, \"a\\x1b[2J\", &n) || n != 3;\n}\n";
+    let program = "def tell(t: String) = trace(\"l\\u{1b}[31m\", trace(t, 3))\n";
+    let folder = Folder::new().with("demo.deo", program).with("main.c", main);
+    folder.run(&["build", "demo.deo", "--entry", "tell", "-o", "lib"]).prints("");
+    run(&folder, &["cc", "main.c", "-Ilib", "lib/libdemo.a", "-lm", "-o", "main"]);
+    let done = Command::new("./main").current_dir(&folder.0).output().expect("it runs");
+    let expected = "a\\u{1b}[2J: 3\nl\\u{1b}[31m: 3\n";
+    assert_eq!((done.status.code(), &*String::from_utf8_lossy(&done.stderr)), (Some(0), expected));
+}
+
+#[test]
+fn what_is_made_compiles_without_a_warning() {
+    if !has("cc") {
+        return;
+    }
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let programs: [(&str, &[&str]); 4] = [
+        ("pendulum", &["linearised", "gauss_newton", "passage", "covariance"]),
+        ("missing_data", &["loss"]),
+        ("quaternion", &["cross", "q_to_vec"]),
+        ("gaussian_process", &["log_likelihood", "predict"]),
+    ];
+    for (program, entries) in programs {
+        let folder = Folder::new();
+        let file = format!("{examples}/{program}.deo");
+        let mut build = vec!["build", &*file, "-o", "lib", "--no-compile"];
+        entries.iter().for_each(|entry| build.extend(["--entry", entry]));
+        folder.run(&build).prints("");
+        let source = format!("lib/{program}.c");
+        for level in ["-O0", "-O2"] {
+            let strict = ["cc", level, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"];
+            run(&folder, &[&strict[..], &["-c", &source, "-o", "a.o"]].concat());
+        }
+    }
 }

@@ -66,6 +66,15 @@ int main(void) {
   demo_set_trace(cx, traced, line);
   CHECK(demo_tell(cx, "said", &n) == DEMO_OK && n == 3);
   printf("%s\n", line);
+  const char *unsound[] = {"a\x80",       "\xc3",     "\xc0\xaf",         "\xe0\x9f\xbf", "\xed\xa0\x80",
+                           "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xff"};
+  for (size_t i = 0; i < sizeof unsound / sizeof *unsound; i++) {
+    CHECK(demo_tell(cx, unsound[i], &n) == DEMO_INVALID_TEXT);
+    CHECK(strcmp(demo_code(DEMO_INVALID_TEXT), "invalid-text") == 0);
+    CHECK(strstr(demo_message(cx), "UTF-8 from byte") != NULL);
+  }
+  CHECK(demo_tell(cx, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xed\x9f\xbf", &n) == DEMO_OK);
+  CHECK(demo_tell(cx, "", &n) == DEMO_OK && demo_tell(cx, NULL, &n) == DEMO_OK);
   demo_set_memory_limit(cx, 4096);
   demo_free(cx);
   pthread_t threads[4];

@@ -54,6 +54,8 @@ int main(void) {
   CHECK(slopes_root_gradient(cx, 0.0, 1.0, &value, &x_bar, &y_bar) == SLOPES_OK);
   CHECK(value == 1 && isnan(x_bar) && y_bar == 1);
 
+  CHECK(slopes_inner(cx, 0.0, &value) == SLOPES_OK && isnan(value));
+
   /* What a branch guards does not matter where it is not taken. */
   CHECK(slopes_guarded_gradient(cx, 0.0, &value, &x_bar) == SLOPES_OK);
   CHECK(value == 3 && x_bar == 0);

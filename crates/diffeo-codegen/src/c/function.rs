@@ -310,7 +310,8 @@ impl Writer<'_> {
                     ([value], false) => line!(self, "return {value};"),
                     (values, _) => {
                         let ty = self.unit.result_type(&self.function.results, fallible);
-                        line!(self, "return ({ty}){{{}}};", values.join(", "));
+                        let failed = if fallible { ", false" } else { "" };
+                        line!(self, "return ({ty}){{{}{failed}}};", values.join(", "));
                     }
                 }
             }

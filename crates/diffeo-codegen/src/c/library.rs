@@ -55,6 +55,8 @@ pub struct Library {
 pub enum Refused {
     /// The name of the library is no identifier of C.
     Name(String),
+    /// The system has a library or a header of this name, or the runtime has it.
+    Taken(String),
     /// A value of this type cannot be given or taken.
     Type {
         /// The function.
@@ -73,6 +75,11 @@ impl fmt::Display for Refused {
                 f,
                 "`{name}` cannot be the name of a library in C: it takes letters, digits and `_`, and begins with \
                  a letter"
+            ),
+            Refused::Taken(name) => write!(
+                f,
+                "`{name}` cannot be the name of a library in C: compilers would find it in the place of one of \
+                 their own; choose another one with `--name`"
             ),
             Refused::Type { function, value, what } => write!(
                 f,
@@ -166,6 +173,68 @@ const TAKEN: [&str; 62] = [
     "xor",
 ];
 
+/// The names that libraries and headers of the systems have, and what the names of the runtime begin with.
+const OTHERS: &[&str] = &[
+    "anl",
+    "asan",
+    "assert",
+    "atomic",
+    "c",
+    "complex",
+    "crypt",
+    "ctype",
+    "df",
+    "dl",
+    "errno",
+    "fcntl",
+    "features",
+    "fenv",
+    "float",
+    "gcc",
+    "gcc_s",
+    "gomp",
+    "intl",
+    "inttypes",
+    "iso646",
+    "limits",
+    "locale",
+    "m",
+    "malloc",
+    "math",
+    "mvec",
+    "nsl",
+    "nss",
+    "omp",
+    "pthread",
+    "quadmath",
+    "resolv",
+    "rt",
+    "sched",
+    "setjmp",
+    "signal",
+    "stdalign",
+    "stdarg",
+    "stdatomic",
+    "stdbool",
+    "stddef",
+    "stdint",
+    "stdio",
+    "stdlib",
+    "stdnoreturn",
+    "string",
+    "strings",
+    "supc",
+    "system",
+    "tgmath",
+    "threads",
+    "time",
+    "uchar",
+    "unistd",
+    "util",
+    "wchar",
+    "wctype",
+];
+
 /// The names of the interface that are not those of functions of the program.
 const RESERVED: [&str; 10] = [
     "new",
@@ -188,6 +257,9 @@ pub fn library(name: &str, exports: &[Export], files: &SourceMap) -> Result<Libr
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(Refused::Name(name.to_string()));
+    }
+    if OTHERS.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+        return Err(Refused::Taken(name.to_string()));
     }
     let mut unit = Unit::new(Host::Own);
     let mut margin = 0;
@@ -436,6 +508,8 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
                 "  if (df_refuses(cx, \"{name}\", {shape}, {rank}, {other}, {shared})) return 10;"
             );
             previous = shape;
+        } else if let Crossing::Text = crossing {
+            let _ = writeln!(text, "  if (df_refuses_text(cx, \"{name}\", {name})) return 20;");
         }
     }
     let mut at = 0;
@@ -554,7 +628,7 @@ fn header(name: &str, arrays: &BTreeSet<(&'static str, u8)>, declarations: &str)
 }
 
 /// The codes of errors, by status from 1 on.
-pub const CODES: [&str; 19] = [
+pub const CODES: [&str; 20] = [
     "overflow",
     "division-by-zero",
     "negative-exponent",
@@ -574,6 +648,7 @@ pub const CODES: [&str; 19] = [
     "out-of-memory",
     "nan-derivative",
     "derivative-order",
+    "invalid-text",
 ];
 
 /// What stands behind the functions of the program: places, messages, and what all libraries export.

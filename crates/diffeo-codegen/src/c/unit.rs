@@ -377,10 +377,8 @@ impl Unit {
             );
         }
         for layout in &self.statics {
-            let _ = writeln!(
-                out,
-                "static const df_block df_static_{layout} = {{DF_STATIC, {layout}}};"
-            );
+            let _ =
+                writeln!(out, "DF_FN const df_block df_static_{layout} = {{DF_STATIC, {layout}}};");
         }
         let _ = writeln!(
             out,

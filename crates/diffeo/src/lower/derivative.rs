@@ -209,7 +209,7 @@ impl<'p> Lower<'p> {
             results,
             at,
         );
-        self.derivatives[i].watched |= self.is_watched(at);
+        self.derivatives[i].watched |= self.is_watched();
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let (value, dot) = (self.load(&to, &mut atoms), self.load(&to, &mut atoms));
         Sym::Tuple([value, dot].into())
@@ -231,7 +231,7 @@ impl<'p> Lower<'p> {
         args.extend(self.store(cotangent, &to, at));
         let results = self.types(&from);
         let i = self.declare_derivative(What::Rd, function, count, &args, results, at);
-        self.derivatives[i].watched |= self.is_watched(at);
+        self.derivatives[i].watched |= self.is_watched();
         let atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args));
         self.load(&from, &mut atoms.into_iter())
     }
@@ -304,7 +304,7 @@ impl<'p> Lower<'p> {
         let results = vec![self.types(&to); total].concat();
         let what = What::Jet(orders, variable);
         let i = self.declare_derivative(what, function, count, &args, results, at);
-        self.derivatives[i].watched |= self.is_watched(at);
+        self.derivatives[i].watched |= self.is_watched();
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let values: Vec<Sym> = (0..total).map(|_| self.load(&to, &mut atoms)).collect();
         self.jet_of(&diff.to, &values, orders, at)
@@ -460,7 +460,7 @@ impl<'p> Lower<'p> {
             args.extend(self.store(part, shape, at));
         }
         args.extend(self.store(&bar, to, at));
-        let watched = self.is_watched(at);
+        let watched = self.is_watched();
         if let Some(i) = self.declared.get(&function).copied() {
             self.derivatives[i].watched |= watched;
         }
@@ -508,11 +508,12 @@ impl<'p> Lower<'p> {
         i
     }
 
-    /// Whether the program stops if there is a nan in a derivative that is taken there.
-    fn is_watched(&self, at: SiteId) -> bool {
-        // What has no place is not in the program.
-        let outside = self.module.sites[at.0 as usize].span.is_none();
-        !(outside && self.options.nan == Nan::Given)
+    /// Whether the program stops if there is a nan in a derivative.
+    fn is_watched(&self) -> bool {
+        match self.options.nan {
+            Nan::Stops => true,
+            Nan::Given => false,
+        }
     }
 
     // What is no operator

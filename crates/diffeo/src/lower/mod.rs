@@ -276,7 +276,7 @@ pub enum Nan {
     /// The program stops: whoever runs it asks the evaluator.
     #[default]
     Stops,
-    /// It is the result where the derivative is asked for from outside the program, and stops it elsewhere.
+    /// It is a number like others, wherever the derivative is taken.
     Given,
 }
 

@@ -12,6 +12,15 @@
 #include <pthread.h>
 #endif
 
+/* Functions have the parameters of their kind, and variables for all that they take apart, whether they use them or
+ * not, and say which loops may be done in lanes to compilers that look at it. */
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#endif
+
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif

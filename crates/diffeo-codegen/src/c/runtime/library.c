@@ -79,6 +79,19 @@ DF_FN bool df_refuses(df_context *cx, const char *name, const int64_t *shape, in
   return true;
 }
 
+/* Whether a text that the caller gives is none. */
+DF_FN bool df_refuses_text(df_context *cx, const char *name, const char *text) {
+  if (!text) return false;
+  int64_t at = df_sound(text);
+  if (!text[at]) return false;
+  df_writer w = {0};
+  df_write_format(&w, "the text is not UTF-8 from byte %d on: %s", &at, name);
+  free(cx->report);
+  cx->report = w.text;
+  cx->status = 20;
+  return true;
+}
+
 /* A block for a text that the caller gives; null if there is no memory. */
 DF_FN char *df_take_text(df_context *cx, const char *text) {
   return df_text(cx, text ? text : "", text ? (int64_t)strlen(text) : 0);

@@ -12,7 +12,7 @@
     TYPE key;                                                                                                   \
     int64_t index;                                                                                              \
   };                                                                                                            \
-  DF_FN void df_insert_##NAME(const TYPE *data, int64_t length, int64_t *to) {                                  \
+  DF_FN void df_insert_##NAME(TYPE const *data, int64_t length, int64_t *to) {                                  \
     for (int64_t i = 0; i < length; i++) {                                                                      \
       int64_t j = i;                                                                                            \
       for (; j > 0 && AFTER(data[to[j - 1]], data[i]); j--) to[j] = to[j - 1];                                  \
@@ -20,7 +20,7 @@
     }                                                                                                           \
   }                                                                                                             \
   DF_FN void df_sort_##NAME(char *from, int64_t length, char *out) {                                            \
-    const TYPE *data = (const TYPE *)from;                                                                      \
+    TYPE const *data = (TYPE const *)from;                                                                      \
     int64_t *to = (int64_t *)out;                                                                               \
     const int64_t run = 16;                                                                                     \
     bool sorted = true;                                                                                         \
@@ -70,4 +70,4 @@
 
 DF_SORT(reals, double, DF_AFTER_REAL)
 DF_SORT(ints, int64_t, DF_AFTER_INT)
-DF_SORT(texts, char *, DF_AFTER_TEXT)
+DF_SORT(texts, const char *, DF_AFTER_TEXT)

@@ -15,6 +15,23 @@ DF_FN char *df_append_text(df_context *cx, const char *a, const char *b) {
   return block;
 }
 
+/* How many of the bytes before the 0 are sound UTF-8: no more than needed for a character, none of the surrogates. */
+DF_FN int64_t df_sound(const char *text) {
+  const unsigned char *p = (const unsigned char *)text;
+  while (*p) {
+    int more = *p < 0x80 ? 0 : *p < 0xc2 ? -1 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : *p < 0xf5 ? 3 : -1;
+    if (more < 0) break;
+    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+        (*p == 0xf4 && p[1] > 0x8f))
+      break;
+    int i = 1;
+    while (i <= more && (p[i] & 0xc0) == 0x80) i++;
+    if (i <= more) break;
+    p += more + 1;
+  }
+  return (const char *)p - text;
+}
+
 /* UTF-8 is ordered as its characters are. */
 DF_FN int64_t df_compare_text(const char *a, const char *b) {
   int64_t m = ((const df_array *)a)->bytes, n = ((const df_array *)b)->bytes;
@@ -186,13 +203,27 @@ DF_FN char *df_show_text(df_context *cx, const char *text) {
   return block;
 }
 
+/* Prints a text without what a terminal would act on. */
+DF_FN void df_print_label(const char *text, int64_t length) {
+  const unsigned char *p = (const unsigned char *)text, *end = p + length;
+  while (p != end) {
+    int bytes;
+    uint32_t c = df_character(p, end, &bytes);
+    if (df_escaped(c) && c != '\n' && c != '\t')
+      fprintf(stderr, "\\u{%x}", (unsigned)c);
+    else
+      fwrite(p, 1, (size_t)bytes, stderr);
+    p += bytes;
+  }
+}
+
 DF_FN void df_trace(df_context *cx, const char *label, const char *value) {
   int64_t m = ((const df_array *)label)->bytes, n = ((const df_array *)value)->bytes;
   if (cx->host.trace) {
     cx->host.trace(cx->host.data, label + 32, m, value + 32, n);
     return;
   }
-  fwrite(label + 32, 1, (size_t)m, stderr);
+  df_print_label(label + 32, m);
   fputs(": ", stderr);
   fwrite(value + 32, 1, (size_t)n, stderr);
   fputc('\n', stderr);
