@@ -155,19 +155,23 @@ impl Session {
     /// The file cannot be read or is not UTF-8. What is wrong with its text goes to
     /// [`Session::diagnostics`].
     pub fn load_file(&mut self, path: &Path) -> Result<ModuleId, LoadError> {
+        self.load_from(path, path)
+    }
+
+    /// Loads a program from a file that messages name in another way.
+    fn load_from(&mut self, path: &Path, shown: &Path) -> Result<ModuleId, LoadError> {
         let key = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if let Some(id) = self.by_path.get(&key) {
             return Ok(*id);
         }
         let bytes = std::fs::read(path)
-            .map_err(|error| LoadError::Io { path: path.to_path_buf(), error })?;
+            .map_err(|error| LoadError::Io { path: shown.to_path_buf(), error })?;
         let text = String::from_utf8(bytes).map_err(|e| LoadError::NotUtf8 {
-            path: path.to_path_buf(),
+            path: shown.to_path_buf(),
             offset: e.utf8_error().valid_up_to(),
         })?;
         let name = path.file_stem().map_or("main".into(), |s| s.to_string_lossy().into_owned());
-        let shown = path.display().to_string();
-        Ok(self.module(&name, &shown, text, Some(key), false))
+        Ok(self.module(&name, &shown.display().to_string(), text, Some(key), false))
     }
 
     /// Loads a program from text under a name; it can import the standard library only.
@@ -269,6 +273,16 @@ impl Session {
             .map(|dir| dir.join(format!("{name}.deo")));
         if let Some(path) = beside.filter(|p| p.exists()) {
             let key = path.canonicalize().unwrap_or_else(|_| path.clone());
+            // Messages show lines, so a program of a stranger could have others' files shown.
+            if leads_out(&path, &key) {
+                let message =
+                    format!("the module `{name}` is a link to a file outside of this folder");
+                self.db.report(
+                    Diagnostic::error("import-outside", span, message)
+                        .help(format!("put the file itself here: {}", path.display())),
+                );
+                return None;
+            }
             if let Some(id) = self.by_path.get(&key) {
                 if self.loading.contains(&self.db.module(*id).name) {
                     self.db.report(
@@ -286,8 +300,10 @@ impl Session {
                 return Some(*id);
             }
             let from = Path::new(self.db.sources.name(self.db.module(module).file));
-            let shown = from.parent().map_or(path, |d| d.join(format!("{name}.deo")));
-            return match self.load_file(&shown) {
+            // Beside a link there may be another file of this name.
+            let near = from.parent().map(|folder| folder.join(format!("{name}.deo")));
+            let near = near.filter(|near| near.canonicalize().is_ok_and(|file| file == key));
+            return match self.load_from(&path, near.as_deref().unwrap_or(&path)) {
                 Ok(id) => Some(id),
                 Err(error) => {
                     let mut d = error.to_diagnostic();
@@ -742,4 +758,13 @@ fn lint(program: &Program) {
             diffeo_calculus::print::print(program)
         );
     }
+}
+
+/// Whether the file that a path leads to is not within the path's folder.
+fn leads_out(path: &Path, file: &Path) -> bool {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    folder.canonicalize().is_ok_and(|folder| !file.starts_with(folder))
 }

@@ -89,3 +89,41 @@ fn a_file_that_hides_a_module_of_the_library_is_named() {
         assert!(d.notes.iter().any(|n| n.contains("optim.deo, which hides that of the")), "{d:?}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn links_do_not_lead_out_of_the_folder() {
+    use std::os::unix::fs::symlink;
+    let all = std::env::temp_dir().join(format!("diffeo-links-{}", std::process::id()));
+    let folder = all.join("program");
+    std::fs::create_dir_all(folder.join("inner")).expect("a temporary folder");
+    std::fs::write(all.join("secret"), "my secret (\n").expect("a file");
+    std::fs::write(folder.join("inner/shapes.deo"), SHAPES).expect("a file");
+    symlink(all.join("secret"), folder.join("secret.deo")).expect("a link");
+    symlink("inner/shapes.deo", folder.join("shapes.deo")).expect("a link");
+    // The folder itself may be reached by a link.
+    symlink("program", all.join("link")).expect("a link");
+    let load = |file: PathBuf, text: &str| {
+        std::fs::write(&file, text).expect("a file");
+        let mut session = Session::new();
+        session.load_file(&file).expect("it is there");
+        session.check();
+        session.diagnostics()
+    };
+    for folder in [folder.clone(), all.join("link")] {
+        let found = load(folder.join("main.deo"), "import secret\ndef main = 1");
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["import-outside"]);
+        let found = load(folder.join("main.deo"), "import shapes\ndef main = shapes.unit");
+        assert!(found.is_empty(), "{found:?}");
+    }
+    // A program that is reached by a link imports what is beside it, not what is beside the link.
+    std::fs::write(folder.join("main.deo"), "import shapes\ndef main = shapes.unit")
+        .expect("a file");
+    symlink("program/main.deo", all.join("main.deo")).expect("a link");
+    symlink("secret", all.join("shapes.deo")).expect("a link");
+    let mut session = Session::new();
+    session.load_file(&all.join("main.deo")).expect("it is there");
+    session.check();
+    assert!(session.diagnostics().is_empty(), "{:?}", session.diagnostics());
+    std::fs::remove_dir_all(&all).expect("the folder was made here");
+}
