@@ -99,6 +99,46 @@ fn damaged_files_are_as_good_as_none() {
     assert!(!without.err.contains(KEPT) && without.out == first.out, "{without:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn damaged_files_of_c_compilers_are_as_good_as_none() {
+    use std::os::unix::fs::PermissionsExt;
+    if !common::c_compiler() {
+        return;
+    }
+    // It notes each run.
+    let compiler = "#!/bin/sh\necho run >> runs\nexec cc \"$@\"\n";
+    let folder = Folder::new().with("a.deo", "def main = 1.5 + 1\n").with("cc", compiler);
+    let cc = folder.0.join("cc");
+    fs::set_permissions(&cc, fs::Permissions::from_mode(0o755)).expect("its mode");
+    let run = || {
+        let mut command = folder.command(&["run", "a.deo", "--engine", "c"]);
+        command.env("DIFFEO_CACHE", folder.0.join("code")).env("CC", &cc);
+        Done::new(&command.output().expect("it starts")).prints("2.5");
+        fs::read_to_string(folder.0.join("runs")).expect("the runs").lines().count()
+    };
+    assert_eq!((run(), run()), (1, 1));
+    let files = kept(&folder);
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    let whole = fs::read(file).expect("the file");
+    let mut runs = 1;
+    let n = whole.len();
+    // The head, the key, and all parts of the code.
+    let places = [0, 8, 20, n / 4, n / 2, 3 * n / 4, n - 1000, n - 1];
+    let flipped = places.map(|at| {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 4;
+        flipped
+    });
+    let cut = [n - 1, n / 2, 100, 0].map(|at| whole[..at].to_vec());
+    for bytes in flipped.into_iter().chain(cut).chain([[&whole[..], b"more"].concat()]) {
+        fs::write(file, &bytes).expect("the file");
+        runs += 1;
+        assert_eq!((run(), run()), (runs, runs), "{} bytes", bytes.len());
+        assert_eq!(kept(&folder), files);
+    }
+}
+
 #[test]
 fn what_compiles_at_once_is_not_kept() {
     let folder = Folder::new();
