@@ -20,6 +20,9 @@ pub struct Label {
     pub message: String,
 }
 
+/// The most errors, and the most warnings, that are shown at once.
+pub const MOST_SHOWN: usize = 50;
+
 /// One message: what is wrong, where, why and what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {

@@ -9,7 +9,7 @@ mod source;
 mod suggest;
 
 pub use arena::{Arena, Idx};
-pub use diagnostic::{Diagnostic, Label, Severity};
+pub use diagnostic::{Diagnostic, Label, Severity, MOST_SHOWN};
 pub use name::Name;
 pub use source::{FileId, LineColumn, SourceMap, Span};
 pub use suggest::closest;

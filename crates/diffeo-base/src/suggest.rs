@@ -5,7 +5,8 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if name.len() > 100 {
         return None;
     }
-    let allowed = match name.chars().count() {
+    let length = name.chars().count();
+    let allowed = match length {
         0 | 1 => 0,
         2..=4 => 1,
         5..=8 => 2,
@@ -13,6 +14,10 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     };
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
+        // No change of one letter makes up for more.
+        if candidate.chars().count().abs_diff(length) > allowed {
+            continue;
+        }
         let distance = strsim::damerau_levenshtein(name, candidate);
         if distance > 0 && distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));

@@ -2,6 +2,7 @@
 //! (definitions, variant types, constructors). Shared by the printer and the parser, so that the two agree.
 
 use crate::prim::{Comparison, DiffOp, IntOp, Prim, RealOp, Rounding};
+use crate::show::is_escaped;
 use crate::ty::Ty;
 use crate::Program;
 use diffeo_base::Name;
@@ -37,7 +38,7 @@ pub fn escape(text: &str, quote: char) -> String {
             '\t' => out.push_str("\\t"),
             '\\' => out.push_str("\\\\"),
             c if c == quote => out.extend(['\\', c]),
-            c if c.is_control() => {
+            c if is_escaped(c) => {
                 write!(out, "\\u{{{:x}}}", c as u32).expect("a String takes all text")
             }
             c => out.push(c),

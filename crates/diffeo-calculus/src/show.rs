@@ -65,7 +65,7 @@ pub fn string(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c.is_control() || is_invisible(c) => {
+            c if is_escaped(c) => {
                 // Writing to a string does not fail.
                 let _ = write!(out, "\\u{{{:x}}}", c as u32);
             }
@@ -76,9 +76,10 @@ pub fn string(text: &str) -> String {
     out
 }
 
-/// Line separators and the marks that order or join text: harmful when they are not seen.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Whether a character is never shown as it is: it acts on terminals, breaks lines, or orders or joins text unseen.
+pub fn is_escaped(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// What is still to be written.

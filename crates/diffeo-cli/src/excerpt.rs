@@ -4,8 +4,10 @@
 //! first label on it, and characters that would disturb a terminal are replaced. Lines keep their
 //! numbers, columns those of the file.
 
+use crate::printable::{disturbs, printable};
 use codespan_reporting::files::{Error, Files};
 use diffeo_base::{FileId, SourceMap, Span};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -162,22 +164,19 @@ fn window(content: &str, focus: usize) -> Range<usize> {
 
 /// The character, unless it would disturb a terminal.
 fn visible(c: char) -> char {
-    match c {
-        '\t' => c,
-        // Those that change the direction of writing hide what a program says.
-        '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        _ if c.is_control() => '\u{fffd}',
-        _ => c,
+    match disturbs(c) {
+        true => '\u{fffd}',
+        false => c,
     }
 }
 
 impl<'f> Files<'f> for Excerpts<'_> {
     type FileId = usize;
-    type Name = &'f str;
+    type Name = Cow<'f, str>;
     type Source = &'f str;
 
-    fn name(&'f self, id: usize) -> Result<&'f str, Error> {
-        Ok(self.sources.name(self.excerpt(id)?.file))
+    fn name(&'f self, id: usize) -> Result<Cow<'f, str>, Error> {
+        Ok(printable(self.sources.name(self.excerpt(id)?.file)))
     }
 
     fn source(&'f self, id: usize) -> Result<&'f str, Error> {

@@ -3,6 +3,7 @@
 //! A file is replaced as a whole or stays as it was: the text is written beside it and then renamed to it.
 
 use crate::args::FmtArgs;
+use crate::printable::printable;
 use crate::render::Messages;
 use crate::watch::{self, Asks};
 use crate::{print, Stop};
@@ -92,7 +93,7 @@ fn if_changed(same: bool, path: &Path) -> Result<(), Failure> {
     if same {
         return Ok(());
     }
-    print::text(&path.display().to_string())?;
+    print::text(&printable(&path.display().to_string()))?;
     Err(Failure::Stop(Stop::Refused))
 }
 

@@ -13,6 +13,7 @@ mod excerpt;
 mod fmt;
 mod grad;
 mod print;
+mod printable;
 mod progress;
 mod render;
 mod show;
@@ -41,8 +42,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and versions come here too, with status 0.
-            render::usage(&error);
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let status = match render::usage(&error) {
+                Ok(()) | Err(Stop::OutputClosed) => error.exit_code(),
+                Err(Stop::Refused | Stop::Usage) => 1,
+            };
+            return ExitCode::from(u8::try_from(status).unwrap_or(2));
         }
     };
     let messages = Messages::new(cli.message_format, cli.color);
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Command::Man(args) => print::man(args.dir.as_deref()),
     };
     end(match done {
+        Ok(()) if render::is_incomplete() => 1,
         Ok(()) | Err(Stop::OutputClosed) => 0,
         Err(Stop::Refused) => 1,
         Err(Stop::Usage) => 2,

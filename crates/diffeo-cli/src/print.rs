@@ -1,6 +1,7 @@
 //! Results on standard output.
 
 use crate::args::Cli;
+use crate::printable::printable;
 use crate::Stop;
 use clap::CommandFactory;
 use diffeo::data::{reason, to_json};
@@ -51,10 +52,11 @@ pub fn man(folder: Option<&Path>) -> Result<(), Stop> {
             to_stdout(|out| out.write_all(&page))
         }
         Some(folder) => clap_mangen::generate_to(command, folder).map_err(|error| {
+            let folder = folder.display().to_string();
             let _ = writeln!(
                 io::stderr(),
                 "error[output]: cannot write to {}: {}",
-                folder.display(),
+                printable(&folder),
                 reason(&error)
             );
             Stop::Refused
@@ -62,7 +64,8 @@ pub fn man(folder: Option<&Path>) -> Result<(), Stop> {
     }
 }
 
-fn unwritten(error: &io::Error) -> Stop {
+/// Says why output could not be written.
+pub fn unwritten(error: &io::Error) -> Stop {
     // Standard error may be gone as well.
     let _ = writeln!(io::stderr(), "error[output]: cannot write the result: {}", reason(error));
     Stop::Refused

@@ -1,6 +1,7 @@
 //! What a long run shows of itself: a line on the terminal while it goes on, and an account of what
 //! was done (`--verbose`).
 
+use crate::printable::printable;
 use crate::render::Messages;
 use crate::watch;
 use diffeo::pipeline::Timing;
@@ -42,7 +43,8 @@ impl Line {
         }
         self.shown = Some(Instant::now());
         let Progress { label, step, value } = report;
-        self.bar.set_message(format!("{label}: step {step}, {}", six_digits(*value)));
+        let message = format!("{label}: step {step}, {}", six_digits(*value));
+        self.bar.set_message(printable(&message).replace('\n', " "));
         self.bar.tick();
     }
 

@@ -5,13 +5,18 @@
 
 use crate::args::{Color, MessageFormat};
 use crate::excerpt::Excerpts;
+use crate::print::unwritten;
+use crate::printable::{disturbs, printable};
+use crate::Stop;
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::term::termcolor::{Ansi, ColorSpec, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles};
+use diffeo::data::printable_json;
 use diffeo::Message;
-use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+use diffeo_base::{Diagnostic, Label, Severity, SourceMap, Span, MOST_SHOWN};
 use serde_json::{json, Value as Json};
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug)]
@@ -31,66 +36,116 @@ impl Messages {
         self.format == MessageFormat::Human
     }
 
-    /// Writes messages to standard error; that it cannot be written to is no reason to stop.
+    /// Writes messages to standard error: the first of them, and how many more there are.
     pub fn report(self, sources: &SourceMap, diagnostics: &[Diagnostic]) {
         let mut err = io::stderr().lock();
-        for diagnostic in diagnostics {
-            let text = match self.format {
-                MessageFormat::Human => rendered(sources, diagnostic, self.colored),
-                MessageFormat::Json => {
-                    // A message has no part that JSON cannot hold.
-                    let json = serde_json::to_string(&Message::new(sources, diagnostic));
-                    json.unwrap_or_default().into_bytes()
-                }
+        let [mut errors, mut warnings] = [0, 0];
+        let mut shown = |diagnostic: &&Diagnostic| {
+            let count = match diagnostic.severity {
+                Severity::Error => &mut errors,
+                Severity::Warning => &mut warnings,
             };
-            let _ = err.write_all(&text);
-            if self.format == MessageFormat::Json {
-                let _ = err.write_all(b"\n");
+            *count += 1;
+            *count <= MOST_SHOWN
+        };
+        for diagnostic in diagnostics.iter().filter(|diagnostic| shown(diagnostic)) {
+            note(err.write_all(&self.message(sources, diagnostic)));
+        }
+        for (count, severity) in [(errors, Severity::Error), (warnings, Severity::Warning)] {
+            if count > MOST_SHOWN {
+                let message = format!("and {} more {}s", count - MOST_SHOWN, kind(severity));
+                let more =
+                    Diagnostic { severity, ..Diagnostic::error("more", Span::NONE, message) };
+                note(err.write_all(&self.message(&SourceMap::default(), &more)));
+            }
+        }
+    }
+
+    fn message(self, sources: &SourceMap, diagnostic: &Diagnostic) -> Vec<u8> {
+        match self.format {
+            MessageFormat::Human => rendered(sources, diagnostic, self.colored),
+            MessageFormat::Json => {
+                // A message has no part that JSON cannot hold.
+                let json = serde_json::to_string(&Message::new(sources, diagnostic));
+                format!("{}\n", printable_json(&json.unwrap_or_default())).into_bytes()
             }
         }
     }
 
     /// Writes a line of `trace`.
     pub fn trace(self, line: &str) {
-        let _ = match self.format {
-            MessageFormat::Human => writeln!(io::stderr().lock(), "{line}"),
-            MessageFormat::Json => writeln!(io::stderr().lock(), "{}", json!({ "trace": line })),
-        };
+        self.text(&match self.format {
+            MessageFormat::Human => line.to_string(),
+            MessageFormat::Json => json!({ "trace": line }).to_string(),
+        });
     }
 
-    /// Writes a text as it is, and a line break.
+    /// Writes a text, and a line break.
     pub fn text(self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let text = match self.format {
+            MessageFormat::Human => printable(text),
+            MessageFormat::Json => printable_json(text),
+        };
+        note(writeln!(io::stderr().lock(), "{text}"));
     }
 
     /// Writes what was done: names, and what there is to say as text and as data.
     pub fn summary(self, entries: &[(&str, String, Json)]) {
-        let mut err = io::stderr().lock();
         match self.format {
             MessageFormat::Human => {
                 for (name, text, _) in entries {
-                    let _ = writeln!(err, "{name}: {text}");
+                    self.text(&format!("{name}: {text}"));
                 }
             }
             MessageFormat::Json => {
                 let entries =
                     entries.iter().map(|(name, _, data)| (name.to_string(), data.clone()));
                 let object: serde_json::Map<String, Json> = entries.collect();
-                let _ = writeln!(err, "{}", json!({ "summary": object }));
+                self.text(&json!({ "summary": object }).to_string());
             }
         }
     }
 }
 
+/// Whether standard error did not take all that was to be said.
+static INCOMPLETE: AtomicBool = AtomicBool::new(false);
+
+/// That standard error cannot be written to is no reason to stop, but for the status at the end; that nobody reads it
+/// any more is none.
+fn note(written: io::Result<()>) {
+    if written.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe) {
+        INCOMPLETE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether something that was to be said on standard error could not be written.
+pub fn is_incomplete() -> bool {
+    INCOMPLETE.load(Ordering::Relaxed)
+}
+
 /// Writes what the parser of the command line has to say: help, or what is wrong.
-pub fn usage(error: &clap::Error) {
-    let words: Vec<String> = std::env::args().collect();
+///
+/// # Errors
+/// Help could not be written.
+pub fn usage(error: &clap::Error) -> Result<(), Stop> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let json = words.iter().any(|word| word == "--message-format=json")
         || words.windows(2).any(|two| two[0] == "--message-format" && two[1] == "json");
-    // Nothing is left to say if printing fails.
-    if !json || !error.use_stderr() {
-        let _ = error.print();
-        return;
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        return printed.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Stop::OutputClosed,
+            _ => unwritten(&error),
+        });
+    }
+    if !json {
+        // Styles are escape sequences, too.
+        match words.iter().any(|word| word.contains(disturbs)) {
+            true => note(write!(io::stderr().lock(), "{}", printable(&error.render().to_string()))),
+            false => note(error.print()),
+        }
+        return Ok(());
     }
     let text = error.to_string();
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
@@ -98,6 +153,7 @@ pub fn usage(error: &clap::Error) {
     let d = Diagnostic::error("usage", Span::NONE, message).help(rest.trim());
     let messages = Messages { format: MessageFormat::Json, colored: false };
     messages.report(&SourceMap::default(), &[d]);
+    Ok(())
 }
 
 /// The word for a severity.
@@ -123,6 +179,7 @@ fn is_colored(choice: Color) -> bool {
 
 /// The message as it is shown.
 fn rendered(sources: &SourceMap, diagnostic: &Diagnostic, colored: bool) -> Vec<u8> {
+    let diagnostic = &readable(diagnostic);
     let mut out = Vec::new();
     // Writing to memory does not fail.
     let _ = match colored {
@@ -130,6 +187,21 @@ fn rendered(sources: &SourceMap, diagnostic: &Diagnostic, colored: bool) -> Vec<
         false => render(&mut NoColor::new(&mut out), sources, diagnostic),
     };
     out
+}
+
+/// The message with texts that a terminal may show.
+fn readable(diagnostic: &Diagnostic) -> Diagnostic {
+    let text = |text: &String| printable(text).into_owned();
+    let label = |label: &Label| Label { message: text(&label.message), span: label.span };
+    Diagnostic {
+        code: diagnostic.code,
+        severity: diagnostic.severity,
+        message: text(&diagnostic.message),
+        primary: label(&diagnostic.primary),
+        labels: diagnostic.labels.iter().map(label).collect(),
+        notes: diagnostic.notes.iter().map(text).collect(),
+        help: diagnostic.help.as_ref().map(text),
+    }
 }
 
 fn render(
@@ -180,7 +252,8 @@ fn header(
     let place = diagnostic.primary.span;
     if !place.is_none() {
         let at = sources.line_column(place);
-        write!(out, "{}:{}:{}: ", sources.name(place.file), at.line, at.column)?;
+        let name = printable(sources.name(place.file));
+        write!(out, "{name}:{}:{}: ", at.line, at.column)?;
     }
     out.set_color(styles.header(severity(diagnostic.severity)))?;
     write!(out, "{}[{}]", kind(diagnostic.severity), diagnostic.code)?;

@@ -2,7 +2,7 @@
 //! each node of the syntax trees.
 
 use crate::types::{DataIdx, Scheme, Size, SizeVar, Store, Ty};
-use diffeo_base::{Diagnostic, FileId, Name, SourceMap, Span};
+use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span, MOST_SHOWN};
 use diffeo_syntax::ast::{self, ExprId, Module, PatId, TypeId};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -230,6 +230,18 @@ impl Db {
                 "this is the module of the file {file}, which hides that of the standard library"
             )
         })
+    }
+
+    /// The name that may have been meant, unless so many errors are there that nobody is shown it: there may be as many
+    /// names as errors.
+    pub fn closest<'a>(&self, name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+        let errors = self.diagnostics.iter().filter(|d| d.is_error());
+        if errors.take(MOST_SHOWN).count() == MOST_SHOWN {
+            return None;
+        }
+        let mut names: Vec<&str> = names.collect();
+        names.sort_unstable();
+        closest(name, names).map(str::to_string)
     }
 
     /// Adds a message.

@@ -3,7 +3,7 @@
 use crate::db::{AliasInfo, ConstructorInfo, DataInfo, Db, DefInfo, ModuleId, TypeRef};
 use crate::infer;
 use crate::types::DataIdx;
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Import, Item, TypeBody, TypeDecl, TypeKind};
 
 /// Declares the types, constructors and definitions of a module whose imports are loaded.
@@ -201,11 +201,9 @@ fn import_names(db: &mut Db, module: ModuleId, import: &Import) {
         let ty = source.types.get(&name.name).map(|(t, _)| *t);
         let con = source.constructors.get(&name.name).map(|(d, t, _)| (*d, *t));
         if value.is_none() && ty.is_none() && con.is_none() {
-            let mut names: Vec<&str> = source.values.keys().map(Name::as_str).collect();
-            names.extend(source.types.keys().map(Name::as_str));
-            names.extend(source.constructors.keys().map(Name::as_str));
-            names.sort_unstable();
-            let hint = closest(&name.name, names).map(str::to_string);
+            let names = source.values.keys().chain(source.types.keys());
+            let names = names.chain(source.constructors.keys()).map(Name::as_str);
+            let hint = db.closest(&name.name, names);
             let mut d = Diagnostic::error(
                 "unknown-member",
                 name.span,

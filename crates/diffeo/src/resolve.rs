@@ -6,7 +6,7 @@
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res, SizeRes};
 use crate::types::DataIdx;
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
     Binding, Clause, Control, ExprId, ExprKind, Ident, Module, PatId, PatKind, Path, SizeExpr,
     TypeId, TypeKind,
@@ -412,12 +412,8 @@ impl Resolver<'_> {
         let locals = self.locals.iter().filter(|(_, s)| !s.is_empty()).map(|(n, _)| n.as_str());
         let own = module.scope.values.keys().map(Name::as_str);
         let prelude = self.db.prelude.map(|p| &self.db.module(p).scope.values);
-        let mut names: Vec<&str> = locals
-            .chain(own)
-            .chain(prelude.into_iter().flat_map(|v| v.keys().map(Name::as_str)))
-            .collect();
-        names.sort_unstable();
-        closest(name, names).map(str::to_string)
+        let prelude = prelude.into_iter().flat_map(|v| v.keys().map(Name::as_str));
+        self.db.closest(name, locals.chain(own).chain(prelude))
     }
 
     fn global(&self, name: &str) -> Option<DefId> {
@@ -439,9 +435,8 @@ impl Resolver<'_> {
                             self.set(id, res);
                         }
                         None => {
-                            let mut names: Vec<&str> = members.keys().map(Name::as_str).collect();
-                            names.sort_unstable();
-                            let hint = closest(&field.name, names).map(str::to_string);
+                            let hint =
+                                self.db.closest(&field.name, members.keys().map(Name::as_str));
                             let mut d = Diagnostic::error(
                                 "unknown-member",
                                 field.span,
@@ -491,12 +486,10 @@ impl Resolver<'_> {
         if let Some((data, tag, _)) = found {
             return Some((*data, *tag));
         }
-        let mut names: Vec<&str> = module.scope.constructors.keys().map(Name::as_str).collect();
-        if let Some(p) = self.db.prelude {
-            names.extend(self.db.module(p).scope.constructors.keys().map(Name::as_str));
-        }
-        names.sort_unstable();
-        let hint = closest(name, names).map(str::to_string);
+        let scopes =
+            [Some(module), self.db.prelude.map(|p| self.db.module(p))].into_iter().flatten();
+        let names = scopes.flat_map(|module| module.scope.constructors.keys().map(Name::as_str));
+        let hint = self.db.closest(name, names);
         let is_type = module.scope.types.contains_key(name);
         let mut d = Diagnostic::error(
             "unknown-constructor",

@@ -6,7 +6,7 @@
 use super::error::Because;
 use super::Infer;
 use crate::types::{Clash, Class, Size, Touch, Ty, TyVar, Why};
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
 
 /// A constraint that waits.
@@ -389,8 +389,8 @@ impl Infer<'_> {
             Ty::Record(fields) => match fields.iter().find(|(n, _)| *n == field.name) {
                 Some((_, t)) => self.must(field.span, out, t, &Because::Use),
                 None => {
-                    let names: Vec<&str> = fields.iter().map(|(n, _)| n.as_str()).collect();
-                    let hint = closest(&field.name, names).map(str::to_string);
+                    let names = fields.iter().map(|(n, _)| n.as_str());
+                    let hint = self.db.closest(&field.name, names);
                     let text = self.show(base);
                     let mut d = Diagnostic::error(
                         "unknown-field",

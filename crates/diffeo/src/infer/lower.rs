@@ -3,7 +3,7 @@
 use super::Infer;
 use crate::db::{Db, ModuleId, SizeRes, TypeRef};
 use crate::types::{Class, DataIdx, Size, Ty};
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
 use std::rc::Rc;
 
@@ -119,12 +119,9 @@ fn named(cx: &mut dyn Meaning, module: ModuleId, path: &Path, args: Vec<Ty>, spa
             crate::types::instantiate_params(&ty, &args)
         }
         None => {
-            let mut names: Vec<&str> = vec!["Real", "Int", "Bool", "String"];
-            names.extend(db.module(module).scope.types.keys().map(Name::as_str));
-            if let Some(p) = db.prelude {
-                names.extend(db.module(p).scope.types.keys().map(Name::as_str));
-            }
-            names.sort_unstable();
+            let scopes = [Some(module), db.prelude].into_iter().flatten();
+            let types = scopes.flat_map(|id| db.module(id).scope.types.keys().map(Name::as_str));
+            let names = ["Real", "Int", "Bool", "String"].into_iter().chain(types);
             let usual = match name.as_str() {
                 "Float" | "Double" | "F64" | "Number" => Some("Real"),
                 "Integer" | "I64" => Some("Int"),
@@ -132,7 +129,7 @@ fn named(cx: &mut dyn Meaning, module: ModuleId, path: &Path, args: Vec<Ty>, spa
                 "Str" | "Text" => Some("String"),
                 _ => None,
             };
-            let hint = usual.or_else(|| closest(name, names)).map(str::to_string);
+            let hint = usual.map(str::to_string).or_else(|| db.closest(name, names));
             let mut d =
                 Diagnostic::error("unknown-type", span, format!("there is no type `{name}` here"));
             if let Some(found) = hint {

@@ -6,8 +6,10 @@
 
 use crate::data::shape::is_list;
 use crate::data::{RED_ZONE, SEGMENT};
+use diffeo_calculus::show::is_escaped;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Writes a value as JSON, without a line break at the end.
@@ -109,7 +111,23 @@ fn write_real<W: Write + ?Sized>(out: &mut W, r: f64) -> io::Result<()> {
 }
 
 fn write_string<W: Write + ?Sized>(out: &mut W, text: &str) -> io::Result<()> {
-    serde_json::to_writer(out, text).map_err(io::Error::from)
+    out.write_all(printable_json(&serde_json::to_string(text)?).as_bytes())
+}
+
+/// JSON on one line with `\u001b` and the like for what would disturb a terminal. It has such characters in its texts alone.
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_escaped) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::new();
+    for c in json.chars() {
+        // All of them are numbers of 16 bits.
+        match is_escaped(c) {
+            true => shown += &format!("\\u{:04x}", u32::from(c)),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// A list as an array: a loop along the list, which may be long.

@@ -8,7 +8,7 @@ mod csv;
 mod json;
 mod npy;
 
-pub use json::to_json;
+pub use json::{printable_json, to_json};
 
 use super::error::{DataError, Problem, Source};
 use super::place::{Format, Place, Target};
