@@ -50,7 +50,7 @@ static IMPATIENT: Mutex<Vec<SigId>> = Mutex::new(Vec::new());
 static DOING: Mutex<String> = Mutex::new(String::new());
 
 /// How often the thread looks.
-const TICK: Duration = Duration::from_millis(5);
+const TICK: Duration = Duration::from_millis(2);
 
 /// How long a phase in which somebody asks may take to end in good order.
 const GRACE: Duration = Duration::from_millis(700);
@@ -169,9 +169,10 @@ fn end(bound: Exceeded, messages: Messages) -> ! {
     low_level::exit(1)
 }
 
-/// Whether a quarter more memory is in use than there may be.
+/// Whether so much more memory is in use than there may be that nobody asks in time: what asks may be making a stack
+/// twice as large when the bound is reached.
 fn far_beyond(limits: &Limits) -> bool {
-    limits.memory.is_some_and(|memory| in_use() / 5 > memory.bytes / 4)
+    limits.memory.is_some_and(|memory| in_use() / 4 > memory.bytes)
 }
 
 /// Nine tenths of the machine's or the container's memory, where it can be known.

@@ -126,6 +126,41 @@ fn loops_that_do_nothing_else_are_interrupted() {
     }
 }
 
+/// Whatever ends a run that is writing, the old file stays, and no other is left.
+#[cfg(unix)]
+#[test]
+fn writing_leaves_nothing_behind() {
+    let folder =
+        Folder::new().with("a.deo", "def main = [[sin(real(i * j)) for j < 3000] for i < 3000]\n");
+    for name in ["a.json", "a.csv.gz"] {
+        for (signal, limit) in [("-INT", "9"), ("-TERM", "9"), ("", "0.4")] {
+            let out = folder.0.join("out");
+            std::fs::create_dir_all(&out).expect("a folder");
+            std::fs::write(out.join(name), "old").expect("a file");
+            let path = format!("out/{name}");
+            let args = ["run", "a.deo", "--out", &path, "--timeout", limit];
+            let mut child = folder.command(&args);
+            let mut child =
+                child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+            let files = || std::fs::read_dir(&out).expect("the folder").count();
+            while !signal.is_empty() && files() == 1 {
+                assert!(child.try_wait().expect("it is ours").is_none(), "{name} {signal}");
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            if !signal.is_empty() {
+                let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+                assert!(sent.is_ok_and(|status| status.success()));
+            }
+            let done = common::Done::new(&child.wait_with_output().expect("it ends"));
+            let code = if signal.is_empty() { "error[timeout]" } else { "error[interrupted]" };
+            done.fails(1, &[code]);
+            assert_eq!(files(), 1, "{name} {signal}");
+            assert_eq!(std::fs::read_to_string(out.join(name)).expect("the file"), "old");
+        }
+        std::fs::remove_dir_all(folder.0.join("out")).expect("the folder");
+    }
+}
+
 fn json_lines(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
