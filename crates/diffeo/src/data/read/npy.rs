@@ -19,7 +19,9 @@ use std::io::{self, Read};
 /// Reads a `.npy` file.
 pub(super) fn read_npy(target: &Target, ty: &Ty, check: Check<'_>) -> Result<Value, Failure> {
     leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
-    read(&mut Input::open(target, check)?.buffered(), ty)
+    let mut input = Input::open(target, check)?.buffered();
+    let (value, _) = read(&mut input, ty)?;
+    Ok(value)
 }
 
 /// What the header of a file says.
@@ -40,8 +42,32 @@ fn failed(error: &io::Error) -> Problem {
     }
 }
 
-/// Reads an array from the beginning of its file.
-pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<Value, Failure> {
+/// Reads an array, which is the whole of a file, and its length. The end is looked at because checksums stand there.
+pub(super) fn read(input: &mut impl Read, ty: &Ty) -> Result<(Value, u64), Failure> {
+    let mut input = Counted { input, bytes: 0 };
+    let value = read_array(&mut input, ty)?;
+    match input.read(&mut [0]) {
+        Ok(0) => Ok((value, input.bytes)),
+        Ok(_) => Err(bad("there is more behind its last element").into()),
+        Err(error) => Err(failed(&error).into()),
+    }
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    input: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(buffer)?;
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+fn read_array(input: &mut impl Read, ty: &Ty) -> Result<Value, Failure> {
     let (element, rank) = leaf(ty).ok_or_else(|| Problem::Unsuitable(Format::Npy, ty.clone()))?;
     let header = read_header(input)?;
     let column = Elements::of(&header.dtype, element)

@@ -84,7 +84,15 @@ fn member<'a>(
 ) -> Result<Value, Failure> {
     let mut read = || {
         let file = archive.by_name(&format!("{name}.npy")).map_err(bad)?;
-        npy::read(&mut Input::new(file, check)?.buffered(), ty)
+        let size = file.size();
+        let input = Input::new(file, check)?;
+        let gzip = input.is_compressed();
+        let (value, bytes) = npy::read(&mut input.buffered(), ty)?;
+        if !gzip && bytes != size {
+            let what = format!("it has {bytes} bytes, where the archive says {size}");
+            return Err(Problem::BadNpz(what).into());
+        }
+        Ok(value)
     };
     read().map_err(|failure: Failure| Failure { member: Some(name.to_string()), ..failure })
 }

@@ -99,3 +99,84 @@ fn a_record_is_read_from_the_arrays_of_its_fields() {
     assert!(read(&format!("{path}:w"), &model).contains("an NPY file cannot hold"));
     assert!(help(&path, &record([("bb", Ty::Real)])).is_some_and(|help| help.contains("`b`")));
 }
+
+/// Each byte of a file changed, each beginning of it: what is read is what was there, or a message.
+fn damage(folder: &Folder, name: &str, whole: &[u8], ty: &Ty) -> usize {
+    let expected = folder.read(name, whole, ty);
+    assert!(expected.starts_with('['), "{expected}");
+    let mut accepted = 0;
+    for at in 0..whole.len() {
+        let mut changed = whole.to_vec();
+        changed[at] ^= 4;
+        let read = folder.read(name, changed, ty);
+        assert!(read == expected || read.contains("FILE"), "{name} at {at}: {read}");
+        accepted += usize::from(read == expected);
+        let read = folder.read(name, &whole[..at], ty);
+        assert!(read.contains("FILE"), "{name} cut off at {at}: {read}");
+    }
+    let longer = [whole, b"more"].concat();
+    assert!(folder.read(name, longer, ty).contains("FILE"), "{name} with more behind it");
+    accepted
+}
+
+#[test]
+fn checksums_are_looked_at() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let reals = Ty::array(Ty::Real);
+    let numbers: Vec<u8> = (1..9).flat_map(|i| f64::from(i).sqrt().to_le_bytes()).collect();
+    let array = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (8,)}", &numbers);
+    // One member, and two.
+    let gzip = |parts: &[&[u8]]| {
+        let mut all = Vec::new();
+        for part in parts {
+            let mut to = flate2::write::GzEncoder::new(&mut all, flate2::Compression::default());
+            to.write_all(part).expect("memory");
+            to.finish().expect("memory");
+        }
+        all
+    };
+    let (first, second) = array.split_at(100);
+    for whole in [gzip(&[&array]), gzip(&[first, second])] {
+        // Time, system and flags in the heads do not matter.
+        let accepted = damage(&folder, "a.npy.gz", &whole, &reals);
+        assert!(accepted <= 16, "{accepted}");
+    }
+    let longer = [&array[..], b"more"].concat();
+    assert!(folder.read("a.npy", longer, &reals).contains("there is more behind its last element"));
+    for method in [zip::CompressionMethod::Stored, zip::CompressionMethod::Deflated] {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        zip.start_file("x.npy", options).expect("a member");
+        zip.write_all(&array).expect("its data");
+        let whole = zip.finish().expect("the archive").into_inner();
+        let expected = folder.read("a.npz", &whole, &reals);
+        // The data, and in the directory the checksum and the size. (Where a stream ends, the data itself says.)
+        let data = whole.windows(5).position(|w| w == b"x.npy").expect("its name") + 5;
+        let directory = whole.windows(4).position(|w| w == b"PK\x01\x02").expect("a directory");
+        let mut same = 0;
+        let [checksum, size] = [16, 24].map(|at| directory + at..directory + at + 4);
+        for at in (data..directory).chain(checksum).chain(size) {
+            let mut changed = whole.clone();
+            changed[at] ^= 4;
+            let read = folder.read("a.npz", changed, &reals);
+            assert!(read.contains("FILE") || at < directory && read == expected, "{at}: {read}");
+            same += usize::from(read == expected);
+        }
+        // Bits at the end of a deflated stream may be none of it.
+        let most = if method == zip::CompressionMethod::Stored { 0 } else { 3 };
+        assert!(same <= most, "{same}");
+        damage_of_archive(&folder, &whole, &reals);
+    }
+}
+
+/// Wherever an archive is changed, no other numbers are read.
+fn damage_of_archive(folder: &Folder, whole: &[u8], ty: &Ty) {
+    let expected = folder.read("a.npz", whole, ty);
+    for at in 0..whole.len() {
+        let mut changed = whole.to_vec();
+        changed[at] ^= 4;
+        let read = folder.read("a.npz", changed, ty);
+        assert!(read == expected || read.contains("FILE"), "{at}: {read}");
+    }
+}
