@@ -5,6 +5,7 @@ pub mod array;
 mod deep;
 pub mod eq;
 pub mod eval;
+pub mod labels;
 pub mod leaves;
 pub mod lint;
 pub mod names;

@@ -354,6 +354,7 @@ prims! {
         Sum => "sum",
         ArgSort => "arg_sort",
         Show => "show",
+        Labels => "labels",
         Fail => "fail",
         Trace => "trace",
         Progress => "progress",

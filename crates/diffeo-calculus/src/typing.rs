@@ -215,6 +215,7 @@ impl Prim {
             }
             Prim::AppendStrings => (vec![Ty::String, Ty::String], Ty::String),
             Prim::Show(t) => (vec![t.clone()], Ty::String),
+            Prim::Labels(t) => (vec![t.clone()], Ty::array(Ty::String)),
             Prim::Fail(t) => (vec![Ty::String], t.clone()),
             Prim::Trace(t) => (vec![Ty::String, t.clone()], t.clone()),
             Prim::Progress(t) => (vec![Ty::String, Ty::Int, Ty::Real, t.clone()], t.clone()),
@@ -241,7 +242,8 @@ impl Prim {
             | Prim::Inner(t)
             | Prim::Ravel(t)
             | Prim::Unravel(t)
-            | Prim::Show(t) => {
+            | Prim::Show(t)
+            | Prim::Labels(t) => {
                 unless(first_order(t, program), "the operation needs a first-order type")
             }
             Prim::Sub(t) | Prim::Neg(t) | Prim::Unscale(t) => {

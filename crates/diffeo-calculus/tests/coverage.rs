@@ -72,6 +72,7 @@ const PROGRAMS: &[(&str, &str)] = &[
          #index[Real](xs, #index[Int](#arg_sort[Real](xs), 0))"),
     ("sizes", "#real.mul(x, #to_real(#sizes[{n}, 0, [n]_, []Real](array[Real](x, x))))"),
     ("show", "if #eq[String](#show[Real](x), \"0.4\") then #real.mul(x, x) else x"),
+    ("labels", "#real.mul(x, #to_real(#length[String](#labels[(Real, []Real)](tuple[(Real, []Real)](x, array[Real](x, 1.0))))))"),
     ("fail", "if #lt[Real](x, 1.0) then #real.mul(x, x) else #fail[Real](\"no\")"),
     ("trace", "#trace[Real](\"x\", #real.mul(x, x))"),
     ("progress", "#progress[Real](\"x\", 1, x, #real.mul(x, x))"),

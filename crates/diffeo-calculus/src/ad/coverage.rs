@@ -146,6 +146,7 @@ fn of_prim(p: &Prim) -> Row {
         | Prim::Sizes(..)
         | Prim::AppendStrings
         | Prim::Show(_)
+        | Prim::Labels(_)
         | Prim::Fail(_)
         | Prim::Trace(_)
         | Prim::Progress(_) => ours(&name),

@@ -488,7 +488,7 @@ impl Translator<'_> {
                 let args = args.into_iter().map(|x| self.primal(&array, x)).collect();
                 at(prim(p.clone(), args))
             }
-            Prim::Show(a) => {
+            Prim::Show(a) | Prim::Labels(a) => {
                 let args = args.into_iter().map(|x| self.primal(a, x)).collect();
                 at(prim(p.clone(), args))
             }

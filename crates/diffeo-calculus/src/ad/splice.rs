@@ -222,6 +222,7 @@ impl Renumber<'_> {
             | Prim::ArgSort(ty)
             | Prim::Sizes(_, ty)
             | Prim::Show(ty)
+            | Prim::Labels(ty)
             | Prim::Fail(ty)
             | Prim::Trace(ty)
             | Prim::Progress(ty) => self.ty(ty),

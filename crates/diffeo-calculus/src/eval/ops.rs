@@ -14,7 +14,8 @@ pub(crate) use sizes::sizes;
 
 use super::error::ErrorKind;
 use super::reals::{primal, Reals};
-use crate::array::Array;
+use crate::array::{Array, ArrayBuilder};
+use crate::labels::labels as labels_of;
 use crate::prim::{Prim, RealOp};
 use crate::show::show;
 use crate::term::Program;
@@ -130,6 +131,14 @@ pub(crate) fn apply(
             cx.count(text.len());
             Ok(Value::string(&text))
         }
+        (Prim::Labels(ty), [value]) => {
+            let mut labels = ArrayBuilder::new(0);
+            for label in labels_of(value, ty, &cx.program.datas) {
+                cx.count(label.len());
+                labels.push(Value::string(&label))?;
+            }
+            Ok(Value::array(labels.finish()))
+        }
         (Prim::Fail(_), [Value::String(message)]) => {
             Err(ErrorKind::Fail { message: message.to_string() })
         }
@@ -177,6 +186,7 @@ pub(crate) fn apply(
             | Prim::Sizes(..)
             | Prim::AppendStrings
             | Prim::Show(_)
+            | Prim::Labels(_)
             | Prim::Fail(_)
             | Prim::Trace(_)
             | Prim::Progress(_)

@@ -236,6 +236,8 @@ pub enum Prim {
     AppendStrings,
     /// `T -> String` at first-order types, as Diffeo writes the value.
     Show(Ty),
+    /// `T -> []String` at first-order types: the path of each Real leaf, in the order of `Ravel`.
+    Labels(Ty),
     /// `String -> T`: stops the program with this message.
     Fail(Ty),
     /// `(String, T) -> T`: prints label and value on standard error.

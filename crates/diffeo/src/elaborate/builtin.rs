@@ -212,6 +212,7 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         }),
         "argsort" => Prim::ArgSort(element),
         "show" => Prim::Show(first),
+        "labels" => Prim::Labels(first),
         "fail" => Prim::Fail(result.clone()),
         "trace" => Prim::Trace(second),
         "progress" => Prim::Progress(types.get(3).cloned().unwrap_or(Ty::Unit)),

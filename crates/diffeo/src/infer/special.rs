@@ -30,7 +30,9 @@ impl Infer<'_> {
                 Ty::Fun(f) => vec![f.0.clone(), f.1.clone()],
                 _ => Vec::new(),
             },
-            "zero_of" | "add" | "inner" | "ravel" | "unravel" | "show" => vec![types[1].clone()],
+            "zero_of" | "add" | "inner" | "ravel" | "unravel" | "labels" | "show" => {
+                vec![types[1].clone()]
+            }
             "scale" | "trace" => vec![types[2].clone()],
             _ => Vec::new(),
         };

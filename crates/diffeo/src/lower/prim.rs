@@ -143,6 +143,7 @@ impl<'p> Lower<'p> {
                 let op = Op::AppendText(atom(self, 0), atom(self, 1));
                 Sym::Leaf(self.one(at, op))
             }
+            Prim::Labels(ty) => self.labels(ty, value(0), at),
             Prim::Show(ty) => Sym::Leaf(self.show(ty, value(0), at)),
             Prim::Fail(_) => {
                 let message = atom(self, 0);

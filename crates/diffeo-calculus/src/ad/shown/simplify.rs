@@ -469,6 +469,7 @@ fn never_stops(p: &Prim) -> bool {
         | Prim::ArgSort(_)
         | Prim::Sizes(..)
         | Prim::Show(_)
+        | Prim::Labels(_)
         | Prim::Fail(_)
         | Prim::Trace(_)
         | Prim::Progress(_)

@@ -124,6 +124,7 @@ impl Evaluator {
             | Prim::Sizes(..)
             | Prim::AppendStrings
             | Prim::Show(_)
+            | Prim::Labels(_)
             | Prim::Fail(_)
             | Prim::Trace(_)
             | Prim::Progress(_)

@@ -50,6 +50,7 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::Sizes(..)
         | Prim::AppendStrings
         | Prim::Show(_)
+        | Prim::Labels(_)
         | Prim::Fail(_)
         | Prim::Trace(_)
         | Prim::Progress(_)

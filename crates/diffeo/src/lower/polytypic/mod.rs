@@ -4,6 +4,7 @@
 //! function ([`Family`]), so that code does not grow with nesting and recursive types are possible.
 
 mod jets;
+mod labels;
 mod ravel;
 mod show;
 mod zip;
@@ -45,6 +46,8 @@ pub(super) enum Family {
     Fill,
     /// `(a, []Real, position) → (a, position)`
     Rebuild,
+    /// `(a, Text, Text, []Text, position) → ([]Text, position)`
+    Label,
     /// `J(a) → a`
     Coefficient(Coefficient),
     /// `(a, …, a) → J(a)`
@@ -111,6 +114,7 @@ impl<'p> Lower<'p> {
             Family::Count => "count",
             Family::Fill => "ravel",
             Family::Rebuild => "unravel",
+            Family::Label => "labels",
             Family::Coefficient(_) => "coefficient",
             Family::Jet(_) => "jet",
         };

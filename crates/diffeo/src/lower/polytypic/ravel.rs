@@ -12,7 +12,7 @@ use diffeo_calculus::Ty;
 const REALS: Flat = Flat::Array(Elem::Real, 1);
 
 /// Whether no Real can be in it.
-fn is_inert(ty: &Ty) -> bool {
+pub(super) fn is_inert(ty: &Ty) -> bool {
     match ty {
         Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_) => true,
         Ty::Real | Ty::Data(..) => false,
@@ -37,7 +37,7 @@ impl<'p> Lower<'p> {
     }
 
     /// How many Reals there are in a value.
-    fn reals(&mut self, ty: &Ty, value: &Sym, at: SiteId) -> Atom {
+    pub(super) fn reals(&mut self, ty: &Ty, value: &Sym, at: SiteId) -> Atom {
         match ty {
             _ if is_inert(ty) => Atom::Int(0),
             Ty::Real => Atom::Int(1),
@@ -285,7 +285,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-fn pair(atoms: Vec<Atom>) -> (Atom, Atom) {
+pub(super) fn pair(atoms: Vec<Atom>) -> (Atom, Atom) {
     let mut atoms = atoms.into_iter();
     let mut next = || atoms.next().unwrap_or(Atom::Int(0));
     (next(), next())

@@ -41,6 +41,7 @@ impl Translator<'_> {
             | Prim::Compare(..)
             | Prim::ArgSort(_)
             | Prim::Show(_)
+            | Prim::Labels(_)
             | Prim::Round(_)
             | Prim::IsNan
             | Prim::ToReal
