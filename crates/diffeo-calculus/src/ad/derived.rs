@@ -1,12 +1,11 @@
 //! Every derivative term of Core, by what a system has of its own (ours).
 //!
-//! The papers give one operator each: a forward derivative F, a reverse derivative R, a Taylor macro D_(k,R).
-//! The other terms are defined by it:
+//! The papers give a forward derivative F, a reverse derivative R and a Taylor macro D_(k,R). The engine `delta` has F
+//! and R of the same paper, the others have one operator. The other terms are defined by these:
 //!
 //! ```text
 //! F from D_(1,1), which is dual numbers
 //! R from F:       the numbers of rd(f, x, w) are w ⊙ F(x, eᵢ) for each unit vector eᵢ of S
-//! F from R:       fd(f, x, dx) = rd(λw. rd(f, x, w), 0_T, dx)      (Abadi & Plotkin, section 2 and equation (6))
 //! vjp from R:     (f(x), λw. rd(f, x, w))
 //! jets from F:    ∂^α at 0 of t ↦ f(Σ_β x_β t^β / β!), one variable after the other
 //! ```
@@ -94,12 +93,11 @@ struct Operator<'w> {
 }
 
 impl Operator<'_> {
-    /// The system of first derivatives.
-    fn first(&self) -> System {
+    /// The system of forward derivatives.
+    fn forward(&self) -> System {
         match self.engine {
-            Engine::Dual => System::Forward,
+            Engine::Dual | Engine::Delta(_) => System::Forward,
             Engine::Taylor => System::Taylor { k: 1, r: 1 },
-            Engine::Delta(choices) => System::Delta(choices),
         }
     }
 
@@ -138,48 +136,20 @@ impl Operator<'_> {
         proj(&both, 0, pair)
     }
 
-    /// `jvp(f, x, dx)`
+    /// `jvp(f, x, dx)`: F with the primal (Krawiec et al., Figure 15).
     fn jvp(&mut self, args: &[Term]) -> Term {
         let (f, x, dx) = (&args[0], &args[1], &args[2]);
-        match self.engine {
-            // F, with the primal (Krawiec et al., Figure 15).
-            Engine::Dual | Engine::Taylor => {
-                let mut bindings = self.checked("the tangent", self.s, x, dx);
-                let system = self.first();
-                let translated = self.lift(&system, f);
-                let arg = dual::zip(self.w, &system, self.s, x.clone(), dx.clone());
-                let ty = homomorphism::ty(self.w, &system, self.t);
-                let y = self.w.binder("y", ty);
-                bindings.push((y.clone(), app(translated, arg)));
-                let value = homomorphism::primal(self.w, &system, self.t, var(&y));
-                let tangent = dual::delta(self.w, &system, self.t, var(&y));
-                let pair = tuple(vec![self.t.clone(), self.t.clone()], vec![value, tangent]);
-                bind_all(bindings, pair)
-            }
-            // fd(f, x, dx) = rd(λw. rd(f, x, w), 0_T, dx)
-            Engine::Delta(_) => {
-                let mut bindings = self.checked("the tangent", self.s, x, dx);
-                let y = self.w.binder("y", self.t.clone());
-                let pulled = Ty::fun(self.t.clone(), self.s.clone());
-                let both = Ty::tuple(vec![self.t.clone(), pulled]);
-                let (s, t) = (self.s, self.t);
-                let pair = self.diff(DiffOp::Vjp, s, t, vec![f.clone(), x.clone()]);
-                bindings.push((y.clone(), proj(&both, 0, pair)));
-                let cotangent = self.w.binder("w", self.t.clone());
-                let inner = self.diff(
-                    DiffOp::Rd,
-                    self.s,
-                    self.t,
-                    vec![f.clone(), x.clone(), var(&cotangent)],
-                );
-                let pullback = lam(cotangent, inner);
-                let zero = prim(Prim::ZeroOf(self.t.clone()), vec![var(&y)]);
-                let (s, t) = (self.s, self.t);
-                let tangent = self.diff(DiffOp::Rd, t, s, vec![pullback, zero, dx.clone()]);
-                let pair = tuple(vec![self.t.clone(), self.t.clone()], vec![var(&y), tangent]);
-                bind_all(bindings, pair)
-            }
-        }
+        let mut bindings = self.checked("the tangent", self.s, x, dx);
+        let system = self.forward();
+        let translated = self.lift(&system, f);
+        let arg = dual::zip(self.w, &system, self.s, x.clone(), dx.clone());
+        let ty = homomorphism::ty(self.w, &system, self.t);
+        let y = self.w.binder("y", ty);
+        bindings.push((y.clone(), app(translated, arg)));
+        let value = homomorphism::primal(self.w, &system, self.t, var(&y));
+        let tangent = dual::delta(self.w, &system, self.t, var(&y));
+        let pair = tuple(vec![self.t.clone(), self.t.clone()], vec![value, tangent]);
+        bind_all(bindings, pair)
     }
 
     /// `rd(f, x, w)`
@@ -187,8 +157,7 @@ impl Operator<'_> {
         let (f, x, cotangent) = (&args[0], &args[1], &args[2]);
         match self.engine {
             Engine::Delta(choices) => {
-                let system = self.first();
-                let translated = self.lift(&system, f);
+                let translated = self.lift(&System::Delta(choices), f);
                 let rd = delta::wrapper::rd(self.w, choices, self.s, self.t);
                 let types = self.w.parameters_of(rd);
                 call(rd, types, vec![translated, x.clone(), cotangent.clone()])
@@ -229,8 +198,7 @@ impl Operator<'_> {
         let (f, x) = (&args[0], &args[1]);
         match self.engine {
             Engine::Delta(choices) => {
-                let system = self.first();
-                let translated = self.lift(&system, f);
+                let translated = self.lift(&System::Delta(choices), f);
                 let vjp = delta::wrapper::vjp(self.w, choices, self.s, self.t);
                 let types = self.w.parameters_of(vjp);
                 call(vjp, types, vec![translated, x.clone()])
