@@ -258,3 +258,28 @@ def main = show(loop t = Leaf for i < SIZE do STEP)";
         assert!(large < 15.0 * small, "{step}: {small} operations, then {large}");
     }
 }
+
+#[test]
+fn a_hessian_times_a_vector_is_linear_on_the_papers_reverse_mode() {
+    let program = "
+def mapped(xs: []Real) = sum([sin(x) * x for x in xs])
+def folded(xs: []Real) = fold_left(fn (s, x) -> s * 0.5 + x * x, 0.0, xs)
+def updated(xs: []Real) = sum(loop a = xs for i < length(xs) do a with [i] = sin(a[i]) * a[0])
+def from(xs: []Real, i: Int) -> Real =
+  if i == length(xs) then 0.0 else xs[i] * from(xs, i + 1) * 0.5 + xs[i]
+def recursive(xs: []Real) = from(xs, 0)
+def nested(xs: []Real) = sum([y * y for y in grad(mapped)(xs)])
+def xs = [real(i) / real(SIZE) for i < SIZE]
+def main = length(hvp(FUNCTION, xs, [1.0 for i < SIZE]))
+";
+    for function in ["mapped", "folded", "updated", "recursive", "nested"] {
+        let at = |n: u64| {
+            let text = program.replace("SIZE", &n.to_string()).replace("FUNCTION", function);
+            operations_on(Engine::Delta, &text).0 as f64
+        };
+        let [small, middle, large] = [500, 1000, 2000].map(at);
+        let ratios = [middle / small, large / middle];
+        println!("hvp of {function}: {small}, {middle}, {large} operations");
+        assert!(ratios.iter().all(|r| (1.9..2.1).contains(r)), "{function}: {ratios:?}");
+    }
+}

@@ -680,28 +680,6 @@ pub(crate) fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
     }
 }
 
-/// The variables that a term, or a function with this parameter, takes from around it, in the order of their first
-/// use.
-pub(crate) fn free_variables(parameter: Option<&Binder>, body: &Term) -> Vec<Var> {
-    let mut seen: HashSet<u32> = parameter.iter().map(|binder| binder.var.id).collect();
-    each_binder(body, &mut |binder| {
-        seen.insert(binder.var.id);
-    });
-    let mut free = Vec::new();
-    let mut pending = vec![body];
-    while let Some(term) = pending.pop() {
-        if let Kind::Var(var) = &term.kind {
-            if seen.insert(var.id) {
-                free.push(var.clone());
-            }
-        }
-        let first = pending.len();
-        term.each_child(|child| pending.push(child));
-        pending[first..].reverse();
-    }
-    free
-}
-
 /// The term with other variables, also where they are bound.
 pub(crate) fn rename(variables: &HashMap<u32, Var>, e: &Term) -> Term {
     let other = |var: &Var| variables.get(&var.id).unwrap_or(var).clone();

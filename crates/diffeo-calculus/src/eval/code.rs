@@ -205,6 +205,8 @@ pub(crate) enum Instr {
     Unpack { from: Operand, targets: List },
     /// A function value.
     Closure { to: u32, code: u32, captured: List },
+    /// What the function captured, moved out if nothing else refers to the function.
+    Open { targets: List },
     /// The value of a definition.
     Global { to: u32, global: u32 },
     /// A derivative term: an entry of [`Code::diffs`].
@@ -362,6 +364,7 @@ impl Instr {
                 list(args, see);
             }
             Instr::Drop { .. }
+            | Instr::Open { .. }
             | Instr::Global { .. }
             | Instr::Jump { .. }
             | Instr::CountNext { .. }
@@ -406,7 +409,9 @@ impl Instr {
                 see(index);
                 see(limit);
             }
-            Instr::Sizes { targets, .. } | Instr::Unpack { targets, .. } => {
+            Instr::Sizes { targets, .. }
+            | Instr::Unpack { targets, .. }
+            | Instr::Open { targets } => {
                 pool[targets.range()].iter_mut().for_each(|t| see(&mut t.register));
             }
             Instr::Drop { .. }
@@ -462,6 +467,7 @@ impl Instr {
             | Instr::Project { .. }
             | Instr::Unpack { .. }
             | Instr::Closure { .. }
+            | Instr::Open { .. }
             | Instr::Global { .. }
             | Instr::Diff { .. }
             | Instr::Switch { .. }

@@ -243,13 +243,25 @@ struct Function<'u, 'a> {
     sizes: Vec<SizesCall>,
 }
 
+// Note [What a function captured moves out]
+//
+// Translated code is curried: D{λx. e} is λx. λs. …, so that an array that D{e} changes has been captured. It is
+// changed in place if it moves into a register of the call, which it can where nothing else refers to the function.
+// One that calls itself needs what it captured again.
+
 /// Compiles a function and gives its number.
 fn function(unit: &mut Unit<'_>, head: Head<'_>, body: &Term) -> u32 {
     let analysis = unit.analysis;
     let mut captured = HashMap::new();
+    let mut opened: &[u32] = &[];
     if let (Some(binder), None) = (head.parameter, head.me) {
         let free = &analysis.free[&binder.var.id];
-        captured = free.iter().zip(0..).map(|(node, i)| (*node, i)).collect();
+        // See Note [What a function captured moves out].
+        if unit.compiler.sources.is_some() && head.itself.is_none() {
+            opened = free;
+        } else {
+            captured = free.iter().zip(0..).map(|(node, i)| (*node, i)).collect();
+        }
     }
     let mut f = Function {
         unit,
@@ -289,6 +301,17 @@ fn function(unit: &mut Unit<'_>, head: Head<'_>, body: &Term) -> u32 {
         f.step(Step::Label(entry), body.span);
         let list = f.slot_list(parameters.clone());
         f.step(Step::Pin(list), body.span);
+    }
+    let mut targets = Vec::new();
+    for (node, index) in opened.iter().zip(0..) {
+        let register = f.slot(*node);
+        if f.live.is_live(register) {
+            targets.push(Target { index, register });
+        }
+    }
+    if !targets.is_empty() {
+        let targets = f.target_list(&targets);
+        f.emit(Instr::Open { targets }, body.span);
     }
     f.steps.reverse();
     let mut code = registers::assign(f, head.name, &parameters);
@@ -421,13 +444,18 @@ impl<'u, 'a> Function<'u, 'a> {
     /// The node of a variable or a component of one.
     fn resolve(&self, term: &Term) -> Option<u32> {
         let (var, path) = path_of(term)?;
-        let Analysis { nodes, places, itself, .. } = self.unit.analysis;
-        let places = if self.unit.inside.contains(&var) { itself } else { places };
-        let mut node = *places.get(&var)?;
+        let mut node = self.node_of(var)?;
         for index in path {
-            node = nodes.find(node, index)?;
+            node = self.unit.analysis.nodes.find(node, index)?;
         }
         Some(node)
+    }
+
+    /// The node of a variable.
+    fn node_of(&self, var: u32) -> Option<u32> {
+        let Analysis { places, itself, .. } = self.unit.analysis;
+        let places = if self.unit.inside.contains(&var) { itself } else { places };
+        places.get(&var).copied()
     }
 
     fn place(&mut self, leaf: u32) -> Place {

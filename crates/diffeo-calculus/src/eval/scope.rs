@@ -25,6 +25,8 @@ pub(crate) struct Analysis {
     /// What a region uses of what is around it, by the id of the parameter, the loop's state, or the
     /// comprehension's index.
     pub free: HashMap<u32, Vec<u32>>,
+    /// The same as the variables that it mentions, for which these nodes stand, if all of them are kept whole.
+    pub mentioned: HashMap<u32, Vec<u32>>,
 }
 
 impl Analysis {
@@ -50,11 +52,13 @@ pub(crate) fn analyse(body: &Term, whole: bool) -> Analysis {
             itself: HashMap::new(),
             aliases: HashSet::new(),
             free: HashMap::new(),
+            mentioned: HashMap::new(),
         },
         variables,
+        homes: HashMap::new(),
         whole,
         inside: HashSet::new(),
-        regions: vec![Region { parent: NONE, used: Vec::new(), seen: HashSet::new() }],
+        regions: vec![Region::within(NONE)],
         region: 0,
     };
     scopes.walk(body, None);
@@ -66,12 +70,28 @@ struct Region {
     parent: u32,
     used: Vec<u32>,
     seen: HashSet<u32>,
+    mentioned: Vec<u32>,
+    mentioned_set: HashSet<u32>,
+}
+
+impl Region {
+    fn within(parent: u32) -> Region {
+        Region {
+            parent,
+            used: Vec::new(),
+            seen: HashSet::new(),
+            mentioned: Vec::new(),
+            mentioned_set: HashSet::new(),
+        }
+    }
 }
 
 struct Scopes {
     analysis: Analysis,
     /// The nodes that [`usage`] gave.
     variables: HashMap<u32, u32>,
+    /// The region that binds each variable, also one that is another name for a node.
+    homes: HashMap<u32, u32>,
     /// Whether functions capture every variable that they mention, even to no effect.
     whole: bool,
     /// The recursive functions around the present place.
@@ -84,6 +104,7 @@ impl Scopes {
     fn place(&mut self, var: u32, node: u32) {
         self.analysis.nodes.0[node as usize].region = self.region;
         self.analysis.places.insert(var, node);
+        self.homes.insert(var, self.region);
     }
 
     fn bind(&mut self, binder: &Binder) {
@@ -91,8 +112,12 @@ impl Scopes {
         self.place(binder.var.id, node);
     }
 
-    fn resolve(&self, term: &Term) -> Option<u32> {
+    /// The node of a variable or a component of one, which is noted as mentioned.
+    fn resolve(&mut self, term: &Term) -> Option<u32> {
         let (var, path) = path_of(term)?;
+        if self.whole {
+            self.mention_variable(var);
+        }
         let itself = self.inside.contains(&var);
         let places = if itself { &self.analysis.itself } else { &self.analysis.places };
         let mut node = *places.get(&var)?;
@@ -113,6 +138,7 @@ impl Scopes {
                     }
                     self.analysis.aliases.insert(id);
                     self.analysis.places.insert(id, node);
+                    self.homes.insert(id, self.region);
                 } else {
                     // A component of something that is needed in one piece: the component is taken
                     // out here, so that the rest can be given back.
@@ -143,6 +169,19 @@ impl Scopes {
         }
     }
 
+    fn mention_variable(&mut self, var: u32) {
+        let Some(home) = self.homes.get(&var) else { return };
+        let mut region = self.region;
+        while region != *home && region != NONE {
+            let r = &mut self.regions[region as usize];
+            if !r.mentioned_set.insert(var) {
+                break;
+            }
+            r.mentioned.push(var);
+            region = r.parent;
+        }
+    }
+
     fn mention_all(&mut self, node: u32) {
         if self.analysis.nodes.is_split(node) {
             for child in self.analysis.nodes.0[node as usize].children.clone() {
@@ -157,13 +196,13 @@ impl Scopes {
 
     fn within(&mut self, key: u32, walk: impl FnOnce(&mut Self)) {
         let outer = self.region;
-        self.regions.push(Region { parent: outer, used: Vec::new(), seen: HashSet::new() });
+        self.regions.push(Region::within(outer));
         self.region = self.regions.len() as u32 - 1;
         walk(self);
         let region = &mut self.regions[self.region as usize];
-        let used = std::mem::take(&mut region.used);
-        region.seen = HashSet::new();
-        self.analysis.free.insert(key, used);
+        let region = std::mem::replace(region, Region::within(outer));
+        self.analysis.free.insert(key, region.used);
+        self.analysis.mentioned.insert(key, region.mentioned);
         self.region = outer;
     }
 
@@ -210,6 +249,7 @@ impl Scopes {
                         let itself = s.analysis.nodes.root(&binder.ty);
                         s.analysis.nodes.0[itself as usize].region = s.region;
                         s.analysis.itself.insert(id, itself);
+                        s.homes.insert(id, s.region);
                         s.inside.insert(id);
                         s.bind(parameter);
                         s.walk(inner, None);

@@ -1,7 +1,6 @@
 //! The forms that make, move and take apart values.
 
 use super::{function, Dest, Dst, Function, FunctionSource, Head, Item, Place};
-use crate::ad::workspace::free_variables;
 use crate::array::Array;
 use crate::deep::deep;
 use crate::eval::code::Instr;
@@ -9,6 +8,7 @@ use crate::eval::liveness::WHOLE;
 use crate::term::{Binder, Kind, Lit, Term};
 use crate::value::{Function as FunctionValue, Value};
 use diffeo_base::{Name, Span};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How deep in one another the tuples and arrays of a constant may be.
@@ -339,7 +339,7 @@ impl Function<'_, '_> {
         let code = function(self.unit, head, body);
         let free = &analysis.free[&parameter.var.id];
         if self.unit.compiler.sources.is_some() {
-            self.note_source(code, parameter, body, id);
+            self.note_source(code, parameter, id);
         }
         if free.is_empty() {
             let captured = Box::new([]);
@@ -358,18 +358,18 @@ impl Function<'_, '_> {
 
 impl Function<'_, '_> {
     /// Notes what a function value was compiled from.
-    fn note_source(&mut self, code: u32, parameter: &Binder, body: &Term, itself: Option<u32>) {
-        let free = &self.unit.analysis.free[&parameter.var.id];
+    fn note_source(&mut self, code: u32, parameter: &Binder, itself: Option<u32>) {
+        let parameter = parameter.var.id;
+        let analysis = self.unit.analysis;
+        let places: HashMap<u32, u32> =
+            analysis.free[&parameter].iter().zip(0..).map(|(node, i)| (*node, i)).collect();
         let mut captured = Vec::new();
-        for var in free_variables(Some(parameter), body) {
-            let variable = Term::new(Kind::Var(var.clone()), body.span);
-            let node = self.resolve(&variable).filter(|_| itself != Some(var.id));
-            let place = node.and_then(|node| free.iter().position(|n| *n == node));
-            if let Some(place) = place {
-                captured.push((var.id, place as u32));
+        for var in &analysis.mentioned[&parameter] {
+            let node = self.node_of(*var).filter(|_| itself != Some(*var));
+            if let Some(place) = node.and_then(|node| places.get(&node)) {
+                captured.push((*var, *place));
             }
         }
-        let parameter = parameter.var.id;
         if let Some(sources) = &mut self.unit.compiler.sources {
             sources.insert(code, FunctionSource::Local { parameter, captured });
         }

@@ -67,6 +67,15 @@ pub(super) fn captured(this: &Value) -> &[Value] {
     closure(this).map_or(&[], |(_, captured)| captured)
 }
 
+/// What a function captured, moved out of it if nothing else refers to it.
+pub(super) fn take_captured(this: &mut Value, index: usize) -> Value {
+    let Value::Function(f) = this else { return Value::Unit };
+    if let Some(Function::Closure { captured, .. }) = Rc::get_mut(f) {
+        return std::mem::replace(&mut captured[index], Value::Unit);
+    }
+    captured(this)[index].clone()
+}
+
 #[inline(always)]
 pub(super) fn holds<T: PartialOrd>(comparison: Comparison, a: T, b: T) -> bool {
     match comparison {

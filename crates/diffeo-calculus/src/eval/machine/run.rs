@@ -4,8 +4,8 @@
 //! whole values to [`crate::eval::ops`].
 
 use super::access::{
-    closure, fetch, holds, mistyped, set_bool, set_int, set_real, take, to_array, to_bool, to_int,
-    within, MOST_ELEMENTS,
+    closure, fetch, holds, mistyped, set_bool, set_int, set_real, take, take_captured, to_array,
+    to_bool, to_int, within, MOST_ELEMENTS,
 };
 use super::{take_field, Frame, Machine, Resume};
 use crate::array::ArrayBuilder;
@@ -400,6 +400,12 @@ impl Machine {
                     let captured = args!(captured);
                     let closure = Function::Closure { code: number, captured };
                     set!(to, Value::Function(Rc::new(closure)));
+                }
+                Instr::Open { targets } => {
+                    for target in &code.targets[targets.range()] {
+                        let value = take_captured(&mut this, target.index as usize);
+                        set!(target.register, value);
+                    }
                 }
                 Instr::Global { to, global } => {
                     if let Some(value) = &self.globals[global as usize].value {
