@@ -81,6 +81,15 @@ pub(crate) fn map_children(e: &Term, f: &mut dyn FnMut(&Term) -> Term) -> Term {
     Term::new(kind, e.span)
 }
 
+/// The term with a place for what has none.
+pub(crate) fn placed(e: Term, span: Span) -> Term {
+    if e.span != Span::NONE {
+        return e;
+    }
+    let e = map_children(&e, &mut |child| placed(child.clone(), span));
+    Term::new(e.kind, span)
+}
+
 /// A real number.
 pub(crate) fn real(x: f64) -> Term {
     term(Kind::Lit(Lit::Real(x)))

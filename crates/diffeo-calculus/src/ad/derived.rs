@@ -18,12 +18,13 @@ use super::build::*;
 use super::engine::Engine;
 use super::expansion::has_one_shape;
 use super::homomorphism;
-use super::{delta, dual, jet, polytypic, System, Workspace};
+use super::{delta, dual, jet, numbers, polytypic, System, Workspace};
 use crate::deep::deep;
 use crate::names::Named;
-use crate::prim::{Comparison, Diff, DiffOp, Prim};
+use crate::prim::{Comparison, Diff, DiffOp, Lifting, Prim};
 use crate::term::{Binder, Global, GlobalId, Kind, Term};
 use crate::ty::Ty;
+use crate::typing::jet_type;
 
 /// Rewrites the derivative terms of all definitions of the program.
 pub(crate) fn prepare(w: &mut Workspace, engine: Engine) {
@@ -47,6 +48,9 @@ fn rewrite(w: &mut Workspace, engine: Engine, e: &Term) -> Term {
             | DiffOp::WithExactDerivative => e,
             DiffOp::Rd | DiffOp::Vjp | DiffOp::Jvp | DiffOp::Jet { .. } => {
                 let args = std::mem::take(args);
+                if !w.dynamic {
+                    return written(w, engine, diff, args);
+                }
                 let f = operator(w, engine, diff);
                 let types = diff.signature().0;
                 let mut value = call(f, types, args);
@@ -55,6 +59,23 @@ fn rewrite(w: &mut Workspace, engine: Engine, e: &Term) -> Term {
             }
         }
     })
+}
+
+/// The derivative of a function that is written in its place, in the place of the derivative term.
+fn written(w: &mut Workspace, engine: Engine, diff: &Diff, args: Vec<Term>) -> Term {
+    let mut bindings = Vec::new();
+    let mut named = Vec::new();
+    for (i, (x, ty)) in args.into_iter().zip(diff.signature().0).enumerate() {
+        if is_atom(&x) || (i == 0 && matches!(x.kind, Kind::Lam(..) | Kind::LetRec(..))) {
+            named.push(x);
+        } else {
+            let binder = w.binder("x", ty);
+            named.push(var(&binder));
+            bindings.push((binder, x));
+        }
+    }
+    let body = Operator { w, engine, s: &diff.from, t: &diff.to }.body(diff.op, &named);
+    bind_all(bindings, body)
 }
 
 /// The derivative operator as a function of the tuple of its arguments.
@@ -70,17 +91,7 @@ fn operator(w: &mut Workspace, engine: Engine, diff: &Diff) -> GlobalId {
     w.made(&key, ty, |w| {
         let p = w.binder("p", Ty::tuple(params.clone()));
         let args: Vec<Term> = (0..params.len()).map(|i| part(&params, i, var(&p))).collect();
-        let mut cx = Operator { w, engine, s, t };
-        let body = match diff.op {
-            DiffOp::Jvp => cx.jvp(&args),
-            DiffOp::Rd => cx.rd(&args),
-            DiffOp::Vjp => cx.vjp(&args),
-            DiffOp::Jet { k, r } => cx.jet(k, r, &args),
-            DiffOp::StopGradient
-            | DiffOp::Checkpoint
-            | DiffOp::WithDerivative
-            | DiffOp::WithExactDerivative => unit(),
-        };
+        let body = Operator { w, engine, s, t }.body(diff.op, &args);
         lam(p, body)
     })
 }
@@ -93,6 +104,19 @@ struct Operator<'w> {
 }
 
 impl Operator<'_> {
+    fn body(&mut self, op: DiffOp, args: &[Term]) -> Term {
+        match op {
+            DiffOp::Jvp => self.jvp(args),
+            DiffOp::Rd => self.rd(args),
+            DiffOp::Vjp => self.vjp(args),
+            DiffOp::Jet { k, r } => self.jet(k, r, args),
+            DiffOp::StopGradient
+            | DiffOp::Checkpoint
+            | DiffOp::WithDerivative
+            | DiffOp::WithExactDerivative => unit(),
+        }
+    }
+
     /// The system of forward derivatives.
     fn forward(&self) -> System {
         match self.engine {
@@ -103,14 +127,7 @@ impl Operator<'_> {
 
     fn lift(&mut self, system: &System, f: &Term) -> Term {
         let ty = Ty::fun(self.s.clone(), self.t.clone());
-        homomorphism::lift_function(self.w, system, &ty, f.clone())
-    }
-
-    /// A derivative term of functions from `s` to `t`, rewritten.
-    fn diff(&mut self, op: DiffOp, s: &Ty, t: &Ty, args: Vec<Term>) -> Term {
-        let diff = Diff { op, from: s.clone(), to: t.clone() };
-        let f = operator(self.w, self.engine, &diff);
-        call(f, diff.signature().0, args)
+        homomorphism::function_in_place(self.w, system, &ty, f)
     }
 
     /// Stops the program if a tangent has another shape than its point.
@@ -127,18 +144,120 @@ impl Operator<'_> {
         vec![homomorphism::same_shape(self.w, name, a, point.clone(), tangent.clone())]
     }
 
-    /// The value of f at x where it is differentiated: a rule of its own may give another one than f.
-    fn value(&mut self, f: &Term, x: &Term) -> Term {
-        let (s, t) = (self.s, self.t);
-        let both = Ty::tuple(vec![t.clone(), t.clone()]);
-        let zero = prim(Prim::ZeroOf(s.clone()), vec![x.clone()]);
-        let pair = self.diff(DiffOp::Jvp, s, t, vec![f.clone(), x.clone(), zero]);
-        proj(&both, 0, pair)
+    // Derivatives that are nan
+
+    /// Begins to look for the operation that is to blame if a derivative is nan.
+    fn watch(&mut self, bindings: &mut Vec<(Binder, Term)>) {
+        if !self.w.dynamic {
+            return;
+        }
+        let start = numbers::lifting(Lifting::Watch, Ty::Unit, Ty::Unit, Vec::new());
+        bindings.push((self.w.binder("watched", Ty::Unit), start));
     }
 
-    /// `jvp(f, x, dx)`: F with the primal (Krawiec et al., Figure 15).
+    /// Ends that, and warns if a derivative is nan where the value is finite.
+    fn warn(
+        &mut self,
+        types: [&Ty; 2],
+        [value, derivative]: [&Term; 2],
+        bindings: &mut Vec<(Binder, Term)>,
+    ) {
+        if !self.w.dynamic {
+            return;
+        }
+        let types = types.map(Ty::clone).to_vec();
+        let both = tuple(types.clone(), vec![value.clone(), derivative.clone()]);
+        let end = numbers::lifting(Lifting::Warn, Ty::tuple(types), Ty::Unit, vec![both]);
+        bindings.push((self.w.binder("warned", Ty::Unit), end));
+    }
+
+    fn named(&mut self, name: &str, ty: &Ty, x: Term, bindings: &mut Vec<(Binder, Term)>) -> Term {
+        let binder = self.w.binder(name, ty.clone());
+        let x_named = var(&binder);
+        bindings.push((binder, x));
+        x_named
+    }
+
+    /// Cotangents that are 0 have no part in the derivative.
+    fn sparse(&mut self, a: &Ty, x: Term) -> Term {
+        let leaf = |w: &mut Workspace, _: &Term, xs: &[Term]| numbers::sparse(w, xs[0].clone());
+        self.each("sparse", a, &leaf, x)
+    }
+
+    /// The numbers as programs know them.
+    fn settled(&mut self, a: &Ty, x: Term) -> Term {
+        let leaf = |w: &mut Workspace, _: &Term, xs: &[Term]| numbers::settled(w, xs[0].clone());
+        self.each("settled", a, &leaf, x)
+    }
+
+    fn each(
+        &mut self,
+        name: &str,
+        a: &Ty,
+        leaf: &dyn Fn(&mut Workspace, &Term, &[Term]) -> Term,
+        x: Term,
+    ) -> Term {
+        if !self.w.dynamic || homomorphism::inert(self.w, a) {
+            return x;
+        }
+        let family =
+            polytypic::Pointwise { name, shared: Ty::Unit, inputs: vec![None], output: None, leaf };
+        family.apply(self.w, a, None, vec![x])
+    }
+
+    // Forward
+
+    /// `jvp(f, x, dx)`
     fn jvp(&mut self, args: &[Term]) -> Term {
-        let (f, x, dx) = (&args[0], &args[1], &args[2]);
+        let t = self.t;
+        let both = Ty::tuple(vec![t.clone(), t.clone()]);
+        let mut bindings = Vec::new();
+        self.watch(&mut bindings);
+        let pair = self.pushed(&args[0], &args[1], &args[2]);
+        let pair = self.named("r", &both, pair, &mut bindings);
+        let parts = [0, 1].map(|i| proj(&both, i, pair.clone()));
+        self.warn([t, t], [&parts[0], &parts[1]], &mut bindings);
+        bind_all(bindings, pair)
+    }
+
+    /// Value and tangent of a function of these types, by a definition of their own: F with the primal (Krawiec et
+    /// al., Figure 15).
+    fn pushforward(&mut self, s: &Ty, t: &Ty, args: Vec<Term>) -> Term {
+        let engine = self.engine;
+        let diff = Diff { op: DiffOp::Jvp, from: s.clone(), to: t.clone() };
+        if !self.w.dynamic {
+            let mut bindings = Vec::new();
+            let types = [s, s].map(Ty::clone);
+            let mut named = Vec::new();
+            for (x, ty) in args[1..].iter().zip(&types) {
+                named.push(match is_atom(x) {
+                    true => x.clone(),
+                    false => self.named("x", ty, x.clone(), &mut bindings),
+                });
+            }
+            let value =
+                Operator { w: &mut *self.w, engine, s, t }.dual(&args[0], &named[0], &named[1]);
+            return bind_all(bindings, value);
+        }
+        let (params, result) = diff.signature();
+        let key = format!("F[{}, {}]", self.w.type_text(s), self.w.type_text(t));
+        let ty = Ty::fun(Ty::tuple(params.clone()), result);
+        let f = self.w.made(&key, ty, |w| {
+            let p = w.binder("p", Ty::tuple(params.clone()));
+            let [f, x, dx] = [0, 1, 2].map(|i| part(&params, i, var(&p)));
+            let mut cx = Operator { w, engine, s, t };
+            let body = cx.dual(&f, &x, &dx);
+            lam(p, body)
+        });
+        call(f, params, args)
+    }
+
+    fn pushed(&mut self, f: &Term, x: &Term, dx: &Term) -> Term {
+        let (s, t) = (self.s, self.t);
+        self.pushforward(s, t, vec![f.clone(), x.clone(), dx.clone()])
+    }
+
+    fn dual(&mut self, f: &Term, x: &Term, dx: &Term) -> Term {
         let mut bindings = self.checked("the tangent", self.s, x, dx);
         let system = self.forward();
         let translated = self.lift(&system, f);
@@ -148,26 +267,71 @@ impl Operator<'_> {
         bindings.push((y.clone(), app(translated, arg)));
         let value = homomorphism::primal(self.w, &system, self.t, var(&y));
         let tangent = dual::delta(self.w, &system, self.t, var(&y));
-        let pair = tuple(vec![self.t.clone(), self.t.clone()], vec![value, tangent]);
-        bind_all(bindings, pair)
+        let (t, types) = (self.t, vec![self.t.clone(), self.t.clone()]);
+        let tangent = self.settled(t, tangent);
+        bind_all(bindings, tuple(types, vec![value, tangent]))
     }
 
-    /// `rd(f, x, w)`
+    // Reverse
+
+    /// `rd(f, x, w)`: of value and pullback, the pullback at w.
     fn rd(&mut self, args: &[Term]) -> Term {
-        let (f, x, cotangent) = (&args[0], &args[1], &args[2]);
+        let (s, t) = (self.s, self.t);
+        let both = Ty::tuple(vec![t.clone(), pulled_type(s, t)]);
+        let mut bindings = Vec::new();
+        self.watch(&mut bindings);
+        let pair = self.pulled(&args[0], &args[1]);
+        let pair = self.named("r", &both, pair, &mut bindings);
+        let cotangent = self.sparse(t, args[2].clone());
+        let gradient = app(proj(&both, 1, pair.clone()), cotangent);
+        let gradient = self.settled(s, gradient);
+        let gradient = self.named("gradient", s, gradient, &mut bindings);
+        self.warn([t, s], [&proj(&both, 0, pair), &gradient], &mut bindings);
+        bind_all(bindings, gradient)
+    }
+
+    /// `vjp(f, x)`
+    fn vjp(&mut self, args: &[Term]) -> Term {
+        let (s, t) = (self.s, self.t);
+        let both = Ty::tuple(vec![t.clone(), pulled_type(s, t)]);
+        let mut bindings = Vec::new();
+        let pair = self.pulled(&args[0], &args[1]);
+        let pair = self.named("r", &both, pair, &mut bindings);
+        let value = self.named("y", t, proj(&both, 0, pair.clone()), &mut bindings);
+        let pull = self.named("back", &pulled_type(s, t), proj(&both, 1, pair), &mut bindings);
+        let cotangent = self.w.binder("w", t.clone());
+        let mut inner = Vec::new();
+        self.watch(&mut inner);
+        let w = self.sparse(t, var(&cotangent));
+        let gradient = self.settled(s, app(pull, w));
+        let gradient = self.named("gradient", s, gradient, &mut inner);
+        self.warn([t, s], [&value, &gradient], &mut inner);
+        let pullback = lam(cotangent, bind_all(inner, gradient));
+        bind_all(bindings, term(Kind::Tuple(both, vec![value, pullback])))
+    }
+
+    /// Value and pullback.
+    fn pulled(&mut self, f: &Term, x: &Term) -> Term {
         match self.engine {
             Engine::Delta(choices) => {
                 let translated = self.lift(&System::Delta(choices), f);
-                let rd = delta::wrapper::rd(self.w, choices, self.s, self.t);
-                let types = self.w.parameters_of(rd);
-                call(rd, types, vec![translated, x.clone(), cotangent.clone()])
+                let vjp = delta::wrapper::vjp(self.w, choices, self.s, self.t);
+                let types = self.w.parameters_of(vjp);
+                call(vjp, types, vec![translated, x.clone()])
             }
             Engine::Dual | Engine::Taylor => {
                 let y = self.w.binder("y", self.t.clone());
-                let mut bindings = vec![(y.clone(), self.value(f, x))];
-                bindings.extend(self.checked("the cotangent", self.t, &var(&y), cotangent));
-                let gradient = self.one_hot(f, x, cotangent);
-                bind_all(bindings, gradient)
+                let cotangent = self.w.binder("w", self.t.clone());
+                let checked = self.checked("the cotangent", self.t, &var(&y), &var(&cotangent));
+                let gradient = self.one_hot(f, x, &var(&cotangent));
+                let pullback = lam(cotangent, bind_all(checked, gradient));
+                let types = vec![self.t.clone(), pulled_type(self.s, self.t)];
+                let pair = tuple(types, vec![var(&y), pullback]);
+                // A rule of its own may give another value than f.
+                let zero = prim(Prim::ZeroOf(self.s.clone()), vec![x.clone()]);
+                let both = Ty::tuple(vec![self.t.clone(), self.t.clone()]);
+                let value = proj(&both, 0, self.pushed(f, x, &zero));
+                bind(y, value, pair)
             }
         }
     }
@@ -183,9 +347,7 @@ impl Operator<'_> {
             build(count.clone(), j.clone(), Ty::Real, if_(same, real(1.0), real(0.0)));
         let dx = prim(Prim::Unravel(self.s.clone()), vec![x.clone(), unit_vector]);
         let both = Ty::tuple(vec![self.t.clone(), self.t.clone()]);
-        let (s, t) = (self.s, self.t);
-        let pair = self.diff(DiffOp::Jvp, s, t, vec![f.clone(), x.clone(), dx]);
-        let dy = proj(&both, 1, pair);
+        let dy = proj(&both, 1, self.pushed(f, x, &dx));
         let partial = prim(Prim::Inner(self.t.clone()), vec![cotangent.clone(), dy]);
         let gradient = build(count, i, Ty::Real, partial);
         let value = prim(Prim::Unravel(self.s.clone()), vec![x.clone(), gradient]);
@@ -193,41 +355,30 @@ impl Operator<'_> {
         bind(leaves, ravelled, value)
     }
 
-    /// `vjp(f, x)`
-    fn vjp(&mut self, args: &[Term]) -> Term {
-        let (f, x) = (&args[0], &args[1]);
-        match self.engine {
-            Engine::Delta(choices) => {
-                let translated = self.lift(&System::Delta(choices), f);
-                let vjp = delta::wrapper::vjp(self.w, choices, self.s, self.t);
-                let types = self.w.parameters_of(vjp);
-                call(vjp, types, vec![translated, x.clone()])
-            }
-            Engine::Dual | Engine::Taylor => {
-                let y = self.w.binder("y", self.t.clone());
-                let cotangent = self.w.binder("w", self.t.clone());
-                let checked = self.checked("the cotangent", self.t, &var(&y), &var(&cotangent));
-                let gradient = self.one_hot(f, x, &var(&cotangent));
-                let pullback = lam(cotangent, bind_all(checked, gradient));
-                let pulled = Ty::fun(self.t.clone(), self.s.clone());
-                let pair = tuple(vec![self.t.clone(), pulled], vec![var(&y), pullback]);
-                bind(y, self.value(f, x), pair)
-            }
-        }
-    }
+    // Taylor coefficients
 
     /// `jet(k, r, f)(x)`
     fn jet(&mut self, k: u32, r: u32, args: &[Term]) -> Term {
         let (f, x) = (&args[0], &args[1]);
-        let system = System::Taylor { k, r };
-        match self.engine {
-            Engine::Taylor => {
+        let (t, system) = (self.t, System::Taylor { k, r });
+        let mut bindings = Vec::new();
+        self.watch(&mut bindings);
+        let gathered = match self.engine {
+            Engine::Taylor if r <= 1 || !self.w.nests => {
                 let translated = self.lift(&system, f);
                 let arg = jet::canonical::tuples(self.w, (k, r), self.s, x.clone());
-                jet::canonical::arrays(self.w, (k, r), self.t, app(translated, arg))
+                app(translated, arg)
             }
-            Engine::Dual | Engine::Delta(_) => self.nested_jet((k, r), f, x),
-        }
+            Engine::Taylor | Engine::Dual | Engine::Delta(_) => self.nested_jet((k, r), f, x),
+        };
+        let ty = homomorphism::ty(self.w, &system, t);
+        let gathered = self.named("r", &ty, gathered, &mut bindings);
+        let value = homomorphism::primal(self.w, &system, t, gathered.clone());
+        let result = jet_type(t);
+        let derivatives = jet::canonical::arrays(self.w, (k, r), t, gathered);
+        let derivatives = self.named("derivatives", &result, derivatives, &mut bindings);
+        self.warn([t, &result], [&value, &derivatives], &mut bindings);
+        bind_all(bindings, derivatives)
     }
 
     fn nested_jet(&mut self, (k, r): (u32, u32), f: &Term, x: &Term) -> Term {
@@ -259,7 +410,16 @@ impl Operator<'_> {
             }
             let y = self.w.binder("y", self.t.clone());
             let zeros = tuple(variables.clone(), vec![real(0.0); variables.len()]);
-            bindings.push((y.clone(), app(g, zeros)));
+            // A rule of its own may give another value than f.
+            let value = match alpha.iter().all(|n| *n == 0) {
+                true => {
+                    let both = Ty::tuple(vec![self.t.clone(), self.t.clone()]);
+                    let t = self.t;
+                    proj(&both, 0, self.pushforward(&point, t, vec![g, zeros.clone(), zeros]))
+                }
+                false => app(g, zeros),
+            };
+            bindings.push((y.clone(), value));
             derivatives.push(var(&y));
         }
         let gather = polytypic::Pointwise {
@@ -270,8 +430,7 @@ impl Operator<'_> {
             leaf: &|_, _, xs| tuple(vec![Ty::Real; xs.len()], xs.to_vec()),
         };
         let gathered = gather.apply(self.w, self.t, None, derivatives);
-        let value = jet::canonical::arrays(self.w, (k, r), self.t, gathered);
-        bind_all(bindings, value)
+        bind_all(bindings, gathered)
     }
 
     /// The partial derivative of a function of the variables.
@@ -281,9 +440,14 @@ impl Operator<'_> {
         let direction = tuple(variables.to_vec(), direction.collect());
         let to = self.t.clone();
         let both = Ty::tuple(vec![to.clone(), to.clone()]);
-        let pair = self.diff(DiffOp::Jvp, point, &to, vec![g, var(&t), direction]);
+        let pair = self.pushforward(point, &to, vec![g, var(&t), direction]);
         lam(t, proj(&both, 1, pair))
     }
+}
+
+/// `δT → δS`
+fn pulled_type(s: &Ty, t: &Ty) -> Ty {
+    Ty::fun(t.clone(), s.clone())
 }
 
 /// `Σ_β x_β t^β / β!`

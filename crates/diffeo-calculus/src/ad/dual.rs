@@ -9,7 +9,7 @@
 use super::build::*;
 use super::partial;
 use super::polytypic::Pointwise;
-use super::{homomorphism, System, Workspace};
+use super::{homomorphism, numbers, System, Workspace};
 use crate::prim::{Comparison, RealOp};
 use crate::term::{GlobalId, Term};
 use crate::ty::Ty;
@@ -37,34 +37,48 @@ pub(crate) fn operation(w: &mut Workspace, op: RealOp, args: &[Term]) -> Term {
     let dy = match (op, &dxs[..]) {
         // D⃗{+} = λ((x, dx), (y, dy)). (x + y, dx + dy)
         (RealOp::Add, [a, b]) => super::build::op(RealOp::Add, vec![a.clone(), b.clone()]),
+        // min and max are one of their operands, abs is ±x, sign is constant (ours).
+        (RealOp::Min | RealOp::Max, [dx, dy]) if w.dynamic => {
+            let first = partial::derivative(op, 0, &xs, &var(&y), &real(0.0));
+            if_(compare(Comparison::Eq, Ty::Real, first, real(1.0)), dx.clone(), dy.clone())
+        }
+        (RealOp::Abs, [dx]) if w.dynamic => {
+            let is = |comparison| compare(comparison, Ty::Real, xs[0].clone(), real(0.0));
+            let negative = super::build::op(RealOp::Neg, vec![dx.clone()]);
+            let zero = numbers::nothing(w);
+            if_(is(Comparison::Lt), negative, if_(is(Comparison::Eq), zero, dx.clone()))
+        }
+        (RealOp::Sign, _) if w.dynamic => numbers::nothing(w),
         // A constant exponent has no part in it: where x is not positive, the derivative by it is nan (ours).
         (RealOp::Pow, [_, db]) => {
             let not_positive = compare(Comparison::Le, Ty::Real, xs[0].clone(), real(0.0));
             let constant = compare(Comparison::Eq, Ty::Real, db.clone(), real(0.0));
-            let of_base = sum_of(op, &xs, &dxs[..1], &var(&y));
-            let of_both = sum_of(op, &xs, &dxs, &var(&y));
+            let of_base = sum_of(w, op, &xs, &dxs[..1], &var(&y));
+            let of_both = sum_of(w, op, &xs, &dxs, &var(&y));
             if_(if_(not_positive, constant, truth(false)), of_base, of_both)
         }
         // D⃗{×} = λ((x, dx), (y, dy)). (x × y, y × dx + x × dy)
-        _ => sum_of(op, &xs, &dxs, &var(&y)),
+        _ => sum_of(w, op, &xs, &dxs, &var(&y)),
     };
     let value = super::build::op(op, xs);
     bind(y.clone(), value, pair(var(&y), dy))
 }
 
 /// `Σᵢ df_i x⃗ × dxᵢ` over the given `dxᵢ`.
-fn sum_of(op: RealOp, xs: &[Term], dxs: &[Term], y: &Term) -> Term {
+fn sum_of(w: &mut Workspace, op: RealOp, xs: &[Term], dxs: &[Term], y: &Term) -> Term {
+    let zero = numbers::nothing(w);
     dxs.iter().enumerate().fold(real(0.0), |sum, (i, dx)| {
-        plus(sum, partial::product(partial::derivative(op, i, xs, y), dx.clone()))
+        plus(sum, partial::product(partial::derivative(op, i, xs, y, &zero), dx.clone()))
     })
 }
 
 /// `D⃗{x ↦ xⁿ}`, n an integer: `(xⁿ, n × xⁿ⁻¹ × dx)` (ours, by Figure 14).
-pub(crate) fn power(x: &Term, n: &Term) -> Term {
+pub(crate) fn power(w: &mut Workspace, x: &Term, n: &Term) -> Term {
+    let zero = numbers::nothing(w);
     let ty = real_type();
     let (x, dx) = (proj(&ty, 0, x.clone()), proj(&ty, 1, x.clone()));
-    let df = partial::power(&x, n, 1);
-    pair(partial::power(&x, n, 0), partial::product(df, dx))
+    let df = partial::power(&x, n, 1, &zero);
+    pair(partial::power(&x, n, 0, &zero), partial::product(df, dx))
 }
 
 /// `zip_A : A × δA → D⃗{A}` (Figure 15).
@@ -74,7 +88,7 @@ pub(crate) fn zip(w: &mut Workspace, system: &System, a: &Ty, x: Term, dx: Term)
         shared: Ty::Unit,
         inputs: vec![None, None],
         output: Some(system.clone()),
-        leaf: &|_, _, xs| pair(xs[0].clone(), xs[1].clone()),
+        leaf: &|w, _, xs| pair(xs[0].clone(), numbers::sparse(w, xs[1].clone())),
     };
     family.apply(w, a, None, vec![x, dx])
 }

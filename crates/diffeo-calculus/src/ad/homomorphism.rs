@@ -15,14 +15,14 @@
 use super::build::*;
 use super::expansion::{expansion, has_one_shape};
 use super::polytypic::{Pointwise, Traversal};
-use super::workspace::Refusal;
+use super::workspace::{each_binder, Refusal};
 use super::{delta, empty, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::{DataId, Ty};
 use crate::typing::mentions_real;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// `D{A}` of a type.
@@ -247,6 +247,40 @@ pub(crate) fn lift_function(w: &mut Workspace, system: &System, a: &Ty, f: Term)
     prim(Prim::Lift(Rc::new(lift)), vec![f])
 }
 
+/// The translation of a function that is written where it is wanted, on the embeddings of the variables that it
+/// takes from around it; else as [`lift_function`] (ours).
+pub(crate) fn function_in_place(w: &mut Workspace, system: &System, a: &Ty, f: &Term) -> Term {
+    let Some(binders) = &w.binders else { return lift_function(w, system, a, f.clone()) };
+    let (mut own, mut free) = (HashSet::new(), Vec::new());
+    each_binder(f, &mut |binder| {
+        own.insert(binder.var.id);
+    });
+    let mut pending = vec![f];
+    while let Some(e) = pending.pop() {
+        match &e.kind {
+            Kind::Var(x) if own.insert(x.id) => free.extend(binders.get(&x.id).cloned()),
+            _ => {}
+        }
+        e.each_child(|child| pending.push(child));
+    }
+    match &f.kind {
+        Kind::Global(id) => global(w.translated(system, *id)),
+        Kind::Lam(..) | Kind::LetRec(..) => {
+            let (mut bindings, mut variables) = (Vec::new(), Vec::new());
+            for source in free {
+                let value = lift(w, system, &source.ty, None, var(&source));
+                let ty = ty(w, system, &source.ty);
+                let binder = w.renamed(system, &source, ty);
+                variables.push((source.var.id, binder.clone()));
+                bindings.push((binder, value));
+            }
+            let body = function(w, system, &variables, f);
+            bind_all(bindings, body)
+        }
+        _ => lift_function(w, system, a, f.clone()),
+    }
+}
+
 /// The function that a function value was translated from: the primal of a function (ours).
 pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term) -> Term {
     let from = ty(w, system, a);
@@ -279,6 +313,16 @@ pub(crate) fn same_shape(
 pub(crate) fn captures(from: Ty, f: Term, kept: Term) -> Term {
     let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
     prim(Prim::Lift(Rc::new(lift)), vec![kept, f])
+}
+
+/// Whether it looks at primals and gives `()`.
+fn looks_only(what: Lifting) -> bool {
+    match what {
+        Lifting::SameShape(_) | Lifting::Watch | Lifting::Blame(_) | Lifting::Warn => true,
+        Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::Zero | Lifting::Sparse => {
+            false
+        }
+    }
 }
 
 struct Translator<'w> {
@@ -464,18 +508,31 @@ impl Translator<'_> {
         let at = |t: Term| Term::new(t.kind, e.span);
         match p {
             // D{op}: in the room of the system
-            Prim::Real(op) if numbers::by_calls(self.system) => {
-                at(numbers::operation(self.w, self.system, *op, args))
-            }
-            Prim::PowInt if numbers::by_calls(self.system) => {
-                at(numbers::power(self.w, self.system, &args))
+            Prim::Real(op) if !numbers::may_be_to_blame(self.w, *op) => {
+                if numbers::by_calls(self.system) {
+                    return placed(numbers::operation(self.w, self.system, *op, args), e.span);
+                }
+                let types = vec![Ty::Real; args.len()];
+                self.named(args, &types, |t, xs| {
+                    placed(numbers::operation(t.w, t.system, *op, xs), e.span)
+                })
             }
             Prim::Real(op) => {
                 let types = vec![Ty::Real; args.len()];
-                self.named(args, &types, |t, xs| at(numbers::operation(t.w, t.system, *op, xs)))
+                self.named(args, &types, |t, xs| {
+                    let value = numbers::operation(t.w, t.system, *op, xs.clone());
+                    let name = crate::prim::real::row(*op).name;
+                    placed(numbers::blamed(t.w, t.system, name, (&xs, None), value), e.span)
+                })
             }
-            Prim::PowInt => self
-                .named(args, &[Ty::Real, Ty::Int], |t, xs| at(numbers::power(t.w, t.system, &xs))),
+            Prim::PowInt if !self.w.dynamic && numbers::by_calls(self.system) => {
+                at(numbers::power(self.w, self.system, &args))
+            }
+            Prim::PowInt => self.named(args, &[Ty::Real, Ty::Int], |t, xs| {
+                let value = numbers::power(t.w, t.system, &xs);
+                let operands = (&xs[..1], Some(&xs[1]));
+                placed(numbers::blamed(t.w, t.system, "^", operands, value), e.span)
+            }),
             // D{+_ℤ} = +_ℤ
             Prim::Int(_) | Prim::Not | Prim::AppendStrings => at(prim(p.clone(), args)),
             // Predicates look at primals (ours).
@@ -562,7 +619,14 @@ impl Translator<'_> {
             Prim::Inner(a) => self.polytypic(p, &[a.clone(), a.clone()], args, e),
             Prim::Unravel(a) => self.polytypic(p, &[a.clone(), Ty::array(Ty::Real)], args, e),
             Prim::Sum(a) => self.polytypic(p, &[Ty::array(a.clone())], args, e),
-            Prim::Lift(l) if matches!(l.what, Lifting::SameShape(_)) => {
+            Prim::Lift(l) if l.what == Lifting::Zero => {
+                numbers::constant(self.w, self.system, self.zero.as_ref(), e.clone())
+            }
+            Prim::Lift(l) if l.what == Lifting::Sparse => {
+                let (from, to) = (self.ty(&l.from), self.ty(&l.to));
+                at(numbers::lifting(l.what, from, to, args))
+            }
+            Prim::Lift(l) if looks_only(l.what) => {
                 let args = args.into_iter().map(|x| self.primal(&l.from, x)).collect();
                 at(prim(p.clone(), args))
             }

@@ -22,6 +22,7 @@ use super::build::*;
 use super::{homomorphism, numbers, partial, System, Workspace};
 use crate::eval::derivative::multi_indices;
 use crate::names::prim_name;
+use crate::prim::real::{row, Derivative};
 use crate::prim::{Comparison, Prim, RealOp};
 use crate::term::Term;
 use crate::ty::Ty;
@@ -43,8 +44,8 @@ pub(crate) fn real_type(k: u32, r: u32) -> Ty {
 }
 
 /// `D(c̲) = ⟨c̲, 0, …, 0⟩`
-pub(crate) fn constant(k: u32, order: u32, r: Term) -> Term {
-    padded(multi_indices(k, order).len(), r)
+pub(crate) fn constant(k: u32, order: u32, r: Term, zero: &Term) -> Term {
+    padded(multi_indices(k, order).len(), r, zero)
 }
 
 /// `D_(2,2)′(real) = real⁴`
@@ -54,11 +55,11 @@ pub(crate) fn mixed_type() -> Ty {
 
 /// `D_(2,2)′(c̲) = ⟨c̲, 0, 0, 0⟩`
 pub(crate) fn mixed_constant(r: Term) -> Term {
-    padded(4, r)
+    padded(4, r, &real(0.0))
 }
 
-fn padded(count: usize, r: Term) -> Term {
-    let mut components = vec![real(0.0); count];
+fn padded(count: usize, r: Term, zero: &Term) -> Term {
+    let mut components = vec![zero.clone(); count];
     components[0] = r;
     tuple(vec![Ty::Real; count], components)
 }
@@ -118,10 +119,11 @@ fn raised(w: &mut Workspace, system: &System, x: &Term, n: &Term) -> Term {
         let mut graph = Graph::default();
         let components = components(&mut graph, &indices, &xs[..1]);
         let x = proj(&Ty::tuple(vec![Ty::Real; indices.len()]), 0, xs[0].clone());
+        let zero = numbers::nothing(w);
         let order = indices.iter().map(|alpha| alpha.iter().sum()).max().unwrap_or(0);
         // ∂_β for each β, being terms for any n.
         let powers: Vec<Id> =
-            (0..=order).map(|j| graph.given(partial::power(&x, &xs[1], j))).collect();
+            (0..=order).map(|j| graph.given(partial::power(&x, &xs[1], j, &zero))).collect();
         let roots = all(&mut graph, &indices, 1, powers[0], &components, &mut |_, beta| {
             powers[beta[0] as usize]
         });
@@ -202,6 +204,10 @@ fn composition(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> T
         });
         written(w, &graph, &roots)
     };
+    // What is one of its operands has that one's components (ours).
+    if w.dynamic && row(op).derivative == Derivative::Select {
+        return selected(w, system, op, xs);
+    }
     let full = of(w, xs.len());
     match (op, xs) {
         (RealOp::Pow, [a, b]) => {
@@ -209,6 +215,28 @@ fn composition(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> T
             if_(fixed, of(w, 1), full)
         }
         _ => full,
+    }
+}
+
+/// `abs` as ±x, `sign` as a constant, `min` and `max` as one of their operands.
+fn selected(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> Term {
+    let types = vec![Ty::Real; indices(system).len()];
+    let first: Vec<Term> = xs.iter().map(|x| part(&types, 0, x.clone())).collect();
+    let value = super::build::op(op, first.clone());
+    match op {
+        RealOp::Min | RealOp::Max => {
+            let chosen = partial::derivative(op, 0, &first, &value, &real(0.0));
+            if_(compare(Comparison::Eq, Ty::Real, chosen, real(1.0)), xs[0].clone(), xs[1].clone())
+        }
+        RealOp::Abs => {
+            let is = |comparison| compare(comparison, Ty::Real, first[0].clone(), real(0.0));
+            let components = (0..types.len()).map(|i| part(&types, i, xs[0].clone()));
+            let negated = components.map(|x| super::build::op(RealOp::Neg, vec![x])).collect();
+            let negated = tuple(types.clone(), negated);
+            let constant = numbers::constant(w, system, None, value);
+            if_(is(Comparison::Lt), negated, if_(is(Comparison::Eq), constant, xs[0].clone()))
+        }
+        _ => numbers::constant(w, system, None, value),
     }
 }
 

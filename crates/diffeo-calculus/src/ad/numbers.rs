@@ -2,9 +2,10 @@
 
 use super::build::*;
 use super::{delta, dual, jet, System, Workspace};
-use crate::prim::{Comparison, RealOp};
-use crate::term::Term;
+use crate::prim::{Blame, Comparison, Lift, Lifting, Prim, RealOp};
+use crate::term::{Binder, Term};
 use crate::ty::Ty;
+use std::rc::Rc;
 
 /// `D{ℝ}`
 pub(crate) fn real(w: &mut Workspace, system: &System) -> Ty {
@@ -33,8 +34,14 @@ pub(crate) fn displacement(system: &System) -> Ty {
 /// `D{r}`: a number that does not vary. `zero` is that of δS for D¹.
 pub(crate) fn constant(w: &mut Workspace, system: &System, zero: Option<&Term>, r: Term) -> Term {
     match system {
-        System::Forward => dual::pair(r, super::build::real(0.0)),
-        System::Taylor { k, r: order } => jet::constant(*k, *order, r),
+        System::Forward => {
+            let zero = nothing(w);
+            dual::pair(r, zero)
+        }
+        System::Taylor { k, r: order } => {
+            let zero = nothing(w);
+            jet::constant(*k, *order, r, &zero)
+        }
         System::Mixed => jet::mixed_constant(r),
         System::Vector(s) => {
             let zero = zero.cloned().unwrap_or_else(unit);
@@ -43,6 +50,124 @@ pub(crate) fn constant(w: &mut Workspace, system: &System, zero: Option<&Term>, 
         System::Naive => delta::naive::constant(w, r),
         System::Delta(_) => delta::translate::constant(w, system, r),
     }
+}
+
+/// The derivative of what does not vary: 0, times anything. As the papers have no such number, shown programs have 0.
+pub(crate) fn nothing(w: &mut Workspace) -> Term {
+    if !w.dynamic {
+        return super::build::real(0.0);
+    }
+    global(w.made("0", Ty::Real, |_| lifting(Lifting::Zero, Ty::Unit, Ty::Real, Vec::new())))
+}
+
+/// An operation of translated programs on values.
+pub(crate) fn lifting(what: Lifting, from: Ty, to: Ty, args: Vec<Term>) -> Term {
+    prim(Prim::Lift(Rc::new(Lift { what, systems: Vec::new(), from, to })), args)
+}
+
+/// The number, as one that does not vary if it is 0 and nothing in it varies.
+pub(crate) fn sparse(w: &Workspace, x: Term) -> Term {
+    match w.dynamic {
+        true => lifting(Lifting::Sparse, Ty::Real, Ty::Real, vec![x]),
+        false => x,
+    }
+}
+
+/// The number as programs know it: an ordinary 0 if it does not vary.
+pub(crate) fn settled(w: &Workspace, x: Term) -> Term {
+    match w.dynamic {
+        true => super::build::op(RealOp::Add, vec![x, super::build::real(0.0)]),
+        false => x,
+    }
+}
+
+/// Whether an operation is blamed for derivatives that are not finite.
+pub(crate) fn may_be_to_blame(w: &Workspace, op: RealOp) -> bool {
+    w.dynamic
+        && match op {
+            RealOp::Add
+            | RealOp::Sub
+            | RealOp::Neg
+            | RealOp::Mul
+            | RealOp::Sin
+            | RealOp::Cos
+            | RealOp::Abs
+            | RealOp::Sign
+            | RealOp::Min
+            | RealOp::Max => false,
+            RealOp::Div
+            | RealOp::Rem
+            | RealOp::Pow
+            | RealOp::Exp
+            | RealOp::Log
+            | RealOp::Sqrt
+            | RealOp::Tan
+            | RealOp::Asin
+            | RealOp::Acos
+            | RealOp::Atan
+            | RealOp::Sinh
+            | RealOp::Cosh
+            | RealOp::Tanh
+            | RealOp::Asinh
+            | RealOp::Acosh
+            | RealOp::Atanh
+            | RealOp::Expm1
+            | RealOp::Log1p
+            | RealOp::Sigmoid
+            | RealOp::Softplus
+            | RealOp::Erf
+            | RealOp::Erfc
+            | RealOp::Lgamma
+            | RealOp::Polygamma(_)
+            | RealOp::Atan2
+            | RealOp::Hypot
+            | RealOp::Unit
+            | RealOp::Sech
+            | RealOp::OneMinusSquare => true,
+        }
+}
+
+/// Blames an operation, if its derivatives are not finite and the operands and the `others` are.
+pub(crate) fn blame(
+    w: &mut Workspace,
+    op: &'static str,
+    derivatives: Vec<Term>,
+    operands: Vec<Term>,
+    others: Vec<Term>,
+) -> (Binder, Term) {
+    let blame = Blame { op, derivatives: derivatives.len(), operands: operands.len() };
+    let args = [derivatives, operands, others].concat();
+    let seen = w.binder("seen", Ty::Unit);
+    (seen, lifting(Lifting::Blame(blame), Ty::Real, Ty::Unit, args))
+}
+
+/// `D{op}` with the operation blamed for what is not finite in it, for the systems whose numbers are tuples; `exponent`
+/// is that of a power. The arguments may be mentioned several times.
+pub(crate) fn blamed(
+    w: &mut Workspace,
+    system: &System,
+    op: &'static str,
+    (xs, exponent): (&[Term], Option<&Term>),
+    value: Term,
+) -> Term {
+    let types = match system {
+        System::Forward | System::Taylor { .. } if w.dynamic => real(w, system).components(),
+        System::Forward
+        | System::Taylor { .. }
+        | System::Mixed
+        | System::Vector(_)
+        | System::Naive
+        | System::Delta(_) => None,
+    };
+    let Some(types) = types else { return value };
+    let z = w.binder("z", Ty::tuple(types.clone()));
+    let parts = |x: &Term| (1..types.len()).map(|i| part(&types, i, x.clone())).collect::<Vec<_>>();
+    let mut operands: Vec<Term> = xs.iter().map(|x| part(&types, 0, x.clone())).collect();
+    operands.extend(exponent.map(|n| prim(Prim::ToReal, vec![n.clone()])));
+    let others = xs.iter().flat_map(parts).collect();
+    let (seen, noted) = blame(w, op, parts(&var(&z)), operands, others);
+    let result = var(&z);
+    bind(z, value, bind(seen, noted, result))
 }
 
 /// The number itself.
@@ -107,7 +232,7 @@ pub(crate) fn operation(w: &mut Workspace, system: &System, op: RealOp, xs: Vec<
 pub(crate) fn power(w: &mut Workspace, system: &System, xs: &[Term]) -> Term {
     let (x, n) = (&xs[0], &xs[1]);
     match system {
-        System::Forward => dual::power(x, n),
+        System::Forward => dual::power(w, x, n),
         System::Taylor { k, r } => jet::power(w, (*k, *r), x, n),
         System::Mixed => jet::mixed_power(w, x, n),
         System::Vector(s) => delta::naive::vector_power(w, s, x, n),

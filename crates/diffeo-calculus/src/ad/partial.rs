@@ -10,9 +10,10 @@ use crate::term::Term;
 use crate::ty::Ty;
 
 /// `∂op/∂x_i` at these operands, `y` being the result. All of them may be mentioned several times.
-pub(crate) fn derivative(op: RealOp, i: usize, xs: &[Term], y: &Term) -> Term {
+/// `zero` is the derivative of what does not vary.
+pub(crate) fn derivative(op: RealOp, i: usize, xs: &[Term], y: &Term, zero: &Term) -> Term {
     match row(op).derivative {
-        Derivative::Partials(partials) => partial(op, &partials[i], xs, y),
+        Derivative::Partials(partials) => partial(op, &partials[i], xs, y, zero),
         Derivative::Select => select(op, i, xs),
     }
 }
@@ -26,15 +27,17 @@ pub(crate) fn product(df: Term, dx: Term) -> Term {
     }
 }
 
-fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term) -> Term {
+fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term, zero: &Term) -> Term {
     let second = || xs.get(1).cloned().unwrap_or_else(|| real(0.0));
     match p {
         Partial::A => xs[0].clone(),
         Partial::B => second(),
         Partial::Y => y.clone(),
         Partial::Num(x) => real(*x),
-        Partial::Un(g, a) => op(*g, vec![partial(f, a, xs, y)]),
-        Partial::Bin(g, a, b) => op(*g, vec![partial(f, a, xs, y), partial(f, b, xs, y)]),
+        Partial::Un(g, a) => op(*g, vec![partial(f, a, xs, y, zero)]),
+        Partial::Bin(g, a, b) => {
+            op(*g, vec![partial(f, a, xs, y, zero), partial(f, b, xs, y, zero)])
+        }
         Partial::NextPolygamma => op(next_polygamma(f), vec![xs[0].clone()]),
         // trunc(a / b), which is constant wherever it is differentiable.
         Partial::TruncatedQuotient => {
@@ -44,19 +47,19 @@ fn partial(f: RealOp, p: &Partial, xs: &[Term], y: &Term) -> Term {
         }
         Partial::ZeroWhere(condition, p) => {
             let equal = |x: Term| compare(Comparison::Eq, Ty::Real, x, real(0.0));
-            let value = partial(f, p, xs, y);
+            let value = partial(f, p, xs, y, zero);
             match condition {
                 // Elsewhere b × a^(b-1) is 0 for b = 0, and right to every order.
                 Condition::ZeroExponent => {
-                    let zero = if_(equal(second()), real(0.0), value.clone());
-                    if_(equal(xs[0].clone()), zero, value)
+                    let of_b = if_(equal(second()), zero.clone(), value.clone());
+                    if_(equal(xs[0].clone()), of_b, value)
                 }
                 Condition::ZeroBase => {
                     let positive = compare(Comparison::Gt, Ty::Real, second(), real(0.0));
-                    let zero = if_(positive, real(0.0), value.clone());
-                    if_(equal(xs[0].clone()), zero, value)
+                    let of_b = if_(positive, zero.clone(), value.clone());
+                    if_(equal(xs[0].clone()), of_b, value)
                 }
-                Condition::Vanishes => if_(vanishes(xs[0].clone()), real(0.0), value),
+                Condition::Vanishes => if_(vanishes(xs[0].clone()), zero.clone(), value),
             }
         }
     }
@@ -90,15 +93,15 @@ pub(crate) fn chosen(f: RealOp, i: usize, a: Term, b: Term) -> Term {
 
 /// The derivative of this order of x ↦ xⁿ, n an integer: `n (n-1) … (n-order+1) x^(n-order)`, and 0 where a
 /// factor is 0.
-pub(crate) fn power(x: &Term, n: &Term, order: u32) -> Term {
+pub(crate) fn power(x: &Term, n: &Term, order: u32, zero: &Term) -> Term {
     let less = |j: u32| match j {
         0 => n.clone(),
         _ => prim(Prim::Int(IntOp::Sub), vec![n.clone(), int(i64::from(j))]),
     };
     let value = prim(Prim::PowInt, vec![x.clone(), less(order)]);
     (0..order).rev().fold(value, |value, j| {
-        let zero = compare(Comparison::Eq, Ty::Int, less(j), int(0));
+        let none = compare(Comparison::Eq, Ty::Int, less(j), int(0));
         let factor = prim(Prim::ToReal, vec![less(j)]);
-        if_(zero, real(0.0), times(factor, value))
+        if_(none, zero.clone(), times(factor, value))
     })
 }

@@ -189,6 +189,8 @@ pub struct Evaluator {
     /// The term at hand.
     site: prepare::Id,
     warnings: Vec<RuntimeWarning>,
+    /// How many definitions of derivatives are being evaluated, within which nothing is warned of.
+    quiet: u32,
 }
 
 impl Evaluator {
@@ -221,6 +223,7 @@ impl Evaluator {
             depth: 0,
             site: 0,
             warnings: Vec::new(),
+            quiet: 0,
         }
     }
 
@@ -308,6 +311,7 @@ impl Evaluator {
         self.constants.clear();
         self.at = Activation::outermost();
         self.depth = 0;
+        self.quiet = 0;
         stop
     }
 

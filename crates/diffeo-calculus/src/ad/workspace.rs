@@ -55,6 +55,11 @@ pub struct Workspace {
     /// Whether function values can be translated, and asked what they captured, because the program is to run on
     /// a machine that knows their code.
     pub(crate) dynamic: bool,
+    /// Whether derivatives of higher orders are taken by first ones within each other, because a rule of
+    /// `with_derivative` may be no derivative.
+    pub(crate) nests: bool,
+    /// The variables with their types, where functions are translated in their places (`shown/derivatives.rs`).
+    pub(crate) binders: Option<HashMap<u32, Binder>>,
     /// The definition that each variable is in, for some definitions.
     parameters: HashMap<u32, GlobalId>,
     indexed: HashSet<GlobalId>,
@@ -102,6 +107,8 @@ impl Workspace {
             refusals: Vec::new(),
             translations: 0,
             dynamic: false,
+            nests: program.has_inexact_rules(),
+            binders: None,
             parameters: HashMap::new(),
             indexed: HashSet::new(),
         }
@@ -132,7 +139,11 @@ impl Workspace {
     /// A variable of its own.
     pub(crate) fn binder(&mut self, name: &str, ty: Ty) -> Binder {
         self.next += 1;
-        Binder { var: Var { name: Name::new(name), id: self.next - 1 }, ty }
+        let binder = Binder { var: Var { name: Name::new(name), id: self.next - 1 }, ty };
+        if let Some(binders) = &mut self.binders {
+            binders.insert(binder.var.id, binder.clone());
+        }
+        binder
     }
 
     /// The first of so many numbers for variables.
@@ -400,11 +411,10 @@ impl Workspace {
     }
 
     /// The term with other variables: those that it binds are new.
-    fn copied(&mut self, variables: &mut HashMap<u32, Var>, e: &Term) -> Term {
+    pub(crate) fn copied(&mut self, variables: &mut HashMap<u32, Var>, e: &Term) -> Term {
         each_binder(e, &mut |binder| {
-            let var = Var { name: binder.var.name.clone(), id: self.next };
-            self.next += 1;
-            variables.insert(binder.var.id, var);
+            let copy = self.binder(&binder.var.name, binder.ty.clone());
+            variables.insert(binder.var.id, copy.var);
         });
         rename(variables, e)
     }

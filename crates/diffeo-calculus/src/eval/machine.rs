@@ -174,6 +174,7 @@ impl Machine {
     pub fn translating(mut workspace: Workspace, options: Options) -> Machine {
         let mut machine = Machine::new(workspace.program(), options);
         machine.compiler.sources = Some(HashMap::new());
+        machine.reals.translated = true;
         machine.workspace = Some(Box::new(workspace));
         machine
     }

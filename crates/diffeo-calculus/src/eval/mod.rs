@@ -11,6 +11,7 @@
 //! | `machine.rs` | calls, frames and errors; the instructions |
 //! | `ops.rs` | operations on whole values |
 //! | `reals.rs`, `derivative/` | arithmetic on Reals that carry derivatives; the derivative terms |
+//! | `watch.rs` | zeros and blame in programs that the papers' systems translated |
 //! | `limits.rs` | time, memory and interruption |
 //! | `error.rs` | what can go wrong |
 
@@ -26,6 +27,7 @@ pub(crate) mod ops;
 pub mod reals;
 mod scope;
 mod usage;
+mod watch;
 
 pub(crate) use code::{SizesCall, SizesTree};
 pub use error::{RuntimeError, RuntimeWarning};

@@ -12,6 +12,7 @@ use super::derivative::level::{
 };
 use super::derivative::tape::{Operation, Tape};
 use super::error::{ErrorKind, WarningKind};
+use super::watch::Watches;
 use crate::array::Array;
 use crate::deep::deep;
 use crate::names::Named;
@@ -42,6 +43,10 @@ pub struct Reals {
     pub operations: u64,
     /// Whether derivatives of higher orders are taken by nested levels, because a rule may be no derivative.
     pub(crate) nests: bool,
+    /// Whether the program was translated by one of the papers' systems.
+    pub(crate) translated: bool,
+    /// What its derivatives that are not finite come from.
+    pub(crate) watches: Watches,
     /// The largest finite absolute value that this arithmetic gave: a scale for rounding errors.
     pub largest: f64,
     /// New warnings: what and where. Only the first of a kind at a place.
@@ -105,6 +110,8 @@ impl Reals {
             kinks,
             operations: 0,
             nests: false,
+            translated: false,
+            watches: Watches::default(),
             largest: 0.0,
             warnings: Vec::new(),
             reported: HashSet::new(),
@@ -129,6 +136,9 @@ impl Reals {
     ) -> Result<Value, ErrorKind> {
         if self.kinks != Kinks::Ignore {
             self.check(op, a, b, site)?;
+        }
+        if self.translated {
+            return Ok(self.translated(op, a, b, site));
         }
         self.op(op, a, b, site)
     }

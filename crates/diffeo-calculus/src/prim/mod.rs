@@ -260,6 +260,29 @@ pub enum Lifting {
     Captures,
     /// Nothing; of two values of a type, stops the program if their shapes differ, under this name: `()`.
     SameShape(&'static str),
+    /// The number 0 of what does not vary, by which even what is not finite may be multiplied. It has no argument.
+    Zero,
+    /// The same value; if all numbers in it are 0 and nothing in it varies, of such zeros.
+    Sparse,
+    /// Nothing; a derivative begins to be computed, of which operations may be to blame: `()`.
+    Watch,
+    /// Nothing; remembers an operation whose derivatives are not finite, though its operands' are: `()`.
+    Blame(Blame),
+    /// Nothing; of a value and its derivative, with which the last [`Lifting::Watch`] ends: warns of the operation
+    /// to blame if the derivative is nan and the value finite: `()`.
+    Warn,
+}
+
+/// The Reals that [`Lifting::Blame`] is given: derivatives of the result, the operands, and what else has to be
+/// finite for the operation to be to blame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Blame {
+    /// The operation, as users write it.
+    pub op: &'static str,
+    /// How many derivatives there are.
+    pub derivatives: usize,
+    /// How many operands there are.
+    pub operands: usize,
 }
 
 /// How [`Prim::Lift`] translates a function value.

@@ -55,9 +55,15 @@ pub(super) fn derivative(
                 Kind::Global(id) if seen.insert(*id) => globals.push((*id, Some(place(term.span)))),
                 Kind::Diff(diff, _) if such(diff.op) => return Some(place(term.span)),
                 Kind::Prim(Prim::Lift(lift), _) => match lift.what {
-                    Lifting::Lift | Lifting::Lower | Lifting::Captures | Lifting::SameShape(_) => {
-                        return Some(place(term.span));
-                    }
+                    Lifting::Lift
+                    | Lifting::Lower
+                    | Lifting::Captures
+                    | Lifting::SameShape(_)
+                    | Lifting::Zero
+                    | Lifting::Sparse
+                    | Lifting::Watch
+                    | Lifting::Blame(_)
+                    | Lifting::Warn => return Some(place(term.span)),
                 },
                 Kind::Global(_)
                 | Kind::Var(_)

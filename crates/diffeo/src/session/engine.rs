@@ -199,10 +199,9 @@ impl How {
         let options = once.options();
         let (engine, mut machine) = match engine {
             Engine::Trace => {
-                let (result, operations) =
+                let ran =
                     timed("run", &mut times, || trace(program, global, arg, options));
-                let operations = Some(operations);
-                return Ok(Ran { operations, times, ..Ran::on(Engine::Trace, result) });
+                return Ok(Ran { times, ..ran });
             }
             Engine::Dual => (Engine::Dual, engine::machine(program, engine::Engine::Dual, options)),
             Engine::Delta => {
@@ -389,10 +388,9 @@ fn trace(
     global: GlobalId,
     arg: Option<Value>,
     options: Options,
-) -> (Result<Value, RuntimeError>, u64) {
+) -> Ran {
     let Options { kinks, max_stack, trace, progress, limits } = options;
-    let options =
-        TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
+    let options = TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
     let mut evaluator = Evaluator::new(program.clone(), options);
     let result = evaluator.eval_global(global).and_then(|value| match arg {
         Some(arg) => evaluator.apply(&value, arg),
@@ -407,5 +405,6 @@ fn trace(
             RuntimeError { kind, span, function: None, trace: Vec::new() }
         }
     });
-    (result, evaluator.operations())
+    let (warnings, operations) = (evaluator.take_warnings(), Some(evaluator.operations()));
+    Ran { warnings, operations, ..Ran::on(Engine::Trace, result) }
 }

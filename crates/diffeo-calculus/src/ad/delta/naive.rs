@@ -83,8 +83,8 @@ fn scale(w: &mut Workspace, df: Term, u: Term) -> Term {
 pub(crate) fn power(w: &mut Workspace, x: &Term, n: &Term) -> Term {
     let ty = real_type(w);
     let (x, u) = (proj(&ty, 0, x.clone()), proj(&ty, 1, x.clone()));
-    let u = scale(w, partial::power(&x, n, 1), u);
-    dual(w, partial::power(&x, n, 0), u)
+    let u = scale(w, partial::power(&x, n, 1, &real(0.0)), u);
+    dual(w, partial::power(&x, n, 0, &real(0.0)), u)
 }
 
 // D¹
@@ -135,7 +135,11 @@ pub(crate) fn vector_power(w: &mut Workspace, s: &Ty, x: &Term, n: &Term) -> Ter
     let (x, ds) = (proj(&ty, 0, x.clone()), proj(&ty, 1, x.clone()));
     let df = w.binder("df", Ty::Real);
     let scaled = polytypic::scale(w, s, var(&df), ds);
-    bind(df, partial::power(&x, n, 1), tuple(types, vec![partial::power(&x, n, 0), scaled]))
+    bind(
+        df,
+        partial::power(&x, n, 1, &real(0.0)),
+        tuple(types, vec![partial::power(&x, n, 0, &real(0.0)), scaled]),
+    )
 }
 
 /// The sum of some `df_i × dx_i`.
@@ -149,12 +153,12 @@ fn by_partials(w: &mut Workspace, ty: &Ty, op: RealOp, args: &[Term], sum: Sum<'
     let dy = match (row(op).derivative, &dxs[..]) {
         // min and max are one of their operands (ours).
         (Derivative::Select, [first, second]) => {
-            let chosen = partial::derivative(op, 0, &xs, &var(&y));
+            let chosen = partial::derivative(op, 0, &xs, &var(&y), &real(0.0));
             let chosen = compare(Comparison::Eq, Ty::Real, chosen, real(1.0));
             if_(chosen, first.clone(), second.clone())
         }
         (Derivative::Partials(_) | Derivative::Select, _) => {
-            let dfs = (0..xs.len()).map(|i| partial::derivative(op, i, &xs, &var(&y)));
+            let dfs = (0..xs.len()).map(|i| partial::derivative(op, i, &xs, &var(&y), &real(0.0)));
             let terms = dfs.zip(dxs).collect();
             sum(w, terms)
         }

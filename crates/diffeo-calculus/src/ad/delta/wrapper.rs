@@ -36,21 +36,7 @@ pub fn r(w: &mut Workspace, e: GlobalId, choices: Delta) -> GlobalId {
     })
 }
 
-/// The same for a translated function value: `(D{S} → M D{T}) × S × δT → δS` (ours).
-pub fn rd(w: &mut Workspace, choices: Delta, s: &Ty, t: &Ty) -> GlobalId {
-    let system = System::Delta(choices);
-    let f = homomorphism::ty(w, &system, &Ty::fun(s.clone(), t.clone()));
-    let from = Ty::tuple(vec![f, s.clone(), t.clone()]);
-    let key = format!("rd[{}, {}; {}]", w.type_text(s), w.type_text(t), system.symbol());
-    w.made(&key, Ty::fun(from.clone(), s.clone()), |w| {
-        let p = w.binder("p", from.clone());
-        let part = |i| proj(&from, i, var(&p));
-        let body = reverse(w, &system, (s, t), part(0), part(1), part(2));
-        lam(p, body)
-    })
-}
-
-/// Value and pullback: `(D{S} → M D{T}) × S → T × (δT → δS)`. The function runs once; each call of the pullback
+/// Value and pullback of a translated function value: `(D{S} → M D{T}) × S → T × (δT → δS)`. It runs once; each call of the pullback
 /// goes on from the bindings that it made (ours).
 pub fn vjp(w: &mut Workspace, choices: Delta, s: &Ty, t: &Ty) -> GlobalId {
     let system = System::Delta(choices);

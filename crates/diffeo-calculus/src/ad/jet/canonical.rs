@@ -4,7 +4,7 @@
 
 use super::super::build::*;
 use super::super::workspace::Refusal;
-use super::super::{homomorphism, System, Workspace};
+use super::super::{homomorphism, numbers, System, Workspace};
 use crate::prim::{Comparison, Prim};
 use crate::term::{Arm, Case, GlobalId, Kind, Term};
 use crate::ty::{DataId, Ty};
@@ -127,8 +127,10 @@ impl Isomorphism {
         let types = number.components().unwrap_or_else(|| vec![Ty::Real]);
         match self.direction {
             Direction::Tuples => {
-                let components =
-                    (0..types.len() as i64).map(|i| index(&Ty::Real, x.clone(), int(i))).collect();
+                let component = |i: i64| index(&Ty::Real, x.clone(), int(i));
+                let mut components = vec![component(0)];
+                components
+                    .extend((1..types.len() as i64).map(|i| numbers::sparse(w, component(i))));
                 let count = int(types.len() as i64);
                 let fits = compare(Comparison::Eq, Ty::Int, length(&Ty::Real, x), count);
                 let message = format!(
@@ -141,8 +143,8 @@ impl Isomorphism {
                 if_(fits, tuple(types, components), fail)
             }
             Direction::Arrays => {
-                let components = (0..types.len()).map(|i| part(&types, i, x.clone())).collect();
-                term(Kind::Array(Ty::Real, components))
+                let component = |i| numbers::settled(w, part(&types, i, x.clone()));
+                term(Kind::Array(Ty::Real, (0..types.len()).map(component).collect()))
             }
         }
     }

@@ -11,11 +11,14 @@ use super::record::Writer;
 use super::reverse::zero_of;
 use super::syntax::{internal, part_of, part_ty, parts, Binding, C, V, X};
 use crate::deep::deep;
+use crate::eval::derivative::jet::Culprit;
 use crate::eval::error::ErrorKind;
+use crate::eval::reals::primal;
+use crate::prim::real::row;
 use crate::prim::RealOp;
 use crate::ty::Ty;
 use crate::value::Value;
-use diffeo_base::Name;
+use diffeo_base::{Name, Span};
 use std::collections::{BTreeMap, HashMap};
 
 type Result<T> = std::result::Result<T, ErrorKind>;
@@ -63,7 +66,8 @@ pub(super) struct Taken {
 /// let x:T = V in the bindings of C, at the end of another trace. What depended on x depends on what V does.
 pub(super) fn splice(w: &mut Writer<'_>, taken: &Taken, v: &V) -> Result<()> {
     *taken.x.influence.borrow_mut() = v.influence();
-    w.out.push(Binding { x: taken.x.clone(), term: v.term(&taken.x.ty)?, held: None });
+    let site = w.cx.site.get();
+    w.out.push(Binding { x: taken.x.clone(), term: v.term(&taken.x.ty)?, held: None, site });
     for binding in &taken.bindings {
         w.cx.step()?;
         let mut influence = binding.term.influence();
@@ -77,6 +81,22 @@ pub(super) fn splice(w: &mut Writer<'_>, taken: &Taken, v: &V) -> Result<()> {
     Ok(())
 }
 
+/// The adjoint of a result: where a closed cotangent is 0, nothing.
+fn seed(w: &V) -> Result<Adjoint> {
+    let tree = match w {
+        V::Closed(Value::Real(x)) if *x == 0.0 => return Ok(Adjoint::Zero),
+        V::Closed(Value::Real(_)) | V::Var(_) | V::Data(..) | V::Array(_) | V::Closure(..) => {
+            return Ok(Adjoint::Whole(w.clone()));
+        }
+        V::Closed(value) => deep(|| {
+            let part = |i| Ok((i, seed(&V::Closed(part_of(value, i)?))?));
+            (0..parts(value)).map(part).collect::<Result<BTreeMap<usize, Adjoint>>>()
+        }),
+        V::Tuple(ws) => ws.0.iter().enumerate().map(|(i, w)| Ok((i, seed(w)?))).collect(),
+    };
+    Ok(Adjoint::Parts(Tree(tree?)))
+}
+
 /// W.R_V(x:T. C)
 pub(super) fn reverse(out: &mut Writer<'_>, taken: &Taken, v: &V, w: &V) -> Result<V> {
     let depends = |x: &X| x.influence.borrow().mask() & (1 << taken.level) != 0;
@@ -85,7 +105,7 @@ pub(super) fn reverse(out: &mut Writer<'_>, taken: &Taken, v: &V, w: &V) -> Resu
     live.insert(taken.x.id, true);
     splice(out, taken, v)?;
     let mut sweep = Sweep { out, live, adjoints: HashMap::new() };
-    sweep.add_to(&taken.result, &taken.ty, Adjoint::Whole(w.clone()))?;
+    sweep.add_to(&taken.result, &taken.ty, seed(w)?)?;
     for binding in taken.bindings.iter().rev() {
         sweep.out.cx.step()?;
         let Some(adjoint) = sweep.adjoints.remove(&binding.x.id) else { continue };
@@ -119,6 +139,7 @@ impl Sweep<'_, '_> {
                     }
                     if let Some(slope) = partial(*op, i, operands, &C::Var(y.clone()))? {
                         let product = self.times(y, &y_bar, slope)?;
+                        self.watch(*op, operands, [&y_bar, &product], binding.site);
                         self.add_to(d, &Ty::Real, Adjoint::Whole(product))?;
                     }
                 }
@@ -138,6 +159,18 @@ impl Sweep<'_, '_> {
             }
             C::Let(..) => Err(internal("a trace that is not flat")),
         }
+    }
+
+    /// Notes the operation if it made an adjoint that is not finite.
+    fn watch(&self, op: RealOp, operands: &[C], [y_bar, product]: [&V; 2], site: Span) {
+        let [y_bar, product] = [y_bar, product].map(|v| primal(&v.close()));
+        if product.is_finite() {
+            return;
+        }
+        let number = |d: &C| d.value().map_or(f64::NAN, |value| primal(&value));
+        let culprit =
+            || Culprit { op: row(op).name, operands: operands.iter().map(number).collect(), site };
+        self.out.cx.watch.borrow_mut().see(y_bar, product, culprit);
     }
 
     fn is_live(&self, d: &C) -> bool {
@@ -171,8 +204,7 @@ impl Sweep<'_, '_> {
 
     /// d̄ += W, for a value d of this type.
     fn add_to(&mut self, d: &C, ty: &Ty, w: Adjoint) -> Result<()> {
-        let nothing = matches!(w, Adjoint::Zero | Adjoint::Whole(V::Closed(Value::Real(0.0))));
-        if nothing || !self.out.cx.traced(ty) || !self.is_live(d) {
+        if matches!(w, Adjoint::Zero) || !self.out.cx.traced(ty) || !self.is_live(d) {
             return Ok(());
         }
         match d {
@@ -208,8 +240,6 @@ impl Sweep<'_, '_> {
     fn sum(&mut self, ty: &Ty, like: &Value, a: Adjoint, b: Adjoint) -> Result<Adjoint> {
         match (a, b) {
             (Adjoint::Zero, sum) | (sum, Adjoint::Zero) => Ok(sum),
-            (Adjoint::Whole(V::Closed(Value::Real(0.0))), sum)
-            | (sum, Adjoint::Whole(V::Closed(Value::Real(0.0)))) => Ok(sum),
             (Adjoint::Whole(a), Adjoint::Whole(b)) if *ty == Ty::Real => {
                 self.out.op(RealOp::Add, &[&a, &b]).map(Adjoint::Whole)
             }

@@ -11,6 +11,7 @@ use super::syntax::{
 };
 use crate::array::Array;
 use crate::deep::deep;
+use crate::eval::derivative::sweep::Watch;
 use crate::eval::error::ErrorKind;
 use crate::eval::Limits;
 use crate::prim::RealOp;
@@ -18,7 +19,7 @@ use crate::term::Program;
 use crate::ty::Ty;
 use crate::typing::{first_order, mentions_real};
 use crate::value::Value;
-use diffeo_base::Name;
+use diffeo_base::{Name, Span};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -35,6 +36,10 @@ pub(super) struct Shared {
     pub steps: Cell<u64>,
     /// Operations on Reals so far, in both modes.
     pub operations: Cell<u64>,
+    /// The place of the redex at hand.
+    pub site: Cell<Span>,
+    /// What derivatives that are nan come from.
+    pub watch: RefCell<Watch>,
     /// The number of the next trace variable.
     next: Cell<u32>,
     traced: RefCell<HashMap<Ty, bool>>,
@@ -47,6 +52,8 @@ impl Shared {
             limits,
             steps: Cell::new(0),
             operations: Cell::new(0),
+            site: Cell::new(Span::NONE),
+            watch: RefCell::default(),
             next: Cell::new(1),
             traced: RefCell::default(),
         }
@@ -118,7 +125,7 @@ impl Writer<'_> {
             self.cx.count(1);
         }
         let x = self.cx.variable(name, ty, value, term.influence());
-        self.out.push(Binding { x: x.clone(), term, held: None });
+        self.out.push(Binding { x: x.clone(), term, held: None, site: self.cx.site.get() });
         Ok(V::Var(x))
     }
 

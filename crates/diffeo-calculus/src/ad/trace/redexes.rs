@@ -14,12 +14,13 @@ use super::syntax::{closure, internal, same_constants, C, V};
 use super::{Activation, Evaluator, Failure, Open, Origin};
 use crate::eval::derivative::{from_derivatives, jet_coefficients, to_derivatives, JetShape};
 use crate::eval::error::ErrorKind;
-use crate::leaves::each_leaf_pair;
+use crate::eval::reals::primal;
+use crate::leaves::{each_leaf, each_leaf_pair};
 use crate::prim::{Diff, DiffOp, Prim, RealOp};
 use crate::ty::Ty;
 use crate::typing::jet_type;
 use crate::value::{Function, Value};
-use diffeo_base::Name;
+use diffeo_base::{Name, Span};
 use std::collections::{HashMap, HashSet};
 
 /// How deep derivatives may nest.
@@ -28,6 +29,8 @@ const DEEPEST: usize = 128;
 impl Evaluator {
     /// Writes to the innermost trace. In ordinary evaluation there is none, and nothing is written.
     pub(super) fn writer(&mut self) -> Writer<'_> {
+        let here = self.code.spans.get(self.site as usize).copied().unwrap_or(Span::NONE);
+        self.cx.site.set(self.at.place(here));
         let out = self.open.last_mut().map_or(&mut self.nothing, |open| &mut open.bindings);
         Writer { cx: &self.cx, out }
     }
@@ -280,6 +283,9 @@ impl Evaluator {
         }
         let taken = self.close_trace(y, &diff.to)?;
         let w = &self.cotangent(&y.close(), w, &diff.to)?;
+        if self.quiet == 0 {
+            self.cx.watch.take();
+        }
         let ordinary = self.open.is_empty();
         let mut evaluated = Vec::new();
         let out = self.open.last_mut().map_or(&mut evaluated, |open| &mut open.bindings);
@@ -288,7 +294,29 @@ impl Evaluator {
             true => printed(&mut writer, &taken, v, w)?,
             false => linear::reverse(&mut writer, &taken, v, w)?,
         };
-        Ok(if ordinary { V::Closed(x_bar.close()) } else { x_bar })
+        let closed = x_bar.close();
+        self.warn(&y.close(), &closed);
+        Ok(if ordinary { V::Closed(closed) } else { x_bar })
+    }
+
+    /// Warns of a derivative that is nan where the value is finite, if it is not part of another one's definition.
+    fn warn(&mut self, y: &Value, derivative: &Value) {
+        let any = |v: &Value, such: fn(f64) -> bool| {
+            each_leaf(v, &mut |x| if such(primal(x)) { Err(()) } else { Ok(()) }).is_err()
+        };
+        if self.quiet == 0 && any(derivative, f64::is_nan) && !any(y, |x| !x.is_finite()) {
+            let culprit = self.cx.watch.take().culprit();
+            culprit.into_iter().for_each(|culprit| self.reals.warn_nan(culprit));
+            self.collect_warnings();
+        }
+    }
+
+    /// Value and tangent, of which the definition has been evaluated.
+    pub(super) fn pushed(&mut self, pair: &V) -> Result<(), Failure> {
+        self.quiet -= 1;
+        let (y, tangent) = untuple(pair)?;
+        self.warn(&y.close(), &tangent.close());
+        Ok(())
     }
 
     /// W with the leaf constants of y: its own do not count (ours).
@@ -375,6 +403,13 @@ impl Evaluator {
             y
         };
         operands.push(y);
+        if diff.op == DiffOp::Jvp {
+            if self.quiet == 0 {
+                self.cx.watch.take();
+            }
+            self.quiet += 1;
+            self.stack.push(E::Jvp(id));
+        }
         Ok(self.begin(*first, operands, *body))
     }
 

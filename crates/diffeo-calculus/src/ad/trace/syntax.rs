@@ -16,7 +16,7 @@ use crate::prim::{real, RealOp};
 use crate::term::Program;
 use crate::ty::{DataId, Ty};
 use crate::value::{Function, Value};
-use diffeo_base::Name;
+use diffeo_base::{Name, Span};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -106,6 +106,8 @@ pub(super) struct Binding {
     pub term: C,
     /// The trace in whose derivative x counts as constant, for the rules of `with_derivative` (ours).
     pub held: Option<u32>,
+    /// The place of the redex.
+    pub site: Span,
 }
 
 impl Influence {

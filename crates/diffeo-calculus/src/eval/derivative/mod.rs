@@ -19,7 +19,7 @@ pub(crate) mod jet;
 pub(crate) mod level;
 mod operators;
 mod shapes;
-mod sweep;
+pub(crate) mod sweep;
 pub(crate) mod tape;
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ use std::mem;
 const CHECK: usize = 1 << 12;
 
 /// Looks for the operation that made a nan, in a sweep over primals alone.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// The first whose adjoint was finite and whose contribution was not.
     not_finite: Option<Culprit>,
@@ -37,7 +37,8 @@ impl Watch {
         self.not_finite.or(self.nan)
     }
 
-    fn see(&mut self, bar: f64, contribution: f64, culprit: impl Fn() -> Culprit) {
+    /// Notes what an operation made of an adjoint.
+    pub(crate) fn see(&mut self, bar: f64, contribution: f64, culprit: impl Fn() -> Culprit) {
         if bar.is_finite() && !contribution.is_finite() && self.not_finite.is_none() {
             self.not_finite = Some(culprit());
         }

@@ -43,7 +43,13 @@ impl Machine {
         let made = match lift.what {
             Lifting::Lift => workspace.lifting(system, outer, source, values),
             Lifting::Lower => workspace.lowering(system, outer, source, values),
-            Lifting::Captures | Lifting::SameShape(_) => None,
+            Lifting::Captures
+            | Lifting::SameShape(_)
+            | Lifting::Zero
+            | Lifting::Sparse
+            | Lifting::Watch
+            | Lifting::Blame(_)
+            | Lifting::Warn => None,
         };
         let Some((made, values)) = made else {
             return Ok(None);

@@ -14,8 +14,8 @@ use crate::eval::derivative::{derivative, pull_back};
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::ops::{self, Context};
 use crate::eval::reals::Kinks;
-use crate::leaves::each_leaf_pair;
-use crate::prim::{int, real, DiffOp, IntOp, Lifting, Prim, RealOp};
+use crate::eval::watch;
+use crate::prim::{int, real, DiffOp, IntOp, Prim, RealOp};
 use crate::value::{Data, Fields, Function, Value};
 use std::rc::Rc;
 
@@ -28,7 +28,9 @@ impl Machine {
         mut base: usize,
     ) -> Result<Value, RuntimeError> {
         let floor = self.frames.len();
-        let smooth = matches!(self.options.kinks, Kinks::Ignore);
+        // Translated programs have zeros of their own, and blame operations: see `eval/watch.rs`.
+        let quick = self.workspace.is_none();
+        let smooth = quick && matches!(self.options.kinks, Kinks::Ignore);
         let mut pc = 0;
         let mut origin = self.origin_of(&code);
 
@@ -240,9 +242,9 @@ impl Machine {
                 },
                 Instr::Drop { register } => set!(register, Value::Unit),
 
-                Instr::AddReal { to, a, b } => real2!(RealOp::Add, to, a, b, true, |a, b| a + b),
-                Instr::SubReal { to, a, b } => real2!(RealOp::Sub, to, a, b, true, |a, b| a - b),
-                Instr::MulReal { to, a, b } => real2!(RealOp::Mul, to, a, b, true, |a, b| a * b),
+                Instr::AddReal { to, a, b } => real2!(RealOp::Add, to, a, b, quick, |a, b| a + b),
+                Instr::SubReal { to, a, b } => real2!(RealOp::Sub, to, a, b, quick, |a, b| a - b),
+                Instr::MulReal { to, a, b } => real2!(RealOp::Mul, to, a, b, quick, |a, b| a * b),
                 Instr::DivReal { to, a, b } => {
                     real2!(RealOp::Div, to, a, b, smooth, |a: f64, b: f64| a / b);
                 }
@@ -286,9 +288,10 @@ impl Machine {
                     let mut args: ops::Values<Value> = args!(args);
                     if let Prim::Lift(lift) = &code.prims[prim as usize] {
                         let site = Machine::place(&code, pc, origin);
-                        if let Lifting::SameShape(name) = lift.what {
-                            check!(each_leaf_pair(name, &args[0], &args[1], &mut |_, _| Ok(())));
-                            set!(to, Value::Unit);
+                        let noted = watch::note(&mut self.reals, lift.what, &mut args, site);
+                        if let Some(value) = check!(noted) {
+                            warnings!();
+                            set!(to, value);
                             continue;
                         }
                         let function = args.pop().unwrap_or(Value::Unit);

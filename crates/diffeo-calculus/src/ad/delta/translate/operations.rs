@@ -17,8 +17,15 @@ impl Translator<'_> {
                 let (x, n) = (proj(&ty, 0, xs[0].term.clone()), xs[1].term.clone());
                 let y = Term::new(prim(Prim::PowInt, vec![x.clone(), n.clone()]).kind, e.span);
                 let y = self.let_(block, "y", Ty::Real, y).term;
-                let df = partial::power(&x, &n, 1);
-                let u = self.scale(df, proj(&ty, 1, xs[0].term.clone()));
+                let zero = numbers::nothing(self.w);
+                let df = placed(partial::power(&x, &n, 1, &zero), e.span);
+                let mut dfs = vec![df];
+                let us = vec![proj(&ty, 1, xs[0].term.clone())];
+                if self.w.dynamic {
+                    let operands = vec![x, prim(Prim::ToReal, vec![n])];
+                    self.blame("^", &mut dfs, &us, operands, block, e.span);
+                }
+                let u = self.scale(dfs.swap_remove(0), us[0].clone());
                 self.delta_let(y, u, block)
             }
             Prim::Add(_)
@@ -88,20 +95,35 @@ impl Translator<'_> {
             // D{×} = pure λ((x, u₁), (y, u₂)).
             //          do { u₃ ← deltaLet (Add (Scale y u₁) (Scale x u₂)); pure (x × y, Var u₃) }
             (Derivative::Partials(_), _) => {
-                let dfs = (0..us.len()).map(|i| partial::derivative(op, i, &xs, &y));
-                let scaled: Vec<Term> = dfs.zip(us).map(|(df, u)| self.scale(df, u)).collect();
+                let zero = numbers::nothing(self.w);
+                let df = |i| placed(partial::derivative(op, i, &xs, &y, &zero), span);
+                let mut dfs: Vec<Term> = (0..us.len()).map(df).collect();
+                if numbers::may_be_to_blame(self.w, op) {
+                    self.blame(row(op).name, &mut dfs, &us, xs, block, span);
+                }
+                let parts = dfs.into_iter().zip(us);
+                let scaled: Vec<Term> = parts.map(|(df, u)| self.scale(df, u)).collect();
                 self.sum(scaled)
             }
             // min and max are one of their operands (ours).
             (Derivative::Select, [first, second]) => {
-                let chosen = partial::derivative(op, 0, &xs, &y);
+                let chosen = partial::derivative(op, 0, &xs, &y, &real(0.0));
                 let chosen = compare(Comparison::Eq, Ty::Real, chosen, real(1.0));
                 if_(chosen, first.clone(), second.clone())
             }
             // abs is ±x.
             (Derivative::Select, _) if op == RealOp::Abs => {
-                let df = partial::derivative(op, 0, &xs, &y);
-                self.scale(df, us[0].clone())
+                let df = partial::derivative(op, 0, &xs, &y, &real(0.0));
+                let scaled = self.scale(df, us[0].clone());
+                match self.w.dynamic {
+                    // At 0 it does not vary.
+                    true => {
+                        let zero = compare(Comparison::Eq, Ty::Real, xs[0].clone(), real(0.0));
+                        let delta = runtime::delta(self.w, self.system);
+                        if_(zero, con(&delta, runtime::ZERO, vec![]), scaled)
+                    }
+                    false => scaled,
+                }
             }
             // sign is constant.
             (Derivative::Select, _) => {
@@ -110,6 +132,32 @@ impl Translator<'_> {
             }
         };
         self.delta_let(y, u, block)
+    }
+
+    /// Names the partial derivatives, and blames the operation for those by operands that vary.
+    fn blame(
+        &mut self,
+        op: &'static str,
+        dfs: &mut [Term],
+        us: &[Term],
+        operands: Vec<Term>,
+        block: &mut Block,
+        span: Span,
+    ) {
+        let Ty::Data(id, args) = runtime::delta(self.w, self.system) else { return };
+        let mut derivatives = Vec::new();
+        for (df, u) in dfs.iter_mut().zip(us) {
+            *df = self.let_(block, "df", Ty::Real, df.clone()).term;
+            let constant = Arm { tag: runtime::ZERO, binders: Vec::new(), body: real(0.0) };
+            derivatives.push(term(Kind::Case(Box::new(Case {
+                scrutinee: u.clone(),
+                data: (id, args.clone()),
+                arms: vec![constant],
+                default: Some(df.clone()),
+            }))));
+        }
+        let (_, noted) = numbers::blame(self.w, op, derivatives, operands, Vec::new());
+        self.let_(block, "seen", Ty::Unit, placed(noted, span));
     }
 
     /// `Scale df u`
