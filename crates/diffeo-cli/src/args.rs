@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::export::Asked;
 use diffeo::pipeline::Code;
-use diffeo::show::Translation;
+use diffeo::show::{Traced, Translation};
 use diffeo::Cpu;
 use diffeo_base::closest;
 use diffeo_calculus::eval::derivative::jet_coefficients;
@@ -247,6 +247,10 @@ pub struct Evaluation {
     /// What evaluates the program
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub engine: Engine,
+
+    /// How often each recursive definition may unfold, with --engine trace (Abadi & Plotkin, Figure 8)
+    #[arg(long, value_name = "N")]
+    pub unfold: Option<u64>,
 }
 
 /// The processor that code is made for.
@@ -303,11 +307,16 @@ Examples:
 
 The last forms are those of three papers, which the book (papers.md) goes through:
   trace              the trace that symbolic evaluation gives (Abadi & Plotkin, Figures 4 and 5)
+  trace-reverse      W.R_V of that trace, as it is printed (Abadi & Plotkin, Figure 6)
+  trace-linear       the same with one adjoint for each variable, as --engine trace takes it
   forward            dual numbers, with the wrapper F (Krawiec et al., Figures 3 and 4)
   taylor:K,R         partial derivatives by K variables up to order R (Huot et al., section 3.2)
   taylor:2,2-mixed   the same by 2 variables, with the mixed second one alone
+  vector             reverse mode by whole vectors, with the wrapper R (Krawiec et al., Figures 5, 6)
   delta-naive        reverse mode without sharing, with the wrapper R (Krawiec et al., Figures 7, 8)
   delta              reverse mode, with the wrapper R (Krawiec et al., Figures 9 to 12)
+  delta-array        the same with arrays of bindings and of sums (Krawiec et al., section 7.3)
+  delta-split        the same with arrays of Reals as pairs of arrays (Krawiec et al., section 10.2)
 
 They show a definition with all that it needs; what is printed is Core, which Core's parser reads
 back. A trace is taken at a point, that of --at or, without it, the definition ENTRY_at. At a point,
@@ -328,8 +337,8 @@ pub struct ShowArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, flat, trace, forward, taylor:K,R, taylor:2,2-mixed, delta-naive or
-    /// delta
+    /// What to show: types, ast, core, flat, trace, trace-reverse, trace-linear, forward, taylor:K,R,
+    /// taylor:2,2-mixed, vector, delta-naive, delta, delta-array or delta-split
     #[arg(long = "as", default_value = "types", value_name = "FORM", value_parser = FormParser)]
     pub form: Form,
 
@@ -537,8 +546,8 @@ pub enum Form {
     Flat(Option<&'static str>),
     /// A form behind that.
     Code(Code),
-    /// The trace at a point.
-    Trace,
+    /// The trace at a point, or its derivative.
+    Trace(Traced),
     /// The program that a system translates it to, or the Delta of that at a point.
     Translated(Translation),
 }
@@ -553,7 +562,7 @@ impl Form {
             Form::Flat(None) => "flat".to_string(),
             Form::Flat(Some(pass)) => format!("flat:{pass}"),
             Form::Code(code) => code.name().to_string(),
-            Form::Trace => "trace".to_string(),
+            Form::Trace(traced) => traced.name().to_string(),
             Form::Translated(translation) => translation.name(),
         }
     }
@@ -565,11 +574,16 @@ impl Form {
             Form::Types,
             Form::Core,
             Form::Flat(None),
-            Form::Trace,
+            Form::Trace(Traced::Function),
+            Form::Trace(Traced::Printed),
+            Form::Trace(Traced::Linear),
             Form::Translated(Translation::Forward),
             Form::Translated(Translation::Mixed),
+            Form::Translated(Translation::Vector),
             Form::Translated(Translation::DeltaNaive),
-            Form::Translated(Translation::Delta),
+            Form::Translated(Translation::DELTA),
+            Form::Translated(Translation::DELTA_ARRAY),
+            Form::Translated(Translation::DELTA_SPLIT),
         ];
         let mut forms = forms.into_iter().chain(Code::ALL.map(Form::Code));
         if let Some(form) = forms.find(|form| form.name() == text) {
@@ -625,11 +639,16 @@ const FORMS: &[&str] = &[
     "llvm",
     "c",
     "trace",
+    "trace-reverse",
+    "trace-linear",
     "forward",
     "taylor:K,R",
     "taylor:2,2-mixed",
+    "vector",
     "delta-naive",
     "delta",
+    "delta-array",
+    "delta-split",
 ];
 
 /// Reads a form, and names them for completions.

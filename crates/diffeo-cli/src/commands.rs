@@ -131,9 +131,14 @@ impl Shell {
         }
     }
 
-    /// Refuses to look for kinks on an engine that cannot.
-    fn check_kinks(&self, how: &Evaluation) -> Result<(), Stop> {
+    /// Refuses to look for kinks, and to limit recursion, on an engine that cannot.
+    pub fn check_evaluation(&self, how: &Evaluation) -> Result<(), Stop> {
         let engine = diffeo::Engine::from(how.engine);
+        if how.unfold.is_some() && engine != diffeo::Engine::Trace {
+            let message = format!("`--engine {}` has no `--unfold`", engine.name());
+            let d = Diagnostic::error("argument", Span::NONE, message);
+            return Err(self.usage(&[d.help("`--engine trace` has it")]));
+        }
         if engine.reports(how.kinks.into()) {
             return Ok(());
         }
@@ -186,7 +191,7 @@ impl Shell {
         }
         let counted = self.setting.steps.is_some();
         // What each step takes is to be seen.
-        let how_to = How { engine, cpu, counted, keep: !counted };
+        let how_to = How { engine, cpu, counted, keep: !counted, unfold: how.unfold };
         let run = self.session.run_on(entry, arg, options, how_to);
         line.clear();
         self.account.steps.extend(run.times);
@@ -256,7 +261,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
         })?),
     };
     let cpu = shell.cpu(&args.processor)?;
-    shell.check_kinks(&args.evaluation)?;
+    shell.check_evaluation(&args.evaluation)?;
     let module = shell.checked(&args.file)?;
     let entry = shell.entry(module, &args.entry)?;
     let datas = &entry.program.datas;
@@ -315,7 +320,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
 pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
     let cpu = shell.cpu(&args.processor)?;
-    shell.check_kinks(&args.evaluation)?;
+    shell.check_evaluation(&args.evaluation)?;
     let context = match &args.context {
         Some(path) => Some(shell.checked(path)?),
         None => None,

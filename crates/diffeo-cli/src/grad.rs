@@ -75,9 +75,11 @@ pub fn grad(args: &GradArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("evaluate", format!("differentiating `{}`", function.entry.name));
     let kinks = args.evaluation.kinks;
     let (options, line) = shell.options(kinks);
+    shell.check_evaluation(&args.evaluation)?;
     let compiled = engine.is_compiled() && !args.check;
     let counted = shell.setting.steps.is_some();
-    let how = compiled.then_some((How { engine, cpu, counted, keep: !counted }, kinks.into()));
+    let how = compiled
+        .then_some((How { engine, cpu, counted, keep: !counted, unfold: None }, kinks.into()));
     if compiled {
         // Some loops of compiled code do not ask whether they are to end.
         watch::ensure(&shell.setting.limits, shell.setting.messages);

@@ -55,7 +55,7 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
         Form::Code(form) => code(args, &mut shell, module, |session, entry, steps| {
             session.show_code(entry, form, cpu, steps)
         }),
-        Form::Trace | Form::Translated(_) => {
+        Form::Trace(_) | Form::Translated(_) => {
             shell.check();
             shell.flush()?;
             translated(args, &mut shell, module)
@@ -68,12 +68,13 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
 /// What is wrong with the command line.
 fn wrong(args: &ShowArgs) -> Option<String> {
     let name = args.form.name();
-    let delta = matches!(args.form, Form::Translated(Translation::Delta | Translation::DeltaNaive));
+    let delta =
+        matches!(args.form, Form::Translated(Translation::Delta(_) | Translation::DeltaNaive));
     match args.form {
         Form::Ast if args.entry.is_some() => {
             Some("`--as ast` shows a whole file, not one definition".to_string())
         }
-        Form::Trace | Form::Translated(_) if args.entry.is_none() => Some(format!(
+        Form::Trace(_) | Form::Translated(_) if args.entry.is_none() => Some(format!(
             "`--as {name}` shows one definition: name it behind the file, `diffeo show FILE ENTRY --as {name}`"
         )),
         Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_) if !args.at.is_empty() => {
@@ -112,19 +113,22 @@ fn translated(args: &ShowArgs, shell: &mut Shell, module: ModuleId) -> Result<()
     shell.phase("evaluate", format!("translating `{name}`"));
     let (options, line) = shell.options(Kinks::Ignore);
     let text = match (args.form, point) {
-        (Form::Translated(by @ (Translation::Delta | Translation::DeltaNaive)), Some(point)) => {
-            let sharing = by == Translation::Delta;
+        (Form::Translated(by @ (Translation::Delta(_) | Translation::DeltaNaive)), Some(point)) => {
+            let sharing = by != Translation::DeltaNaive;
             let shown = shell.session.delta(&entry, point, sharing, options);
             shown.map(|shown| if args.json { as_json(&shown).to_string() } else { as_text(&shown) })
         }
         (Form::Translated(by), _) => {
             shell.session.translation(&entry, by).map(|program| diffeo_calculus::print(&program))
         }
-        (Form::Trace, Some(point)) => {
-            let program = shell.session.traced(&entry, point, options);
+        (Form::Trace(traced), Some(point)) => {
+            let program = shell.session.traced(&entry, point, traced, options);
             program.map(|program| diffeo_calculus::print(&program))
         }
-        (Form::Trace | Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_), _) => {
+        (
+            Form::Trace(_) | Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_),
+            _,
+        ) => {
             let message = format!("there is no point to trace `{name}` at");
             Err(Diagnostic::error("argument", entry.span, message).help("trace a function"))
         }
@@ -148,7 +152,8 @@ fn entry(
 ) -> Result<(Entry, Option<Value>), Stop> {
     let at = format!("{name}_at");
     let given_at = !args.at.is_empty();
-    if !given_at && args.form != Form::Trace && shell.session.is_constant(module, name) {
+    if !given_at && !matches!(args.form, Form::Trace(_)) && shell.session.is_constant(module, name)
+    {
         let entry = shell.session.callable(module, name);
         shell.flush()?;
         return Ok((entry.ok_or(Stop::Refused)?, None));
@@ -168,7 +173,7 @@ fn entry(
                 Stop::Refused
             }
         })?)
-    } else if args.form == Form::Trace {
+    } else if matches!(args.form, Form::Trace(_)) {
         let Some(point) = function.point else {
             let message = format!("there is no point to trace `{name}` at");
             let diagnostic = Diagnostic::error("argument", function.entry.span, message)

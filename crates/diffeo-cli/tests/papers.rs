@@ -74,6 +74,11 @@ fn programs_are_shown_as_the_papers_show_them() {
         ("product_delta_naive", "product", "delta-naive"),
         ("product_delta", "product", "delta"),
         ("relu_trace", "relu", "trace"),
+        ("product_vector", "product", "vector"),
+        ("squares_delta_array", "squares", "delta-array"),
+        ("squares_delta_split", "squares", "delta-split"),
+        ("doubled_trace_reverse", "doubled", "trace-reverse"),
+        ("doubled_trace_linear", "doubled", "trace-linear"),
     ] {
         let done = diffeo(&["show", "examples/papers.deo", entry, "--as", form]);
         assert_eq!((done.status, &*done.err), (0, ""), "{name}");
@@ -142,6 +147,7 @@ def deep(x: Real) = grad(fn y -> grad(fn z -> x * y * z)(y))(x)
 def large(x: Real) = let a = x + x let b = a + a let c = b + b let d = c + c let e = d + d
   let f = e + e let g = f + f let h = g + g let i = h + h let j = i + i let k = j + j let l = k + k in l + l
 def vector(x: Real) = [x, x * x]
+def chosen(x: Real) = grad(if x > 0.0 then sin else cos)(x)
 ";
     let folder = Folder::new().with("a.deo", text);
     let show = |args: &[&str]| folder.run(&[&["show", "a.deo"], args].concat());
@@ -162,8 +168,10 @@ def vector(x: Real) = [x, x * x]
     show(&["f", "--as", "delta", "--at", "x=1"]).fails(2, &["no record"]);
     show(&["large", "--as", "delta-naive", "--at", "1.0"])
         .fails(1, &["without sharing", "--as delta"]);
-    for form in ["forward", "taylor:1,1", "delta", "delta-naive"] {
-        show(&["deep", "--as", form]).fails(1, &["a.deo:5:", "`deep`", "--engine"]);
+    for form in ["forward", "taylor:1,1", "vector", "delta", "delta-naive"] {
+        let done = show(&["deep", "--as", form]);
+        assert_eq!((done.status, &*done.err), (0, ""), "{form}");
+        show(&["chosen", "--as", form]).fails(1, &["a.deo:10:", "`chosen`", "--engine", "`def`"]);
     }
     // What is no function, or has no Real in it, is translated all the same.
     for (entry, form) in [("k", "taylor:1,1"), ("n", "forward"), ("n", "delta")] {
@@ -177,6 +185,19 @@ def vector(x: Real) = [x, x * x]
     let done = show(&["deep", "--as", "delta", "--at", "3.0", "--json"]);
     let shown: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
     assert_eq!(shown["gradient"]["x"], 1.0, "{shown}");
+}
+
+#[test]
+fn recursion_unfolds_as_often_as_it_may() {
+    let folder = Folder::new()
+        .with("a.deo", "def f(n: Int) -> Real = if n == 0 then 1.0 else 2.0 * f(n - 1)\n");
+    let run = |n: &str, rest: &[&str]| {
+        folder.run(&[&["eval", "f(5)", "--in", "a.deo", "--unfold", n], rest].concat())
+    };
+    let done = run("6", &["--engine", "trace"]);
+    assert_eq!((done.status, &*done.out), (0, "32.0\n"), "{done:?}");
+    run("5", &["--engine", "trace"]).fails(1, &["unfold more than 5 times", "`--unfold`"]);
+    run("6", &["--engine", "dual"]).fails(2, &["`--engine dual` has no `--unfold`"]);
 }
 
 #[test]

@@ -1,26 +1,31 @@
 //! What `diffeo show` prints: it parses back to the same program, lints, and has the values of the translation
 //! that it is a short form of.
 
-use diffeo::show::Translation;
+use diffeo::differentiate::numbers;
+use diffeo::show::{Traced, Translation};
 use diffeo::{Entry, Options, Session};
 use diffeo_calculus::ad::delta::{naive, wrapper};
-use diffeo_calculus::ad::{dual, Delta, System, Workspace};
+use diffeo_calculus::ad::{dual, System, Workspace};
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::leaves::map_leaves;
+use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{alpha_eq_programs, lint, parse, print, Program, Ty};
 use std::convert::Infallible;
 use std::rc::Rc;
 
-const ALL: [Translation; 7] = [
+const ALL: [Translation; 10] = [
     Translation::Forward,
     Translation::Taylor { k: 1, r: 1 },
     Translation::Taylor { k: 1, r: 2 },
     Translation::Taylor { k: 2, r: 2 },
     Translation::Mixed,
+    Translation::Vector,
     Translation::DeltaNaive,
-    Translation::Delta,
+    Translation::DELTA,
+    Translation::DELTA_ARRAY,
+    Translation::DELTA_SPLIT,
 ];
 
 /// Small functions with points.
@@ -97,11 +102,14 @@ fn plain(entry: &Entry, point: &Value, by: Translation) -> (Rc<Program>, GlobalI
         Translation::Forward => {
             (dual::wrapper(&mut w, e), Value::tuple(vec![point.clone(), tangent]))
         }
+        Translation::Vector => {
+            (naive::r1(&mut w, e), Value::tuple(vec![point.clone(), cotangent(value())]))
+        }
         Translation::DeltaNaive => {
             (naive::r2(&mut w, e), Value::tuple(vec![point.clone(), cotangent(value())]))
         }
-        Translation::Delta => {
-            let r = wrapper::r(&mut w, e, Delta::default());
+        Translation::Delta(choices) => {
+            let r = wrapper::r(&mut w, e, choices);
             (r, Value::tuple(vec![point.clone(), cotangent(value())]))
         }
         Translation::Taylor { k, r } => {
@@ -137,10 +145,21 @@ fn check(text: &str, name: &str) {
         let (program, f, argument) = plain(&entry, &point, by);
         assert_eq!(applied(parsed, last, &argument), applied(program, f, &argument), "{what}");
     }
-    let trace = session.traced(&entry, point.clone(), Options::default());
+    let trace = session.traced(&entry, point.clone(), Traced::Function, Options::default());
     let trace = Rc::new(read_back(&trace.expect("a trace"), name));
     let value = applied(entry.program.clone(), entry.global, &point);
     assert_eq!(applied(trace, GlobalId(0), &point), value, "{name}");
+    // Its derivatives, as they are printed where that is short.
+    for what in [Traced::Printed, Traced::Linear] {
+        match session.traced(&entry, point.clone(), what, Options::default()) {
+            Ok(derivative) => {
+                read_back(&derivative, name);
+            }
+            Err(d) => {
+                assert_eq!((d.code, what), ("too-large", Traced::Printed), "{name}: {}", d.message);
+            }
+        }
+    }
 }
 
 #[test]
@@ -154,6 +173,31 @@ fn what_is_shown_is_the_translation() {
 fn example(name: &str) -> String {
     let path = format!("{}/../../examples/{name}.deo", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the example")
+}
+
+#[test]
+fn figure_6_is_shown_in_both_forms() {
+    // 1·D^r, D a product of x with itself, each of them in a `let`: the printed form has the body twice.
+    let text = "def f(x: Real) = let y = x * x in let z = y * y in z * z\ndef f_at = 1.1";
+    let (entry, point) = function(text, "f");
+    let session = Session::new();
+    let shown = |what| {
+        let program = session.traced(&entry, point.clone(), what, Options::default());
+        let program = Rc::new(read_back(&program.expect("a derivative"), "f"));
+        let f = GlobalId(0);
+        let one = Value::tuple(vec![point.clone(), Value::Real(1.0)]);
+        let gradient = applied(program.clone(), f, &one);
+        (print(&program).len(), gradient)
+    };
+    let (printed, linear) = (shown(Traced::Printed), shown(Traced::Linear));
+    println!("{printed:?}, {linear:?}");
+    assert!(printed.0 > linear.0);
+    // 8 x⁷
+    for (_, gradient) in [printed, linear] {
+        let x: f64 =
+            gradient.trim_start_matches("Real(").trim_end_matches(')').parse().expect("a Real");
+        assert!((x - 8.0 * 1.1f64.powi(7)).abs() < 1e-12, "{x}");
+    }
 }
 
 #[test]
@@ -183,21 +227,75 @@ fn a_constant_is_shown_translated() {
     }
 }
 
+/// Functions with derivatives within.
+const NESTED: &[&str] = &[
+    "def f(x: Real) = x * grad(fn y -> x + y)(1.0)\ndef f_at = 1.0",
+    "def f(x: Real) = grad(fn y -> grad(fn z -> x * y * z ^ 3)(y))(x)\ndef f_at = 1.5",
+    "def cube(x: Real) = x ^ 3\ndef f(x: Real) = let d = grad(cube) in x * d(x) + fd(d, x, 1.0)\ndef f_at = 1.5",
+    "def g(xs: [n]Real) = sum([x ^ 3 for x in xs])\ndef f(xs: [n]Real) = hvp(g, xs, xs)\ndef f_at = [1.0, 2.0]",
+    "def f(x: Real) = derivatives(2, fn y -> x * y * y)(x)\ndef f_at = 1.5",
+    "def f(x: Real) = let (y, back) = vjp(fn z -> (z * x, z), x) in fst(y) * back((1.0, 2.0))\ndef f_at = 1.5",
+];
+
+#[test]
+fn derivatives_within_are_translated_first() {
+    for text in NESTED {
+        let (entry, point) = function(text, "f");
+        let session = Session::new();
+        // The derivative along the tangent that the evaluator gives.
+        let tangent = mapped(&point, &|i, _| Value::Real((i as f64).sin()));
+        let mut machine = Machine::new(entry.program.clone(), Options::default());
+        let f = machine.eval_global(entry.global).expect("a function");
+        let pair = machine.derivative(DiffOp::Jvp, vec![f, point.clone(), tangent.clone()]);
+        let pair = pair.expect("a derivative");
+        let expected = numbers(&pair.fields()[1]);
+        let close = |found: &Value, what: &str| {
+            let found = numbers(found);
+            let fits = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
+            assert!(
+                expected.iter().zip(&found).all(fits),
+                "{what}: {expected:?}, {found:?}\n{text}"
+            );
+        };
+        for by in ALL {
+            let what = by.name();
+            let shown = session.translation(&entry, by);
+            let shown = shown.unwrap_or_else(|d| panic!("{what}: {}\n{text}", d.message));
+            let parsed = Rc::new(read_back(&shown, &format!("{what}\n{text}")));
+            let last = GlobalId(parsed.globals.len() as u32 - 1);
+            let mut machine = Machine::new(parsed, Options::default());
+            let f = machine.eval_global(last).expect("a function");
+            let mut apply = |x: Value| machine.apply(&f, x).expect("a value");
+            if by == Translation::Forward {
+                close(&apply(Value::tuple([point.clone(), tangent.clone()])), &what);
+            }
+            if matches!(by, Translation::Vector | Translation::DeltaNaive | Translation::Delta(_)) {
+                // The inner product with the tangent is the derivative of the sum of the numbers.
+                let ones = mapped(&pair.fields()[0], &|_, _| Value::Real(1.0));
+                let gradient = numbers(&apply(Value::tuple([point.clone(), ones])));
+                let along: f64 = gradient.iter().zip(numbers(&tangent)).map(|(a, b)| a * b).sum();
+                let sum: f64 = expected.iter().sum();
+                assert!((along - sum).abs() < 1e-9, "{what}: {sum}, {along}\n{text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_translated_is_refused_by_name() {
-    let text = "def f(x: Real) = x * grad(fn y -> x + y)(1.0)\ndef f_at = 1.0";
+    let text = "def f(x: Real) = grad(if x > 0.0 then sin else cos)(x)\ndef f_at = 1.0";
     let (entry, point) = function(text, "f");
     let session = Session::new();
     let mut sessions = Session::new();
     let module = sessions.load_text("test.deo", text);
     assert!(sessions.definitions(module).len() == 2);
     for by in ALL {
-        if let Err(d) = session.translation(&entry, by) {
-            assert_eq!(d.code, "not-translated", "{d:?}");
-            assert!(d.message.contains("`f`") && d.help.is_some() && !d.notes.is_empty(), "{d:?}");
-        }
+        let Err(d) = session.translation(&entry, by) else { panic!("{}", by.name()) };
+        assert_eq!(d.code, "not-translated", "{d:?}");
+        assert!(d.message.contains("`f`") && d.help.is_some() && !d.notes.is_empty(), "{d:?}");
     }
     // Its trace has the derivative in it.
-    let trace = session.traced(&entry, point, Options::default()).expect("a trace");
+    let trace =
+        session.traced(&entry, point, Traced::Function, Options::default()).expect("a trace");
     read_back(&trace, "trace");
 }

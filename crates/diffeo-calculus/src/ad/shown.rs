@@ -3,13 +3,17 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `derivatives.rs` | translates the derivatives within the program first |
 //! | `simplify.rs` | reduces what the translations wrote: calls of auxiliary functions, components of tuples, `let`s |
 //! | `names.rs` | names the components of variables, and gives each variable of a definition a name of its own |
 //! | `reach.rs` | leaves out what is not needed |
 
+mod derivatives;
 mod names;
 mod reach;
 mod simplify;
+
+pub use derivatives::in_place;
 
 use super::Workspace;
 use crate::prim::Prim;

@@ -108,6 +108,11 @@ pub enum ErrorKind {
         /// The innermost function.
         function: Name,
     },
+    /// Recursion that may unfold so often only unfolds once more.
+    Unfolded {
+        /// How often each recursive definition may unfold.
+        most: u64,
+    },
     /// Under `kinks = error`: an operation at a point where it is not differentiable.
     Kink {
         /// The operation.
@@ -219,6 +224,7 @@ impl ErrorKind {
             ErrorKind::DerivativeOrder => "derivative-order",
             ErrorKind::ConstantCycle { .. } => "constant-cycle",
             ErrorKind::TooDeep { .. } => "too-deep",
+            ErrorKind::Unfolded { .. } => "unfolded",
             ErrorKind::Kink { .. } => "kink",
             ErrorKind::OutsideDomain { .. } => "outside-domain",
             ErrorKind::Exceeded(bound) => bound.code(),
@@ -280,6 +286,9 @@ impl ErrorKind {
             ErrorKind::TooDeep { depth, function } => {
                 format!("the recursion is too deep: {depth} calls are open, the last of `{function}`")
             }
+            ErrorKind::Unfolded { most } => {
+                format!("a recursive definition would unfold more than {most} times")
+            }
             ErrorKind::Kink { op, operands: xs } => {
                 format!("{} has no derivative there", operands(op, xs))
             }
@@ -303,6 +312,7 @@ impl ErrorKind {
             ErrorKind::TooDeep { .. } => {
                 Some("check that the recursion ends; a call in tail position needs no memory")
             }
+            ErrorKind::Unfolded { .. } => Some("with a larger `--unfold` it may have a value"),
             ErrorKind::ConstantCycle { .. } => Some("make one of them a function"),
             ErrorKind::NanDerivative => Some("`--engine interp` tells which operation made it so"),
             ErrorKind::DerivativeOrder => Some("`--engine interp` has all orders"),

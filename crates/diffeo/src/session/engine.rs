@@ -59,6 +59,8 @@ pub struct How {
     pub counted: bool,
     /// Whether programs in Cranelift's code are kept on disk, where there is a folder for them, and found there.
     pub keep: bool,
+    /// How often each recursive definition may unfold, on [`Engine::Trace`] (Abadi & Plotkin, Figure 8).
+    pub unfold: Option<u64>,
 }
 
 impl From<Engine> for How {
@@ -200,7 +202,7 @@ impl How {
         let (engine, mut machine) = match engine {
             Engine::Trace => {
                 let ran =
-                    timed("run", &mut times, || trace(program, global, arg, options));
+                    timed("run", &mut times, || trace(program, global, arg, options, self.unfold));
                 return Ok(Ran { times, ..ran });
             }
             Engine::Dual => (Engine::Dual, engine::machine(program, engine::Engine::Dual, options)),
@@ -388,9 +390,10 @@ fn trace(
     global: GlobalId,
     arg: Option<Value>,
     options: Options,
+    fuel: Option<u64>,
 ) -> Ran {
     let Options { kinks, max_stack, trace, progress, limits } = options;
-    let options = TraceOptions { kinks, max_stack, limits, trace, progress, ..TraceOptions::default() };
+    let options = TraceOptions { kinks, fuel, max_stack, limits, trace, progress, printed: false };
     let mut evaluator = Evaluator::new(program.clone(), options);
     let result = evaluator.eval_global(global).and_then(|value| match arg {
         Some(arg) => evaluator.apply(&value, arg),
@@ -399,8 +402,7 @@ fn trace(
     let result = result.map_err(|stop| match stop {
         Stop::Error(error) => *error,
         Stop::OutOfFuel => {
-            let message = "recursion that is not limited came to its limit".into();
-            let kind = ErrorKind::Internal { message };
+            let kind = ErrorKind::Unfolded { most: fuel.unwrap_or(u64::MAX) };
             let span = program.globals[global.0 as usize].span;
             RuntimeError { kind, span, function: None, trace: Vec::new() }
         }
