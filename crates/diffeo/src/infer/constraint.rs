@@ -5,9 +5,19 @@
 
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, Class, Size, Touch, Ty, TyVar, Why};
+use crate::types::{Clash, Class, DataIdx, Size, Touch, Ty, TyVar, Why};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
+
+/// Why a type has no type of jets.
+enum NoJet {
+    /// It is not known.
+    Open(TyVar),
+    /// This declared type in it has Reals that are not its arguments.
+    Declared(DataIdx),
+    /// A function is in it.
+    Function,
+}
 
 /// A constraint that waits.
 #[derive(Clone, Debug)]
@@ -467,25 +477,34 @@ impl Infer<'_> {
                 self.must(span, out, &ty, &Because::Use);
                 Outcome::Done
             }
-            Err(Some(v)) if !self.db.store.is_rigid(v) => Outcome::Wait(vec![v]),
-            Err(_) => {
+            Err(NoJet::Open(v)) if !self.db.store.is_rigid(v) => Outcome::Wait(vec![v]),
+            Err(why) => {
                 let text = self.show(of);
-                self.db.report(
-                    Diagnostic::error(
-                        "jet-type",
-                        span,
-                        format!("`jet` cannot be taken at type {text}"),
-                    )
-                    .note("every Real of the type becomes an array of coefficients, so the type must be known here and must not hold Reals inside a declared type")
-                    .help("annotate the function; make the Real a parameter of the declared type: `type T[r] = C(r)`"),
-                );
+                let message = format!("`jet` cannot be taken at type {text}");
+                let error = Diagnostic::error("jet-type", span, message);
+                self.db.report(match why {
+                    NoJet::Declared(data) => {
+                        let name = self.db.data(data).name.clone();
+                        error
+                            .note(format!(
+                                "`jet` gives arrays of derivatives for Reals, and a `{name}` has no place for them: its declaration says Real"
+                            ))
+                            .help(format!(
+                                "make the Real a parameter, `type {name}[r] = …` with r for Real, and write `{name}[Real]` for `{name}`; \
+                                 its jets then are values of `{name}[[]Real]`"
+                            ))
+                    }
+                    NoJet::Open(_) | NoJet::Function => error
+                        .note("every Real of the type becomes an array of derivatives, so the type must be known here, and data")
+                        .help("annotate the function"),
+                });
                 let _ = self.store().unify(out, &Ty::Error);
                 Outcome::Done
             }
         }
     }
 
-    fn jet_type(&mut self, ty: &Ty, c: u64) -> Result<Ty, Option<TyVar>> {
+    fn jet_type(&mut self, ty: &Ty, c: u64) -> Result<Ty, NoJet> {
         Ok(match self.store().shallow(ty) {
             Ty::Real => Ty::array(Size::Known(c), Ty::Real),
             t @ (Ty::Error | Ty::Int | Ty::Bool | Ty::String | Ty::Unit) => t,
@@ -495,21 +514,21 @@ impl Infer<'_> {
             Ty::Record(fs) => Ty::Record(
                 fs.iter()
                     .map(|(n, t)| Ok((n.clone(), self.jet_type(t, c)?)))
-                    .collect::<Result<Vec<_>, Option<TyVar>>>()?
+                    .collect::<Result<Vec<_>, NoJet>>()?
                     .into(),
             ),
             Ty::Array(s, t) => Ty::array(s, self.jet_type(&t, c)?),
             Ty::Data(d, ts) => {
                 if self.db.data(d).constructors.iter().flat_map(|k| &k.fields).any(holds_real) {
-                    return Err(None);
+                    return Err(NoJet::Declared(d));
                 }
                 Ty::Data(
                     d,
                     ts.iter().map(|t| self.jet_type(t, c)).collect::<Result<Vec<_>, _>>()?.into(),
                 )
             }
-            Ty::Var(v) => return Err(Some(v)),
-            Ty::Fun(_) | Ty::Param(_) => return Err(None),
+            Ty::Var(v) => return Err(NoJet::Open(v)),
+            Ty::Fun(_) | Ty::Param(_) => return Err(NoJet::Function),
         })
     }
 
