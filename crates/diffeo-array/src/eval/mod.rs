@@ -15,11 +15,12 @@ use crate::ir::{
 use crate::opt::walk::operands;
 use crate::report::{report, Failure, Open, OpenCalls, Why, KEPT};
 use crate::value::{Collector, Value};
-use diffeo_calculus::eval::{Options, RuntimeError};
+use diffeo_calculus::eval::{Blocks, Options, RuntimeError};
 use diffeo_calculus::prim::{real, RealOp};
 use live::{live, Live, LiveStmt};
 use ops::{internal, Stopped};
 use smallvec::SmallVec;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// After how many operations the limits are checked again.
@@ -155,7 +156,7 @@ struct Reducing<'m> {
     index: i64,
     count: i64,
     how: &'m [Reduction],
-    totals: Vec<f64>,
+    totals: Vec<Blocks<f64>>,
 }
 
 struct Machine<'m> {
@@ -326,10 +327,10 @@ impl<'m> Machine<'m> {
                 }
             }
             (Op::Reduce { how, index, body, .. }, [Value::Int(count)]) => {
-                let totals: Vec<f64> = how.iter().map(|how| neutral(*how)).collect();
                 if *count < 1 {
-                    self.give(totals.into_iter().map(Value::Real).collect())?;
+                    self.give(how.iter().map(|how| Value::Real(neutral(*how))).collect())?;
                 } else {
+                    let totals = how.iter().map(|_| Blocks::default()).collect();
                     let reducing = Box::new(Reducing { index: 0, count: *count, how, totals });
                     self.enter(body, &live.blocks[0], Kind::Reduce(reducing));
                     self.step(Some((*index, 0)), &[], Values::new());
@@ -493,11 +494,12 @@ impl<'m> Machine<'m> {
                 collectors.into_iter().map(|c| Value::array(c.finish())).collect()
             }
             (Kind::Reduce(reducing), Some(Op::Reduce { index, .. })) => {
+                let combined = |how: Reduction| move |a, b| Ok::<_, Infallible>(combine(how, a, b));
                 for ((total, how), value) in
                     reducing.totals.iter_mut().zip(reducing.how).zip(&results)
                 {
                     if let Value::Real(x) = value {
-                        *total = combine(*how, *total, *x);
+                        let Ok(()) = total.push(*x, &mut combined(*how));
                     }
                 }
                 reducing.index += 1;
@@ -506,7 +508,12 @@ impl<'m> Machine<'m> {
                     self.step(Some((*index, i)), &[], Values::new());
                     return Ok(None);
                 }
-                reducing.totals.iter().map(|total| Value::Real(*total)).collect()
+                let totals = std::mem::take(&mut reducing.totals).into_iter();
+                let total = |(blocks, how): (Blocks<f64>, &Reduction)| {
+                    let Ok(total) = blocks.total(&mut combined(*how));
+                    Value::Real(combine(*how, neutral(*how), total.unwrap_or(neutral(*how))))
+                };
+                totals.zip(reducing.how).map(total).collect()
             }
             (Kind::For { .. } | Kind::Cond | Kind::While | Kind::Build(_) | Kind::Reduce(_), _) => {
                 return Err(internal("a block does not belong to its statement"))

@@ -34,5 +34,5 @@ pub use error::{RuntimeError, RuntimeWarning};
 pub use limits::{Exceeded, Limits, MemoryLimit};
 pub(crate) use machine::environment;
 pub use machine::{Machine, Options, MOST_ELEMENTS};
-pub use ops::Progress;
+pub use ops::{Blocks, Progress};
 pub use reals::Kinks;

@@ -11,6 +11,7 @@ mod vectors;
 
 pub(crate) use arrays::update;
 pub(crate) use sizes::sizes;
+pub use sum::Blocks;
 
 use super::error::ErrorKind;
 use super::reals::{primal, Reals};

@@ -48,6 +48,43 @@ impl Watch {
     }
 }
 
+/// The adjoints of a tape's entries while they grow.
+struct Adjoints<'a> {
+    sums: &'a mut [Value],
+    /// What rounding took from sums of plain numbers (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation
+    /// endlicher Summen", 1974): an entry that is used very often has very many contributions.
+    lost: Vec<f64>,
+}
+
+impl Adjoints<'_> {
+    /// Adds a contribution to the adjoint of an entry.
+    fn add(
+        &mut self,
+        reals: &mut Reals,
+        entry: u32,
+        contribution: &Value,
+        site: Span,
+    ) -> Result<(), ErrorKind> {
+        let adjoint = &mut self.sums[entry as usize];
+        let sum = reals.add(adjoint, contribution, site)?;
+        if let (Value::Real(a), Value::Real(b), Value::Real(sum)) = (&*adjoint, contribution, &sum)
+        {
+            let (large, small) = if a.abs() >= b.abs() { (a, b) } else { (b, a) };
+            self.lost[entry as usize] += (large - sum) + small;
+        }
+        *adjoint = sum;
+        Ok(())
+    }
+
+    /// The adjoint of an entry, which has none any more.
+    fn take(&mut self, entry: usize) -> Value {
+        match mem::replace(&mut self.sums[entry], Value::Zero) {
+            Value::Real(sum) if self.lost[entry].is_finite() => Value::Real(sum + self.lost[entry]),
+            sum => sum,
+        }
+    }
+}
+
 /// Adds the adjoints of all entries to those of the inputs. `adjoints` is indexed by entry, and only
 /// those of inputs remain in it.
 pub(crate) fn sweep(
@@ -56,6 +93,7 @@ pub(crate) fn sweep(
     adjoints: &mut [Value],
     mut watch: Option<&mut Watch>,
 ) -> Result<(), RuntimeError> {
+    let mut adjoints = Adjoints { lost: vec![0.0; adjoints.len()], sums: adjoints };
     let mut id = tape.entries as usize;
     let mut operands = tape.operands.backwards();
     for (step, n) in tape.steps.backwards().zip(1..) {
@@ -65,16 +103,17 @@ pub(crate) fn sweep(
         if let Operation::Block(i) = step.operation {
             let block = &tape.blocks[i as usize];
             id -= block.outputs as usize;
-            let (before, outputs) = adjoints.split_at_mut(id + 1);
-            let outputs = &mut outputs[..block.outputs as usize];
+            let first = id + 1;
+            let outputs: Vec<Value> =
+                (first..first + block.outputs as usize).map(|i| adjoints.take(i)).collect();
             if outputs.iter().any(|a| !matches!(a, Value::Zero)) {
-                let own = detached(tape.level);
-                deep(|| again(cx, block, own, step.site, outputs, before, watch.as_deref_mut()))?;
+                let (own, adjoints) = (detached(tape.level), &mut adjoints);
+                deep(|| again(cx, block, own, step.site, outputs, adjoints, watch.as_deref_mut()))?;
             }
             continue;
         }
         let operands = if step.operation.keeps_operands() { operands.next() } else { None };
-        let bar = mem::replace(&mut adjoints[id], Value::Zero);
+        let bar = adjoints.take(id);
         id -= 1;
         if matches!(bar, Value::Zero) {
             continue;
@@ -82,9 +121,13 @@ pub(crate) fn sweep(
         let reals = cx.reals();
         reals.operations += 1;
         let visit = Visit { step_site: step.site, operation: step.operation, operands };
-        if let Err(kind) = visit.contribute(reals, &bar, step.parents, adjoints, &mut watch) {
+        if let Err(kind) = visit.contribute(reals, &bar, step.parents, &mut adjoints, &mut watch) {
             return Err(cx.error(kind, step.site));
         }
+    }
+    for input in 1..=id {
+        let sum = adjoints.take(input);
+        adjoints.sums[input] = sum;
     }
     Ok(())
 }
@@ -103,7 +146,7 @@ impl Visit<'_> {
         reals: &mut Reals,
         bar: &Value,
         parents: [u32; 2],
-        adjoints: &mut [Value],
+        adjoints: &mut Adjoints<'_>,
         watch: &mut Option<&mut Watch>,
     ) -> Result<(), ErrorKind> {
         let site = self.step_site;
@@ -113,8 +156,7 @@ impl Visit<'_> {
             if let Some(watch) = watch {
                 watch.see(primal(bar), primal(&contribution), || self.culprit());
             }
-            let adjoint = &mut adjoints[parent as usize];
-            *adjoint = reals.add(adjoint, &contribution, site)?;
+            adjoints.add(reals, parent, &contribution, site)?;
         }
         Ok(())
     }
@@ -180,8 +222,8 @@ fn again(
     block: &Block,
     own: u16,
     site: Span,
-    outputs: &mut [Value],
-    adjoints: &mut [Value],
+    outputs: Vec<Value>,
+    adjoints: &mut Adjoints<'_>,
     watch: Option<&mut Watch>,
 ) -> Result<(), RuntimeError> {
     let primals = watch.is_some();
@@ -213,10 +255,10 @@ fn again(
     let result = result?;
     let Some(Level::Tape(tape)) = closed else { return Ok(()) };
     let mut inner = vec![Value::Zero; tape.entries as usize + 1];
-    let mut seeds = outputs.iter_mut();
+    let mut seeds = outputs.into_iter();
     let reals = cx.reals();
     let seeded = each_leaf(&result, &mut |leaf| {
-        let bar = seeds.next().map_or(Value::Zero, |bar| mem::replace(bar, Value::Zero));
+        let bar = seeds.next().unwrap_or(Value::Zero);
         match entry(leaf, level) as usize {
             0 => Ok(()),
             id => reals.add(&inner[id], &bar, site).map(|sum| inner[id] = sum),
@@ -225,11 +267,7 @@ fn again(
     seeded.map_err(|kind| cx.error(kind, site))?;
     sweep(cx, &tape, &mut inner, watch)?;
     for (outer, bar) in entries.into_iter().zip(&inner[1..]) {
-        let adjoint = &mut adjoints[outer as usize];
-        match cx.reals().add(adjoint, bar, site) {
-            Ok(sum) => *adjoint = sum,
-            Err(kind) => return Err(cx.error(kind, site)),
-        }
+        adjoints.add(cx.reals(), outer, bar, site).map_err(|kind| cx.error(kind, site))?;
     }
     Ok(())
 }

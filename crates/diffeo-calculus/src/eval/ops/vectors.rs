@@ -3,6 +3,7 @@
 //! Plain numbers in columns are worked on in loops over slices; what carries derivatives goes leaf by leaf
 //! through the arithmetic of Reals.
 
+use super::sum::{self, Blocks};
 use super::Context;
 use crate::array::{Array, ArrayBuilder, Column};
 use crate::eval::error::ErrorKind;
@@ -149,16 +150,17 @@ pub(super) fn unravel(cx: &mut Context<'_>, a: &Value, leaves: &Array) -> Result
 
 /// The sum of the products of Real leaves.
 pub(super) fn inner(cx: &mut Context<'_>, a: &Value, b: &Value) -> Result<Value, ErrorKind> {
-    let mut sum = None;
+    let mut sum = Blocks::default();
     add_inner(cx, a, b, &mut sum)?;
-    Ok(sum.unwrap_or(Value::Real(0.0)))
+    let total = sum.total(&mut |a, b| cx.real(RealOp::Add, &a, &b))?;
+    Ok(total.unwrap_or(Value::Real(0.0)))
 }
 
 fn add_inner(
     cx: &mut Context<'_>,
     a: &Value,
     b: &Value,
-    sum: &mut Option<Value>,
+    sum: &mut Blocks<Value>,
 ) -> Result<(), ErrorKind> {
     match (a, b) {
         (Value::Tuple(_), Value::Tuple(_)) => {
@@ -168,49 +170,32 @@ fn add_inner(
         (Value::Array(a_array), Value::Array(b_array)) => {
             agree("inner", a_array, b_array)?;
             cx.count(super::arrays::size(a_array));
-            let start = match sum {
-                None => Some(None),
-                Some(Value::Real(x)) => Some(Some(*x)),
-                Some(_) => None,
-            };
-            if let Some(mut plain) = start {
-                if inner_columns(a_array.parts(), b_array.parts(), &mut plain) {
-                    *sum = plain.map(Value::Real);
+            if let Some((a, b)) = real_columns(a_array.parts(), b_array.parts()) {
+                let Some(product) = sum::plain(a.iter().zip(b).map(|(a, b)| a * b)) else {
                     return Ok(());
-                }
+                };
+                return sum.push(Value::Real(product), &mut |a, b| cx.real(RealOp::Add, &a, &b));
             }
         }
         _ => {}
     }
     each_leaf_pair("inner", a, b, &mut |a, b| {
         let product = cx.real(RealOp::Mul, a, b)?;
-        *sum = Some(match sum {
-            Some(sum) => cx.real(RealOp::Add, sum, &product)?,
-            None => product,
-        });
-        Ok(())
+        sum.push(product, &mut |a, b| cx.real(RealOp::Add, &a, &b))
     })
 }
 
-/// Adds the products of plain Reals; false, and nothing added, where there are others or none.
-fn inner_columns(
-    a: (&Column, usize, usize),
-    b: (&Column, usize, usize),
-    sum: &mut Option<f64>,
-) -> bool {
-    let ((a, a_off, len), (b, b_off, _)) = (a, b);
+/// The plain Reals of two columns that agree; None where there are others.
+fn real_columns<'c>(
+    (a, a_off, len): (&'c Column, usize, usize),
+    (b, b_off, _): (&'c Column, usize, usize),
+) -> Option<(&'c [f64], &'c [f64])> {
     match (a, b) {
         (Column::Reals(a), Column::Reals(b)) => {
-            for (a, b) in a[a_off..a_off + len].iter().zip(&b[b_off..b_off + len]) {
-                *sum = Some(match *sum {
-                    Some(sum) => sum + a * b,
-                    None => a * b,
-                });
-            }
-            true
+            Some((&a[a_off..a_off + len], &b[b_off..b_off + len]))
         }
         (Column::Nested(m, a), Column::Nested(n, b)) if m == n => {
-            inner_columns((a, a_off * m, len * m), (b, b_off * n, len * n), sum)
+            real_columns((a, a_off * m, len * m), (b, b_off * n, len * n))
         }
         (
             Column::Reals(_)
@@ -221,7 +206,7 @@ fn inner_columns(
             | Column::Nested(..)
             | Column::Undetermined,
             _,
-        ) => false,
+        ) => None,
     }
 }
 
