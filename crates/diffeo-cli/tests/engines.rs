@@ -7,7 +7,7 @@ use common::{c_compiler, Done, Folder};
 const SUM: &str = "def main = sum([sin(real(i)) for i < 1000])\n";
 
 const DATA: &str = "type Shape = Round(Real) | Flat
-def total(xs: List[Real]) = foldl(fn (s, x) -> s + x * x, xs, 0.0)
+def total(xs: List[Real]) = fold_left_list(fn (s, x) -> s + x * x, 0.0, xs)
 def shape(s: Shape) = case s of { Round(r) -> r * r | Flat -> 0.0 }
 ";
 

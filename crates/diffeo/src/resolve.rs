@@ -365,6 +365,7 @@ impl Resolver<'_> {
             Some(Local::Size(_)) | None => {}
         }
         if let Some(def) = self.global(name) {
+            self.deprecated(def, span);
             return self.set(id, Res::Def(def));
         }
         let module = self.db.module(self.module);
@@ -394,7 +395,9 @@ impl Resolver<'_> {
             "float" => Some("`real(n)` makes a Real of an Int"),
             "int" => Some("`floor`, `round` or `trunc` make an Int of a Real"),
             "range" => Some("`iota(n)` is the array of 0 to n - 1; loops and comprehensions count by themselves"),
-            "fold" => Some("`fold_left(f, init, xs)` folds an array, `foldl` and `foldr` a list"),
+            "fold" => Some(
+                "`fold_left(f, init, xs)` folds an array, `fold_left_list` and `fold_right_list` a list",
+            ),
             "mod" => Some("the remainder is `a % b`"),
             "null" | "none" | "None" => Some("a missing value is `Nothing`"),
             _ => None,
@@ -405,6 +408,22 @@ impl Resolver<'_> {
             diagnostic = diagnostic.help(format!("did you mean `{found}`?"));
         }
         self.db.report(diagnostic);
+    }
+
+    /// Warns of a use of another module's definition whose documentation has a line that begins with `Deprecated:`.
+    fn deprecated(&mut self, def: DefId, span: Span) {
+        let info = self.db.def(def);
+        if info.module == self.module {
+            return;
+        }
+        let doc = &def_item(&self.db.module(info.module).ast, info.item).doc;
+        let advice = doc.iter().find_map(|line| line.trim().strip_prefix("Deprecated:"));
+        if let Some(advice) = advice {
+            let message = format!("`{}` is deprecated", info.name);
+            let warning = Diagnostic::warning("deprecated", span, message);
+            let advice = advice.trim().trim_end_matches('.').to_string();
+            self.db.report(if advice.is_empty() { warning } else { warning.help(advice) });
+        }
     }
 
     fn suggest(&self, name: &str) -> Option<String> {
@@ -431,8 +450,9 @@ impl Resolver<'_> {
                     let members = &self.db.module(module).scope.values;
                     match members.get(&field.name) {
                         Some((def, _)) => {
-                            let res = Res::Def(*def);
-                            self.set(id, res);
+                            let def = *def;
+                            self.deprecated(def, field.span);
+                            self.set(id, Res::Def(def));
                         }
                         None => {
                             let hint =

@@ -321,7 +321,9 @@ fn the_examples_of_the_library_give_their_values() {
             let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
             let examples: Vec<usize> =
                 (0..lines.len()).filter(|i| lines[*i].starts_with("> ")).collect();
-            if examples.is_empty() && (*module_name == "prelude" || !lines.is_empty()) {
+            let deprecated = lines.iter().any(|line| line.starts_with("Deprecated:"));
+            let shown = *module_name == "prelude" || !lines.is_empty();
+            if examples.is_empty() && shown && !deprecated {
                 failures.push(format!("{module_name}.{name} has no example"));
             }
             for i in examples {

@@ -122,7 +122,7 @@ def main =
 fn a_list_read_many_times_costs_its_reads() {
     let text = "
 def main =
-  let f(xs: List[Real]) = loop s = 0.0 for i < SIZE do s + foldl(fn (a, x) -> a + x * s, xs, 0.0) in
+  let f(xs: List[Real]) = loop s = 0.0 for i < SIZE do s + fold_left_list(fn (a, x) -> a + x * s, 0.0, xs) in
   nth(grad(f)(list[1e-9, 2e-9, 3e-9]), 1)";
     linear("a list read many times", text, 1000);
 }

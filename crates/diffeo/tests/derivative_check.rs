@@ -71,7 +71,7 @@ fn structures_with_all_kinds_of_leaves() {
         "type Shape = Dot | Circle(Real) | Box({w: Real, h: Real}, Int)
          def area(s: Shape) = case s of { Dot -> 0.0 | Circle(r) -> pi * r * r | Box(b, n) -> b.w * b.h ^ 2 * real(n) }
          def f(shapes: List[Shape], name: String, n: Int, flag: Bool) =
-           (foldl(fn (s, x) -> s * area(x), shapes, 1.0), name, Just(if flag then real(n) else 0.0))
+           (fold_left_list(fn (s, x) -> s * area(x), 1.0, shapes), name, Just(if flag then real(n) else 0.0))
          def f_at = (list[Circle(1.5), Box({w = 1.0, h = 2.0}, 3)], \"name\", 3, true)",
         "type Tree = Leaf(Real) | Node([]Tree)
          def f(t: Tree) -> Real = case t of { Leaf(x) -> sin(x) | Node(ts) -> product([f(u) for u in ts]) }

@@ -12,7 +12,7 @@ def line(a: Real, b: Real) -> Real -> Real = fn x -> a * x + b
 def norms(rows: [n][m]Real) -> [n]Real = [norm(row) for row in rows]
 def area(shape: Shape) -> Real = case shape of { Dot -> 0.0 | Circle(r) -> pi * r * r | Box(a, b) -> a * b }
 def describe(n: Int, flag: Bool, name: String) -> String = show((n, flag, name))
-def total(xs: List[Maybe[Real]]) -> Real = foldl(fn (s, x) -> s + from_maybe(0.5, x), xs, 0.0)
+def total(xs: List[Maybe[Real]]) -> Real = fold_left_list(fn (s, x) -> s + from_maybe(0.5, x), 0.0, xs)
 def evens(n: Int) -> List[Maybe[Int]] = to_list([if i % 2 == 0 then Just(i) else Nothing for i < n])
 def scaled({x, by}: {x: (Real, [n]Real), by: Real}) = {y = (by * x.0, by * x.1), n = 1}
 def loss(w: [n]Real, k: Int) -> Real = sum(w * w) * real(k)

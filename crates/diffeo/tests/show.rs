@@ -42,7 +42,7 @@ const FUNCTIONS: &[&str] = &[
     "type Shape = Circle(Real) | Box(Real, Real)
      def f(s: Shape) = case s of { Circle(r) -> 3.0 * r ^ 2 | Box(w, h) -> w * h }
      def f_at = Box(2.0, 3.0)",
-    "def f(xs: List[Real]) = foldl(fn (s, x) -> s * x, xs, 1.0)\ndef f_at = list[1.5, 2.5, 3.5]",
+    "def f(xs: List[Real]) = fold_left_list(fn (s, x) -> s * x, 1.0, xs)\ndef f_at = list[1.5, 2.5, 3.5]",
     "def twice(g) = fn x -> g(g(x))\ndef f(x: Real, y: Real) = twice(fn z -> z * y + 1.0)(x)\ndef f_at = (2.0, 3.0)",
     "def f(x: Real, y: Real) = max(x, y) * min(x, 1.0) - abs(y) + atan2(x, y)\ndef f_at = (0.5, -1.5)",
     "def f(x: Real, y: Real) = let rec power(n: Int) -> Real = if n == 0 then y else x * power(n - 1) in power(3)

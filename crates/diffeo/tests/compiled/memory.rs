@@ -187,7 +187,7 @@ fn structures_cost_what_they_hold() {
         (large - small) as f64 / 1000.0
     };
     let list = "def main = sum_list(map_list(fn x -> x + 1, to_list(iota(SIZE))))\n\
-                def sum_list(l: List[Int]) -> Int = foldl(fn (a, x) -> a + x, l, 0)\n";
+                def sum_list(l: List[Int]) -> Int = fold_left_list(fn (a, x) -> a + x, 0, l)\n";
     assert!(per_element(list) <= 3.0, "{}", per_element(list));
     let append = "def main = length(loop (a: []Int) = [] for i < SIZE do a ++ [i])\n";
     // That of the element, and now and then a larger one for all.

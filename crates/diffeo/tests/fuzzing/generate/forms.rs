@@ -79,13 +79,13 @@ impl Generator<'_> {
                     0 => {
                         let f = self.function(&pair, ty, false);
                         let items = self.expr(&Ty::List(Box::new(element)));
-                        (format!("foldl({f}, {items}, {init})"), true)
+                        (format!("fold_left_list({f}, {init}, {items})"), true)
                     }
                     1 => {
                         let turned = Ty::pair(element.clone(), ty.clone());
                         let f = self.function(&turned, ty, false);
                         let items = self.expr(&Ty::List(Box::new(element)));
-                        (format!("foldr({f}, {items}, {init})"), true)
+                        (format!("fold_right_list({f}, {init}, {items})"), true)
                     }
                     _ => {
                         let n = self.length();
