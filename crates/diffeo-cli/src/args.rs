@@ -177,11 +177,13 @@ inner products, forward mode, Taylor coefficients; for second derivatives every 
 reverse, forward and Taylor. It compares them with extrapolated differences, too. It goes through all
 components of the derivative; of a function of more than 64 Reals, or one that takes long, through a
 fixed sample, and through random directions in which all take part. Modes agree if they are within
-1e-9 of each other, relative to the largest absolute value met in the computation: values, derivatives
-and all that comes between. Differences agree if they are within 1e-6 of the modes, relative to the
-derivative, or within ten times their own estimated error where rounding does not let them be more
-exact; where they say next to nothing, the report tells that they are too rough, and that is no error.
-What is not finite agrees with nothing. The exit status is 1 if something disagrees.";
+1e-9 of each other, relative to the derivative; where that is what much larger derivatives have left of
+each other, relative to the largest absolute value met in the computation: values, derivatives and all
+that comes between. A value without Reals, such as `Nothing`, has a gradient, too: zeros. Differences
+agree if they are within 1e-6 of the modes, relative to the derivative, or within ten times their own
+estimated error where rounding does not let them be more exact; where they say next to nothing, the
+report tells that they are too rough, and that is no error. What is not finite agrees with nothing. The
+exit status is 1 if something disagrees.";
 
 /// `diffeo grad`
 #[derive(Args, Debug)]

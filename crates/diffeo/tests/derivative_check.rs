@@ -145,6 +145,52 @@ fn wrong_rules_next_to_large_values_are_found() {
 }
 
 #[test]
+fn modes_are_compared_relative_to_small_derivatives_too() {
+    // A rule that is not linear in its tangent, of derivatives that are small beside the value.
+    let rule = "with_derivative(sq, fn (a, da) -> (a * a, 2.0 * a * da * abs(da)))";
+    let report = report(&format!("def f(x: Real) = 1e9 + {rule}(x)\ndef f_at = 1e-3"));
+    assert!(report.first.agreement.disagreements > 0, "{report:#?}");
+}
+
+#[test]
+fn what_rounding_leaves_of_larger_derivatives_is_no_disagreement() {
+    for f in [
+        "(x - 1.0) * (x + 1.0) - x * x",
+        "x * x * x - x ^ 3",
+        "sq(sin(x)) + sq(cos(x))",
+        "exp(x) - exp(0.5 * x) * exp(0.5 * x)",
+        "log(x * x) - 2.0 * log(x)",
+        "1e6 * x - 1e6 * (x + 1e-9 * sin(x))",
+    ] {
+        let report = report(&format!("def f(x: Real) = {f}\ndef f_at = 1.7"));
+        let second = report.second.as_ref().expect("second derivatives");
+        assert!(report.first.modes_agree() && second.modes_agree(), "{f}: {report:#?}");
+    }
+}
+
+#[test]
+fn values_without_reals_have_derivatives_of_their_shape() {
+    let report = report(
+        "def f(u: Real) = if u > 100.0 then (Just(u), list[u]) else (Nothing, Nil)\ndef f_at = 1.5",
+    );
+    assert!(report.agrees(), "{report:#?}");
+    assert_eq!((report.inputs, report.outputs), ((1, 1), (0, 0)));
+    assert_eq!(report.first.modes.len(), 8);
+    assert!(report.first.components > 0 && report.second.is_some_and(|s| s.components > 0));
+    assert!(report.first.agreement.worst.is_some_and(|w| w.values.iter().all(|(_, x)| *x == 0.0)));
+}
+
+#[test]
+fn a_rule_of_other_constructors_is_found() {
+    let report = report(
+        "def f(u: Real) = with_derivative(fn u -> Nothing, fn (u, du) -> (Just(u), Just(du)))(u)
+         def f_at = 1.5",
+    );
+    assert_eq!(report.shapes_apart, ["forward", "pullback"]);
+    assert!(!report.agrees());
+}
+
+#[test]
 fn nothing_of_the_program_is_taken_for_the_prelude() {
     let report = report(
         "def grad(f) = 1.0\ndef fd = 2\ndef inner(x) = x\ndef add = 3.0\ndef scale = 4.0\ndef vjp() = ()

@@ -254,6 +254,12 @@ impl Machine {
         std::mem::take(&mut self.reals.largest)
     }
 
+    /// The largest finite absolute values of the Taylor coefficients of order 1 and of order 2 that operations gave since
+    /// this was last asked: what rounding errors of derivatives of these orders are to be compared with.
+    pub fn take_largest_coefficients(&mut self) -> [f64; 2] {
+        std::mem::take(&mut self.reals.largest_coefficients)
+    }
+
     /// The warnings since this was last asked.
     pub fn take_warnings(&mut self) -> Vec<RuntimeWarning> {
         self.collect_warnings();

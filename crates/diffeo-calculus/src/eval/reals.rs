@@ -49,6 +49,8 @@ pub struct Reals {
     pub(crate) watches: Watches,
     /// The largest finite absolute value that this arithmetic gave: a scale for rounding errors.
     pub largest: f64,
+    /// The same of the Taylor coefficients of order 1 and of order 2 that operations have given.
+    pub largest_coefficients: [f64; 2],
     /// New warnings: what and where. Only the first of a kind at a place.
     pub warnings: Vec<(WarningKind, Span)>,
     reported: HashSet<(Discriminant<WarningKind>, Span)>,
@@ -113,6 +115,7 @@ impl Reals {
             translated: false,
             watches: Watches::default(),
             largest: 0.0,
+            largest_coefficients: [0.0; 2],
             warnings: Vec::new(),
             reported: HashSet::new(),
             levels: Vec::new(),

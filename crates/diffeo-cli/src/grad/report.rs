@@ -33,9 +33,17 @@ fn complaints(function: &Differentiable, report: &Report) -> Vec<Diagnostic> {
     let name = &function.entry.name;
     let error = |message| Diagnostic::error("derivative-check", function.entry.span, message);
     let mut wrong = Vec::new();
-    if report.inputs.1 == 0 || report.outputs.1 == 0 {
-        let place = if report.inputs.1 == 0 { "the point" } else { "its value" };
-        wrong.push(error(format!("nothing of `{name}` was compared: there is no Real in {place}")));
+    if report.inputs.1 == 0 {
+        wrong.push(error(format!(
+            "nothing of `{name}` was compared: there is no Real in the point"
+        )));
+    }
+    if !report.shapes_apart.is_empty() {
+        let message = format!("a derivative of `{name}` has another shape than it should have");
+        wrong.push(error(message).note(format!("by: {}", report.shapes_apart.join(", "))).help(
+            "the rule of a `with_derivative` gives both of its results with the constructors and lengths of the \
+             function's value",
+        ));
     }
     if report.values_apart > MODES_AGREE {
         let message = format!("the value of `{name}` is another one where it is differentiated");
@@ -169,7 +177,7 @@ fn as_text(report: &Report) -> String {
             ),
         ),
     ]));
-    if report.inputs.1 == 0 || report.outputs.1 == 0 {
+    if report.inputs.1 == 0 {
         out.push_str("nothing was compared\n");
         return out;
     }
@@ -233,11 +241,12 @@ fn as_data(function: &Differentiable, report: &Report) -> String {
     let warnings: Vec<String> =
         report.warnings.iter().map(|d| format!("{}: {}", d.code, d.message)).collect();
     let rest = json!({
-        "agrees": report.agrees() && report.inputs.1 > 0 && report.outputs.1 > 0,
+        "agrees": report.agrees() && report.inputs.1 > 0,
         "inputs": counts(report.inputs),
         "outputs": counts(report.outputs),
         "random_directions": report.directions,
         "values_apart": number(report.values_apart),
+        "shapes_apart": report.shapes_apart,
         "operations": {
             "value": report.value_operations,
             "value_and_gradient": report.gradient_operations,

@@ -16,6 +16,9 @@ pub struct Cell {
     largest: f64,
     /// The same, by the modes that concern this direction only.
     own_largest: f64,
+    /// The largest derivative of this order along these directions that an operation of the program has, if that is
+    /// known.
+    of_order: Option<f64>,
 }
 
 impl Cell {
@@ -40,6 +43,9 @@ impl Cell {
 /// An estimate with an error up to this, relative to the derivative, tells something of it.
 const ROUGH: f64 = 1e-3;
 
+/// A derivative below this, relative to the largest one of its order on the way, may be what rounding has left.
+const CANCELLED: f64 = 1e-6;
+
 /// All components of a derivative.
 #[derive(Debug)]
 pub struct Cells {
@@ -62,7 +68,7 @@ pub enum Rank {
 /// What was compared with what tolerance, and what came out.
 #[derive(Clone, Debug)]
 pub struct Comparison<P> {
-    /// The differences allowed, relative to the largest number met.
+    /// The differences allowed, relative to the scale of each component.
     pub tolerance: f64,
     /// The component with the largest difference.
     pub worst: Option<Worst<P>>,
@@ -121,6 +127,12 @@ impl Cells {
         }
     }
 
+    /// Adds the largest derivative of the component's order and directions that was met at an operation.
+    pub fn met(&mut self, place: usize, of_order: f64) {
+        let cell = &mut self.cells[place];
+        cell.of_order = Some(cell.of_order.map_or(of_order, |known| known.max(of_order)));
+    }
+
     /// What the modes give so far; nan if they give nothing finite.
     pub fn expected(&self, place: usize) -> f64 {
         let mut values = self.cells[place].values.iter().map(|(_, x)| *x);
@@ -145,7 +157,10 @@ impl Cells {
             let values = || cell.values.iter().map(|(_, x)| *x);
             let (low, high) =
                 (values().fold(f64::INFINITY, f64::min), values().fold(-f64::INFINITY, f64::max));
-            Some((high - low, cell.largest))
+            // What is left where much cancels can have no digits that are right.
+            let size = low.abs().max(high.abs());
+            let exact = cell.of_order.is_some_and(|of_order| size > CANCELLED * of_order);
+            Some((high - low, if exact { size } else { cell.largest }))
         })
     }
 

@@ -29,10 +29,12 @@ impl Checker<'_> {
         for i in 0..ins {
             let probe = self.inputs.probes[i].clone();
             let place = |j| i * outs + j;
-            for (mode, column, size) in self.columns(&probe, &self.inputs.values[i].clone())? {
-                for (j, weights) in self.outputs.probes.iter().enumerate() {
-                    cells.add(place(j), mode, weights.of(&column), size, true);
+            let (columns, of_order) = self.columns(&probe, &self.inputs.values[i].clone())?;
+            for (j, weights) in self.outputs.probes.iter().enumerate() {
+                for (mode, column, size) in &columns {
+                    cells.add(place(j), mode, weights.of(column), *size, true);
                 }
+                cells.met(place(j), of_order);
             }
             let expected: Vec<f64> = (0..outs).map(|j| cells.expected(place(j))).collect();
             for (j, estimate) in self.differences(&probe, &expected)?.into_iter().enumerate() {
@@ -59,19 +61,24 @@ impl Checker<'_> {
     }
 
     /// The derivatives of all numbers of the result along a direction, by mode, with the largest number
-    /// met.
-    fn columns(&mut self, probe: &Probe, direction: &Value) -> Result<Vec<Found>, RuntimeError> {
+    /// met, and the largest derivative.
+    fn columns(
+        &mut self,
+        probe: &Probe,
+        direction: &Value,
+    ) -> Result<(Vec<Found>, f64), RuntimeError> {
         let (f, x) = (self.evaluator.itself()?, self.point);
         let args = [f.clone(), x.clone(), direction.clone()];
         let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
         self.seen(&numbers(&pair.fields()[0]), forward_size);
         let forward = numbers(&pair.fields()[1]);
         let component = |i: usize| probe.component(i);
-        let (jet, taylor_size) = self.measured(|e| e.along(&f, x, 1, &[&component]))?;
+        let (jet, taylor_size, of_order) =
+            self.measured_of_order(1, |e| e.along(&f, x, 1, &[&component]))?;
         let every = |k: usize| -> Vec<f64> { jet.iter().skip(k).step_by(2).copied().collect() };
         let (values, taylor) = (every(0), every(1));
         self.seen(&values, taylor_size);
-        Ok(vec![("forward", forward, forward_size), ("Taylor", taylor, taylor_size)])
+        Ok((vec![("forward", forward, forward_size), ("Taylor", taylor, taylor_size)], of_order))
     }
 
     /// The derivatives of the weighted result by all numbers of the point.
@@ -181,7 +188,7 @@ impl Checker<'_> {
                     let half = Probe::Random(half);
                     let expected = half.of(row);
                     *apart = if by_modes {
-                        let columns = self.columns(&half, &half.value(self.point))?;
+                        let (columns, _) = self.columns(&half, &half.value(self.point))?;
                         let given = columns.iter().map(|(_, c, _)| self.outputs.probes[j].of(c));
                         given.map(|d| (d - expected).abs()).fold(0.0, f64::max)
                     } else {
@@ -200,9 +207,11 @@ impl Checker<'_> {
                 cell.add(0, mode, probe.of(row), *size, false);
             }
             let direction = probe.value(self.point);
-            for (mode, column, size) in self.columns(&probe, &direction)? {
+            let (columns, of_order) = self.columns(&probe, &direction)?;
+            for (mode, column, size) in columns {
                 cell.add(0, mode, self.outputs.probes[j].of(&column), size, true);
             }
+            cell.met(0, of_order);
             let mut expected = vec![f64::NAN; outs];
             expected[j] = cell.expected(0);
             cell.estimated(0, self.differences(&probe, &expected)?[j]);

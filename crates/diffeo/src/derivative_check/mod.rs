@@ -6,8 +6,9 @@
 //! holds: nothing depends on chance or on the clock; of a function that is large or takes long, a fixed
 //! sample of the components is compared, and random directions, in which all take part.
 //!
-//! Modes are compared relative to the largest absolute value met in the computation: values, derivatives
-//! and all intermediate results of the runs that give a component. Differences are compared with them
+//! Modes are compared relative to the derivative, unless that is what has been left of much larger derivatives of its
+//! order: then relative to the largest absolute value met in the computation, which is that of values, derivatives and
+//! all intermediate results of the runs that give a component. Differences are compared with them
 //! relative to the derivative, as far as rounding and the steps let differences be that exact; where they say
 //! next to nothing, they are too rough to tell.
 
@@ -27,6 +28,8 @@ use crate::{Diagnostic, Kinks, Limits, Options, Session};
 use cells::Cells;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::leaves::each_leaf_pair;
+use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -75,6 +78,9 @@ pub struct Report {
     /// How far the values that come with derivatives are from the function's, relative to the largest
     /// number met.
     pub values_apart: f64,
+    /// The modes that give a derivative, or a value with it, of other constructors or lengths than it should have:
+    /// those of the function's value, or of the point. Then nothing else is compared.
+    pub shapes_apart: Vec<&'static str>,
     /// How many operations the value takes.
     pub value_operations: u64,
     /// How many operations value and gradient take in reverse mode.
@@ -124,13 +130,15 @@ impl Report {
     /// Whether everything agrees.
     pub fn agrees(&self) -> bool {
         self.values_apart <= MODES_AGREE
+            && self.shapes_apart.is_empty()
             && self.first.agrees()
             && self.second.as_ref().is_none_or(Part::agrees)
     }
 }
 
 /// Compares the derivatives of a function at a point. Nothing is compared where there is no Real in the
-/// point or in the value; see [`Report::inputs`] and [`Report::outputs`].
+/// point; see [`Report::inputs`]. Where there is none in the value, as in `Nothing`, its derivatives have its shape, and
+/// the point has gradients that are 0.
 ///
 /// # Errors
 /// What stops the program at the point.
@@ -148,11 +156,17 @@ pub fn check(
     let cost = value_operations + (x.len() + y.len()) as u64 + 20;
     let plan = Plan::new(extent, cost, x.len(), y.len());
     let mut checker = Checker::new(evaluator, point, value, (x, y), &plan);
-    let gradient_operations = checker.gradient_operations()?;
-    let first = checker.first()?;
-    let second = match plan.second {
-        Some(counts) => Some(checker.second(counts)?),
-        None => None,
+    let shapes_apart = checker.shapes()?;
+    let (mut gradient_operations, mut second) = (0, None);
+    let first = if shapes_apart.is_empty() {
+        gradient_operations = checker.gradient_operations()?;
+        let first = checker.first()?;
+        if let Some(counts) = plan.second {
+            second = Some(checker.second(counts)?);
+        }
+        first
+    } else {
+        part(&Cells::new(Vec::new()), |_| Place { inputs: Vec::new(), output: String::new() })
     };
     for warning in checker.evaluator.take_warnings() {
         if !warnings.contains(&warning) {
@@ -166,6 +180,7 @@ pub fn check(
         first,
         second,
         values_apart: checker.values_apart,
+        shapes_apart,
         value_operations,
         gradient_operations,
         warnings,
@@ -324,6 +339,18 @@ impl<'a> Checker<'a> {
         Ok((result, self.evaluator.machine.take_largest()))
     }
 
+    /// As [`Checker::measured`], for Taylor coefficients, of which the largest of this order comes, too.
+    fn measured_of_order<T>(
+        &mut self,
+        order: usize,
+        run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,
+    ) -> Result<(T, f64, f64), RuntimeError> {
+        self.evaluator.machine.take_largest_coefficients();
+        let (result, largest) = self.measured(run)?;
+        let of_orders = self.evaluator.machine.take_largest_coefficients();
+        Ok((result, largest, of_orders[order - 1]))
+    }
+
     /// A function made of the checked one.
     fn made(&mut self, mode: GlobalId, args: Vec<Value>) -> Result<Value, RuntimeError> {
         let f = self.evaluator.itself()?;
@@ -373,6 +400,28 @@ impl<'a> Checker<'a> {
             e.machine.apply(&pullback, weights)
         })?;
         Ok(self.evaluator.machine.operations() - before)
+    }
+
+    /// The modes whose derivative, or value that comes with it, has other constructors or lengths than it should have;
+    /// what is made of such values stops the program.
+    fn shapes(&mut self) -> Result<Vec<&'static str>, RuntimeError> {
+        let (f, x) = (self.evaluator.itself()?, self.point);
+        let differs = |like: &Value, given: &Value| {
+            each_leaf_pair("check", like, given, &mut |_, _| Ok(())).is_err()
+        };
+        let direction = self.inputs.values[self.inputs.numbers()].clone();
+        let pair = self.evaluator.derivative(DiffOp::Jvp, [f, x.clone(), direction])?;
+        let mut apart = Vec::new();
+        if pair.fields().iter().any(|given| differs(&self.value, given)) {
+            apart.push("forward");
+        }
+        let (value, pullback) = self.evaluator.pullback(x)?;
+        if differs(&self.value, &value)
+            || differs(x, &self.evaluator.machine.apply(&pullback, self.value.clone())?)
+        {
+            apart.push("pullback");
+        }
+        Ok(apart)
     }
 
     /// Compares a value that came with derivatives.

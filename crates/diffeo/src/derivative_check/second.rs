@@ -119,7 +119,8 @@ impl Checker<'_> {
             let args = [forward.clone(), x.clone(), u];
             let (pair, forward_size) = self.measured(|e| e.derivative(DiffOp::Jvp, args))?;
             let (jet, jet_size) = self.measured(|e| e.along(&forward, &x, 1, &[&b]))?;
-            let (both, both_size) = self.measured(|e| e.along(&f, &x, 2, &[&a, &b]))?;
+            let (both, both_size, of_order) =
+                self.measured_of_order(2, |e| e.along(&f, &x, 2, &[&a, &b]))?;
             // The multi-indices are 00, 01, 02, 10, 11, 20.
             let mixed = both.iter().skip(4).step_by(6).copied().collect();
             let jet = jet.iter().skip(1).step_by(2).copied().collect();
@@ -133,6 +134,7 @@ impl Checker<'_> {
                     cells.add(place(w, p), mode, given, size, true);
                 }
             }
+            (0..weights.len()).for_each(|w| cells.met(place(w, p), of_order));
         }
         Ok(())
     }

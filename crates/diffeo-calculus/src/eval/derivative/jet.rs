@@ -175,6 +175,11 @@ pub(crate) fn apply(
         let operands = [a, b][..row(op).arity].iter().map(|v| primal(v)).collect();
         reals.blame(at.level, Culprit { op: row(op).name, operands, site: at.site });
     }
+    let orders = at.shape.by_degree.iter().skip(1);
+    for (largest, indices) in reals.largest_coefficients.iter_mut().zip(orders) {
+        let sizes = indices.iter().map(|alpha| primal(&out[*alpha]).abs());
+        *largest = sizes.filter(|size| size.is_finite()).fold(*largest, f64::max);
+    }
     Ok(jet(at.level, out))
 }
 
