@@ -69,6 +69,21 @@ impl SourceMap {
         FileId(self.files.len() as u32 - 1)
     }
 
+    /// The file that was added last under a name.
+    pub fn named(&self, name: &str) -> Option<FileId> {
+        let found = self.files.iter().rposition(|file| file.name == name)?;
+        Some(FileId(found as u32))
+    }
+
+    /// The byte at a line and column.
+    pub fn offset(&self, file: FileId, at: LineColumn) -> Option<usize> {
+        let range = self.line_range(file, at.line.checked_sub(1)?)?;
+        let line = self.text(file).get(range.clone())?;
+        let column = at.column.checked_sub(1)?;
+        let before = line.char_indices().nth(column).map_or(line.len(), |(i, _)| i);
+        Some(range.start + before)
+    }
+
     /// The name of a file.
     pub fn name(&self, file: FileId) -> &str {
         self.files.get(file.0 as usize).map_or("<none>", |f| &f.name)

@@ -7,6 +7,7 @@ mod auto;
 mod differentiable;
 mod engine;
 mod kept;
+mod note;
 mod once;
 mod prepared;
 mod show;
@@ -32,6 +33,7 @@ pub(crate) use auto::Auto;
 pub use differentiable::Differentiable;
 pub(crate) use engine::Compiled;
 pub use engine::{Engine, How};
+pub(crate) use note::Note;
 pub(crate) use once::Once;
 pub use prepared::Prepared;
 
@@ -666,7 +668,10 @@ impl Session {
         match how.run(&entry.program, entry.global, arg.clone(), options) {
             Ok(ran) => Run {
                 result: ran.result.map_err(|e| self.explain_at(entry, arg.as_ref(), &e)),
-                warnings: ran.warnings.iter().map(RuntimeWarning::to_diagnostic).collect(),
+                warnings: {
+                    let warnings = ran.warnings.iter().map(RuntimeWarning::to_diagnostic);
+                    warnings.chain(self.noted(&ran.notes)).collect()
+                },
                 operations: ran.operations,
                 engine: ran.engine,
                 unsupported: ran.unsupported,
@@ -732,6 +737,11 @@ impl Session {
             }
         }
         d
+    }
+
+    /// The warnings that notes are.
+    pub(crate) fn noted(&self, notes: &[Note]) -> Vec<Diagnostic> {
+        notes.iter().map(|note| note.to_diagnostic(&self.db.sources)).collect()
     }
 
     /// The messages for what a machine warned of since it was last asked.

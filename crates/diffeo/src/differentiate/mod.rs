@@ -88,7 +88,7 @@ impl<'a> Evaluator<'a> {
         options: Options,
         how: Option<(How, Kinks)>,
     ) -> Evaluator<'a> {
-        let once = Once::new(options);
+        let once = Once::noting(options);
         let machine = Machine::new(function.entry.program.clone(), once.options());
         let account = Account {
             engine: Engine::Evaluator,
@@ -174,7 +174,9 @@ impl<'a> Evaluator<'a> {
 
     /// What the program warned of since this was last asked.
     pub fn take_warnings(&mut self) -> Vec<Diagnostic> {
-        self.session.warnings(&mut self.machine)
+        let mut warnings = self.session.warnings(&mut self.machine);
+        warnings.extend(self.session.noted(&self.once.take_notes()));
+        warnings
     }
 
     /// How many operations were carried out so far.

@@ -192,7 +192,8 @@ impl Body<'_, '_> {
                             .collect()
                     }
                 };
-                Kind::Global(self.cx.instance(def, args))
+                let global = Term::new(Kind::Global(self.cx.instance(def, args)), span);
+                return self.told(def, id, global);
             }
             Some(Res::Con(..)) => return self.constructor_value(id, span),
             Some(Res::Builtin | Res::Jet | Res::Derivatives) | None => Kind::Lit(Lit::Unit),

@@ -9,6 +9,7 @@ mod expr;
 mod function;
 mod operator;
 mod pattern;
+mod told;
 mod types;
 
 use crate::db::{def_item, Db, DefId, ModuleId};

@@ -2,6 +2,7 @@
 
 use super::auto;
 use super::kept::Place;
+use super::note::Note;
 use super::once::Once;
 use super::prepared::{self, Prepared};
 use crate::lower::value::Interface;
@@ -73,6 +74,7 @@ impl From<Engine> for How {
 pub(crate) struct Ran {
     pub result: Result<Value, RuntimeError>,
     pub warnings: Vec<RuntimeWarning>,
+    pub notes: Vec<Note>,
     pub operations: Option<u64>,
     /// What gave the result.
     pub engine: Engine,
@@ -88,6 +90,7 @@ impl Ran {
         Ran {
             result,
             warnings: Vec::new(),
+            notes: Vec::new(),
             operations: None,
             engine,
             unsupported: None,
@@ -167,24 +170,36 @@ impl How {
         arg: Option<Value>,
         options: Options,
     ) -> Result<Ran, Unsupported> {
+        let once = Once::noting(options);
+        let mut ran = self.run_once(program, global, arg, &once)?;
+        ran.notes = once.take_notes();
+        Ok(ran)
+    }
+
+    fn run_once(
+        self,
+        program: &Rc<Program>,
+        global: GlobalId,
+        arg: Option<Value>,
+        once: &Once,
+    ) -> Result<Ran, Unsupported> {
         let (mut times, mut unsupported) = (Vec::new(), None);
-        let once = Once::new(options);
         if self.engine.is_compiled() {
             let kinks = once.kinks != Kinks::Ignore;
             let longest = (self.engine == Engine::Auto).then_some(LONGEST);
             let options = lower::Options { kinks, longest, ..lower::Options::default() };
-            let mut done = self.compiled(program, global, arg.clone(), &once, options)?;
+            let mut done = self.compiled(program, global, arg.clone(), once, options)?;
             if let Compiled::Not(why @ Unsupported::Long(_), _) = done {
-                if let Some(ran) = brief(program, global, arg.clone(), &once) {
+                if let Some(ran) = brief(program, global, arg.clone(), once) {
                     return Ok(Ran { unsupported: Some(why), ..ran });
                 }
                 let options = lower::Options { longest: None, ..options };
-                done = self.compiled(program, global, arg.clone(), &once, options)?;
+                done = self.compiled(program, global, arg.clone(), once, options)?;
             }
             match done {
                 Compiled::Ran(ran) if may_be_rule(&ran, program, global) => {
                     once.again();
-                    let found = brief(program, global, arg, &once);
+                    let found = brief(program, global, arg, once);
                     let found = found.filter(|found| found.result.is_ok());
                     let unsupported = Some(Unsupported::Rule);
                     return Ok(found.map_or(*ran, |found| Ran { unsupported, ..found }));

@@ -1,5 +1,6 @@
 //! What a program prints and reports, each message once, although it may begin again on other code or on the evaluator.
 
+use super::note::Note;
 use diffeo_calculus::eval::{Kinks, Limits, Options, Progress};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,6 +16,8 @@ pub(crate) struct Once {
 
 /// Where the messages of a program go.
 struct Shown {
+    /// Where they are not printed like others: what was told of the results of library methods, once a place.
+    notes: Option<Vec<Note>>,
     trace: Box<dyn FnMut(&str)>,
     progress: Box<dyn FnMut(&Progress<'_>)>,
     lines: Counter,
@@ -39,10 +42,23 @@ impl Counter {
 }
 
 impl Once {
+    /// Notes are taken by [`Once::take_notes`].
+    pub fn noting(options: Options) -> Once {
+        let once = Once::new(options);
+        once.shown.borrow_mut().notes = Some(Vec::new());
+        once
+    }
+
+    /// Takes the notes so far.
+    pub fn take_notes(&self) -> Vec<Note> {
+        self.shown.borrow_mut().notes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Notes are lines as others.
     pub fn new(options: Options) -> Once {
         let Options { max_stack, trace, progress, limits, kinks } = options;
         let (lines, reports) = (Counter::default(), Counter::default());
-        let shown = Rc::new(RefCell::new(Shown { trace, progress, lines, reports }));
+        let shown = Rc::new(RefCell::new(Shown { notes: None, trace, progress, lines, reports }));
         Once { kinks, limits, max_stack, shown }
     }
 
@@ -66,7 +82,11 @@ impl Once {
             max_stack: self.max_stack,
             trace: Box::new(move |line| {
                 let mut shown = lines.borrow_mut();
-                if shown.lines.next() {
+                if let (Some(notes), Some(note)) = (&mut shown.notes, Note::read(line)) {
+                    if !notes.iter().any(|known| known.same_place(&note)) {
+                        notes.push(note);
+                    }
+                } else if shown.lines.next() {
                     (shown.trace)(line);
                 }
             }),
