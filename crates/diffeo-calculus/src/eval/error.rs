@@ -303,6 +303,7 @@ impl ErrorKind {
     /// What to do about it.
     pub fn help(&self) -> Option<&'static str> {
         match self {
+            ErrorKind::Kink { op, operands } => at_the_origin(op, operands),
             ErrorKind::Overflow { .. } => {
                 Some("use Real, or `wrapping_add` and `wrapping_mul` for arithmetic modulo 2^64")
             }
@@ -329,7 +330,6 @@ impl ErrorKind {
             | ErrorKind::SizeMismatch { .. }
             | ErrorKind::ShapeMismatch { .. }
             | ErrorKind::Fail { .. }
-            | ErrorKind::Kink { .. }
             | ErrorKind::OutsideDomain { .. } => None,
         }
     }
@@ -388,6 +388,20 @@ impl RuntimeWarning {
         if code == "nan-derivative" {
             d = d.note("the value is finite, but the derivative does not exist there");
         }
+        let (WarningKind::Kink { op, operands }
+        | WarningKind::OutsideDomain { op, operands }
+        | WarningKind::NanDerivative { op, operands }) = &self.kind;
+        if let Some(help) = at_the_origin(op, operands) {
+            d = d.help(help);
+        }
         d
     }
+}
+
+/// What to write instead of a root that may be that of a norm, whose derivative at 0 is missed.
+fn at_the_origin(op: &str, operands: &[f64]) -> Option<&'static str> {
+    let is_root = op == "sqrt" || op == "hypot";
+    (is_root && operands.iter().all(|x| *x == 0.0)).then_some(
+        "the square of a norm has a derivative at 0, too: `norm_sq(xs)`, or `x * x + y * y`, without the root",
+    )
 }
