@@ -254,10 +254,12 @@ impl Machine {
         std::mem::take(&mut self.reals.largest)
     }
 
-    /// The largest finite absolute values of the Taylor coefficients of order 1 and of order 2 that operations gave since
-    /// this was last asked: what rounding errors of derivatives of these orders are to be compared with.
-    pub fn take_largest_coefficients(&mut self) -> [f64; 2] {
-        std::mem::take(&mut self.reals.largest_coefficients)
+    /// The largest finite absolute values of the terms whose sums were Taylor coefficients of order 1 and of order 2 since
+    /// this was last asked: what rounding errors of derivatives of these orders are to be compared with. Infinity if
+    /// that is not known.
+    pub fn take_largest_terms(&mut self) -> [f64; 2] {
+        let [first, second] = std::mem::take(&mut self.reals.largest_terms);
+        [first, if self.reals.nests { f64::INFINITY } else { second }]
     }
 
     /// The warnings since this was last asked.

@@ -49,8 +49,8 @@ pub struct Reals {
     pub(crate) watches: Watches,
     /// The largest finite absolute value that this arithmetic gave: a scale for rounding errors.
     pub largest: f64,
-    /// The same of the Taylor coefficients of order 1 and of order 2 that operations have given.
-    pub largest_coefficients: [f64; 2],
+    /// The same of the terms whose sums are Taylor coefficients of order 1 and of order 2.
+    pub largest_terms: [f64; 2],
     /// New warnings: what and where. Only the first of a kind at a place.
     pub warnings: Vec<(WarningKind, Span)>,
     reported: HashSet<(Discriminant<WarningKind>, Span)>,
@@ -115,7 +115,7 @@ impl Reals {
             translated: false,
             watches: Watches::default(),
             largest: 0.0,
-            largest_coefficients: [0.0; 2],
+            largest_terms: [0.0; 2],
             warnings: Vec::new(),
             reported: HashSet::new(),
             levels: Vec::new(),
@@ -447,6 +447,14 @@ impl Reals {
             self.largest = size;
         }
         Value::Real(x)
+    }
+
+    /// Notes a term whose sum with others is a Taylor coefficient of this order.
+    pub(crate) fn met(&mut self, order: u32, term: f64) {
+        let order = order.checked_sub(1).and_then(|i| self.largest_terms.get_mut(i as usize));
+        if let Some(largest) = order.filter(|_| term.is_finite()) {
+            *largest = largest.max(term.abs());
+        }
     }
 
     fn at_level(

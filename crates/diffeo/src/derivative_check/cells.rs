@@ -16,8 +16,7 @@ pub struct Cell {
     largest: f64,
     /// The same, by the modes that concern this direction only.
     own_largest: f64,
-    /// The largest derivative of this order along these directions that an operation of the program has, if that is
-    /// known.
+    /// The largest term of a derivative of this order along these directions, if that is known.
     of_order: Option<f64>,
 }
 
@@ -43,8 +42,8 @@ impl Cell {
 /// An estimate with an error up to this, relative to the derivative, tells something of it.
 const ROUGH: f64 = 1e-3;
 
-/// A derivative below this, relative to the largest one of its order on the way, may be what rounding has left.
-const CANCELLED: f64 = 1e-6;
+/// A derivative below this, relative to the largest term of its order on the way, may be what rounding has left.
+pub(super) const CANCELLED: f64 = 1e-6;
 
 /// All components of a derivative.
 #[derive(Debug)]
@@ -127,7 +126,7 @@ impl Cells {
         }
     }
 
-    /// Adds the largest derivative of the component's order and directions that was met at an operation.
+    /// Adds the largest term of a derivative of the component's order and directions that was met.
     pub fn met(&mut self, place: usize, of_order: f64) {
         let cell = &mut self.cells[place];
         cell.of_order = Some(cell.of_order.map_or(of_order, |known| known.max(of_order)));
@@ -234,5 +233,32 @@ impl<P> Worst<P> {
             values: self.values,
             estimate: self.estimate,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cells, Rank};
+
+    /// How many components disagree of one with the second derivatives of hypot(x, 2.0) at 1e8 as two ways gave them that
+    /// lost digits, where the largest term of a derivative was this.
+    fn disagreements(of_order: f64) -> usize {
+        let mut cells = Cells::new(vec![Rank::Single]);
+        cells.add(0, "reverse", 3.31e-24, 1e8, true);
+        cells.add(0, "Taylor", 2.22e-24, 1e8, true);
+        cells.met(0, of_order);
+        cells.modes_compared(1e-9).disagreements
+    }
+
+    #[test]
+    fn small_derivatives_are_compared_relative_to_themselves() {
+        assert_eq!(disagreements(4e-24), 1);
+        assert_eq!(disagreements(1e-18), 1);
+    }
+
+    #[test]
+    fn what_is_left_of_large_terms_is_not() {
+        assert_eq!(disagreements(1e-8), 0);
+        assert_eq!(disagreements(f64::INFINITY), 0);
     }
 }

@@ -73,8 +73,8 @@ impl Checker<'_> {
         self.seen(&numbers(&pair.fields()[0]), forward_size);
         let forward = numbers(&pair.fields()[1]);
         let component = |i: usize| probe.component(i);
-        let (jet, taylor_size, of_order) =
-            self.measured_of_order(1, |e| e.along(&f, x, 1, &[&component]))?;
+        let (jet, taylor_size, [of_order, _]) =
+            self.measured_with_terms(|e| e.along(&f, x, 1, &[&component]))?;
         let every = |k: usize| -> Vec<f64> { jet.iter().skip(k).step_by(2).copied().collect() };
         let (values, taylor) = (every(0), every(1));
         self.seen(&values, taylor_size);

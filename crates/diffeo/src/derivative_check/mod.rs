@@ -339,16 +339,15 @@ impl<'a> Checker<'a> {
         Ok((result, self.evaluator.machine.take_largest()))
     }
 
-    /// As [`Checker::measured`], for Taylor coefficients, of which the largest of this order comes, too.
-    fn measured_of_order<T>(
+    /// As [`Checker::measured`], for Taylor coefficients; the largest of the terms of those of order 1 and of order 2 come,
+    /// too.
+    fn measured_with_terms<T>(
         &mut self,
-        order: usize,
         run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,
-    ) -> Result<(T, f64, f64), RuntimeError> {
-        self.evaluator.machine.take_largest_coefficients();
+    ) -> Result<(T, f64, [f64; 2]), RuntimeError> {
+        self.evaluator.machine.take_largest_terms();
         let (result, largest) = self.measured(run)?;
-        let of_orders = self.evaluator.machine.take_largest_coefficients();
-        Ok((result, largest, of_orders[order - 1]))
+        Ok((result, largest, self.evaluator.machine.take_largest_terms()))
     }
 
     /// A function made of the checked one.

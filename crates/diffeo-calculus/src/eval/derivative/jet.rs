@@ -175,10 +175,8 @@ pub(crate) fn apply(
         let operands = [a, b][..row(op).arity].iter().map(|v| primal(v)).collect();
         reals.blame(at.level, Culprit { op: row(op).name, operands, site: at.site });
     }
-    let orders = at.shape.by_degree.iter().skip(1);
-    for (largest, indices) in reals.largest_coefficients.iter_mut().zip(orders) {
-        let sizes = indices.iter().map(|alpha| primal(&out[*alpha]).abs());
-        *largest = sizes.filter(|size| size.is_finite()).fold(*largest, f64::max);
+    for (degree, coefficient) in at.shape.degrees.iter().zip(&out) {
+        reals.met(*degree, primal(coefficient));
     }
     Ok(jet(at.level, out))
 }
@@ -196,7 +194,9 @@ pub(crate) fn power(reals: &mut Reals, x: &Value, n: i64, at: At) -> Result<Valu
         } else {
             let slope = reals.power_slope(base, n, at.site)?;
             for c in &coefficients[1..] {
-                out.push(reals.mul(&slope, c, at.site)?);
+                let term = reals.mul(&slope, c, at.site)?;
+                reals.met(1, primal(&term));
+                out.push(term);
             }
         }
         let finite = |v: &Value| primal(v).is_finite();
@@ -272,6 +272,7 @@ fn first_order(
         let slope = reals.partial(i, op, &a, &b, &mut result, at.site)?;
         for (out, c) in out[1..].iter_mut().zip(&x[1..]) {
             let term = reals.mul(&slope, c, at.site)?;
+            reals.met(1, primal(&term));
             *out = reals.add(out, &term, at.site)?;
         }
     }
@@ -337,6 +338,7 @@ fn convolved(
     let mut sum = Value::Zero;
     for (alpha, beta) in at.shape.pairs(gamma) {
         let term = reals.mul(&x[alpha], &y[beta], at.site)?;
+        reals.met(at.shape.degrees[gamma], primal(&term));
         sum = reals.add(&sum, &term, at.site)?;
     }
     Ok(sum)
@@ -514,13 +516,18 @@ impl Series<'_> {
                 convolved(self.reals, x, y, gamma, self.at)?
             } else if op == RealOp::Div {
                 // y_γ = (a_γ - Σ_{α<γ} y_α b_{γ-α}) / b_0
+                let divisor = self.coefficient(b, 0);
+                let quotient = |term: &Value| primal(term) / primal(&divisor);
                 let rest = self.sum(Some(gamma), gamma, &shape, |s, i, j| {
-                    s.reals.mul(&s.nodes[n].coefficients[i], &s.nodes[b].coefficients[j], site)
+                    let [y, b] = [&s.nodes[n].coefficients[i], &s.nodes[b].coefficients[j]];
+                    let term = s.reals.mul(y, b, site)?;
+                    s.reals.met(degree, quotient(&term));
+                    Ok(term)
                 })?;
                 let rest = self.reals.negate(&rest, site)?;
                 let x = self.coefficient(a, gamma);
+                self.reals.met(degree, quotient(&x));
                 let x = self.reals.add(&x, &rest, site)?;
-                let divisor = self.coefficient(b, 0);
                 self.reals.divide(&x, &divisor, site)?
             } else if degree == 0 {
                 let [x, y] = [self.coefficient(a, 0), self.coefficient(b, 0)];
@@ -552,7 +559,9 @@ impl Series<'_> {
                 s.ensure(p, shape.degrees[alpha])?;
                 let weight = f64::from(shape.degrees[beta]);
                 let x = s.reals.times(weight, &s.nodes[x].coefficients[beta], site)?;
-                s.reals.mul(&s.nodes[p].coefficients[alpha], &x, site)
+                let term = s.reals.mul(&s.nodes[p].coefficients[alpha], &x, site)?;
+                s.reals.met(shape.degrees[gamma], primal(&term));
+                Ok(term)
             })?;
             sum = self.reals.add(&sum, &term, site)?;
         }

@@ -460,13 +460,20 @@ fn with_derivative(
     if level == 0 {
         return cx.call(f, x.clone());
     }
-    match cx.reals().shape(level) {
+    let outside = std::mem::take(&mut cx.reals().largest);
+    let result = match cx.reals().shape(level) {
         Some(shape) if shape.r > 1 && highest_level(&[rule], 0, level) < level => {
             by_rule_of_lower_order(cx, rule, x, level, site)
         }
         Some(shape) if shape.r > 1 => by_rule_of_all_orders(cx, rule, x, level, site),
         Some(_) | None => by_rule(cx, rule, x, level, site),
-    }
+    };
+    // Any number of the rule may be a term of any coefficient.
+    let reals = cx.reals();
+    let inside = reals.largest;
+    (1..=2).for_each(|order| reals.met(order, inside));
+    reals.largest = outside.max(inside);
+    result
 }
 
 const RULE: &str = "the rule of `with_derivative`";
