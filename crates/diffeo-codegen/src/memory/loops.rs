@@ -1,8 +1,10 @@
 //! Counted loops, and how they ask whether the run is to end.
 
+use super::control::neutral;
 use super::emit::Code;
 use crate::deep::deep;
 use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
+use diffeo_array::ir::Reduction;
 
 /// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
 /// binary number.
@@ -10,6 +12,9 @@ const STEPS: i64 = 0xFFF;
 
 /// How many steps there are between two such questions in loops that are cut into parts.
 const PART: i64 = 1 << 16;
+
+/// The same of loops that add up: so rounding errors grow with the number of terms of a part, and of parts.
+const SUMMED_PART: i64 = 1 << 13;
 
 /// The same for loops around loops: those inside do not ask before they have done a part.
 const OUTER_PART: i64 = 16;
@@ -46,7 +51,11 @@ impl Code {
             self.push(Stmt::For(Box::new(whole)));
             return;
         }
-        let part = if whole.body.iter().any(has_loop) { OUTER_PART } else { PART };
+        let part = match whole.reductions[..] {
+            _ if whole.body.iter().any(has_loop) => OUTER_PART,
+            [] => PART,
+            [_, ..] => SUMMED_PART,
+        };
         let (start, end) = (self.reg(Ty::Int), self.reg(Ty::Int));
         self.assign(start, whole.from);
         let body = self.list(|code| {
@@ -57,7 +66,18 @@ impl Code {
             let next = Expr::Binary(Binary::IntAdd, Operand::Reg(start), steps);
             code.push(Stmt::Set(end, next));
             let (from, to) = (Operand::Reg(start), Operand::Reg(end));
+            let reductions = whole.reductions.clone();
+            let kept = |(sum, _): &(Reg, Reduction)| Expr::Copy(Operand::Reg(*sum));
+            let before: Vec<Operand> =
+                reductions.iter().map(|sum| code.set(Ty::Real, kept(sum))).collect();
+            for (sum, how) in &reductions {
+                code.assign(*sum, Operand::Real(neutral(*how)));
+            }
             code.push(Stmt::For(Box::new(For { from, to, ..whole })));
+            for ((sum, how), before) in reductions.iter().zip(before) {
+                let total = code.combine(*how, before, Operand::Reg(*sum));
+                code.push(Stmt::Set(*sum, total));
+            }
             // Most loops are over here.
             code.push(Stmt::If(many, Vec::new(), vec![Stmt::Break]));
             code.poll();
