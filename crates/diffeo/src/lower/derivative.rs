@@ -372,7 +372,7 @@ impl<'p> Lower<'p> {
                 let results = vec![result.clone(); 2 * found.len()].concat();
                 let what = What::Jet(Orders::FIRST, false);
                 let i = self.declare_derivative(what, curve, args.len(), &along, results, at);
-                self.derivatives[i].watched |= self.is_watched(at);
+                self.derivatives[i].watched |= self.is_watched();
                 let call = Op::Call(self.derivatives[i].wrapper, along);
                 let mut values = self.ops(SiteId(0), call);
                 let slopes = values.split_off(width * found.len());
