@@ -55,8 +55,8 @@ const TICK: Duration = Duration::from_millis(2);
 /// How long a phase in which somebody asks may take to end in good order.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// The same where memory is used up, which may go on.
-const MEMORY_GRACE: Duration = Duration::from_millis(200);
+/// The same where memory is used up, which may go on. What asks may be making an array or a stack twice as large.
+const MEMORY_GRACE: Duration = Duration::from_millis(400);
 
 /// How long writing the last message may take.
 const LAST: Duration = Duration::from_millis(200);
@@ -143,7 +143,7 @@ fn watch(limits: &Limits, messages: Messages) {
         };
         let (bound, start) = *since.get_or_insert_with(|| (bound, Instant::now()));
         let grace = match bound {
-            _ if UNASKED.load(Ordering::Relaxed) || far_beyond(limits) => Duration::ZERO,
+            _ if UNASKED.load(Ordering::Relaxed) => Duration::ZERO,
             Exceeded::Memory(_) => MEMORY_GRACE,
             Exceeded::Time(_) | Exceeded::Interrupt => GRACE,
         };
@@ -167,12 +167,6 @@ fn end(bound: Exceeded, messages: Messages) -> ! {
     });
     let _ = is_written.recv_timeout(LAST);
     low_level::exit(1)
-}
-
-/// Whether so much more memory is in use than there may be that nobody asks in time: what asks may be making a stack
-/// twice as large when the bound is reached.
-fn far_beyond(limits: &Limits) -> bool {
-    limits.memory.is_some_and(|memory| in_use() / 4 > memory.bytes)
 }
 
 /// Nine tenths of the machine's or the container's memory, where it can be known.
