@@ -3,12 +3,15 @@
 //! Nothing here knows the language; nothing here does input or output.
 
 mod arena;
+mod character;
 mod diagnostic;
+pub mod foreign;
 mod name;
 mod source;
 mod suggest;
 
 pub use arena::{Arena, Idx};
+pub use character::is_invisible;
 pub use diagnostic::{Diagnostic, Label, Severity, MOST_SHOWN};
 pub use name::Name;
 pub use source::{FileId, LineColumn, SourceMap, Span};

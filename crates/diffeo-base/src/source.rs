@@ -99,6 +99,12 @@ impl SourceMap {
         self.text(span.file).get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
+    /// What stands on the line of a span before it.
+    pub fn before_on_line(&self, span: Span) -> &str {
+        let before = self.text(span.file).get(..span.start as usize).unwrap_or("");
+        before.rfind('\n').map_or(before, |i| &before[i + 1..])
+    }
+
     /// The 0-based line that holds byte `offset`.
     pub fn line_index(&self, file: FileId, offset: usize) -> usize {
         let Some(f) = self.files.get(file.0 as usize) else { return 0 };

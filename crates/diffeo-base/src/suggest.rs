@@ -8,22 +8,55 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let length = name.chars().count();
     let allowed = match length {
         0 | 1 => 0,
-        2..=4 => 1,
-        5..=8 => 2,
+        2..=5 => 1,
+        6..=8 => 2,
         _ => 3,
     };
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        // No change of one letter makes up for more.
-        if candidate.chars().count().abs_diff(length) > allowed {
+    for candidate in candidates.into_iter().filter(|candidate| *candidate != name) {
+        let distance = if plain(name) == plain(candidate) {
+            0
+        } else if candidate.chars().count().abs_diff(length) > allowed {
+            // No change of one letter makes up for more.
             continue;
-        }
-        let distance = strsim::damerau_levenshtein(name, candidate);
-        if distance > 0 && distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
+        } else {
+            strsim::damerau_levenshtein(name, candidate)
+        };
+        // In a short name one letter for another makes another word: `clip` is not `flip`.
+        let other_word = length < 5
+            && distance > 0
+            && length == candidate.chars().count()
+            && !is_swapped(name, candidate);
+        // Numbers are not misspelt: `log10` is not `log1p`, and `x1` not `x2`.
+        let other_number = digits(name).ne(digits(candidate));
+        if distance <= allowed
+            && !other_word
+            && !other_number
+            && best.is_none_or(|(d, _)| distance < d)
+        {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+/// A name without what conventions differ in: `foldLeft` is `fold_left`.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
+}
+
+fn digits(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(char::is_ascii_digit)
+}
+
+/// Whether both have the same letters in another order.
+fn is_swapped(a: &str, b: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
 }
 
 #[cfg(test)]
@@ -35,5 +68,11 @@ mod tests {
         assert_eq!(closest("lenght", ["length", "map"]), Some("length"));
         assert_eq!(closest("sigmod", ["sigmoid", "sort"]), Some("sigmoid"));
         assert_eq!(closest("x", ["y"]), None);
+        assert_eq!(closest("foldLeft", ["fold_left"]), Some("fold_left"));
+        assert_eq!(closest("mpa", ["map"]), Some("map"));
+        assert_eq!(closest("sgn", ["sign"]), Some("sign"));
+        for (name, other) in [("clip", "flip"), ("std", "snd"), ("log10", "log1p"), ("xs", "ys")] {
+            assert_eq!(closest(name, [other]), None, "{name}");
+        }
     }
 }

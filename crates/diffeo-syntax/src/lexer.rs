@@ -5,7 +5,8 @@
 
 use crate::token::{keyword, Kind, Token};
 use crate::MAX_ERRORS;
-use diffeo_base::{Diagnostic, FileId, Name, Span};
+use diffeo_base::foreign::{replacement, Role};
+use diffeo_base::{is_invisible, Diagnostic, FileId, Name, Span};
 
 /// What the lexer makes of a text.
 pub(crate) struct Lexed {
@@ -303,6 +304,12 @@ impl<'t> Lexer<'t> {
         }
         let code = first as u32;
         let (shown, name, help) = about(first);
+        let line = &self.text[..start];
+        let starts_line = line.rfind('\n').map_or(line, |i| &line[i + 1..]).trim().is_empty();
+        let sign = first.to_string();
+        let help = help
+            .or_else(|| replacement(Role::Item, &sign).filter(|_| starts_line))
+            .or_else(|| replacement(Role::Sign, &sign));
         let name = if name.is_empty() { String::new() } else { format!(", {name}") };
         let message = if shown {
             format!("stray character `{first}` (U+{code:04X}{name})")
@@ -333,9 +340,10 @@ fn about(c: char) -> (bool, &'static str, Option<&'static str>) {
         '\u{201c}' | '\u{201d}' => {
             (true, "a curly quotation mark", Some("strings are written with `\"`"))
         }
-        '\'' | '\u{2018}' | '\u{2019}' => {
+        '\u{2018}' | '\u{2019}' => {
             (true, "a quotation mark", Some("strings are written with `\"`"))
         }
+        '\'' => (true, "a quotation mark", None),
         '\u{2212}' => (true, "a minus sign", Some("write `-`")),
         '\u{2013}' | '\u{2014}' => (true, "a dash", Some("write `-`")),
         '×' | '·' => (true, "a multiplication sign", Some("write `*`")),
@@ -344,11 +352,7 @@ fn about(c: char) -> (bool, &'static str, Option<&'static str>) {
         '≥' => (true, "", Some("write `>=`")),
         '≠' => (true, "", Some("write `!=`")),
         '→' => (true, "an arrow", Some("write `->`")),
-        '&' => (true, "", Some("the operator is `and`")),
-        '~' => (true, "", Some("the operator is `not`, and `-` for numbers")),
-        _ if c.is_control() || c.is_whitespace() => {
-            (false, "an invisible character", Some("delete it"))
-        }
+        _ if is_invisible(c) => (false, "an invisible character", Some("delete it")),
         _ => (true, "", None),
     }
 }

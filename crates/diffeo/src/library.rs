@@ -1,4 +1,8 @@
-//! The standard library, embedded in the program.
+//! The standard library, embedded in the program: its texts, and where a name is that is not imported.
+
+use diffeo_base::{closest, FileId};
+use diffeo_syntax::ast::{Item, TypeBody};
+use std::sync::OnceLock;
 
 /// The modules: their names and texts. A long one is in several files, one after the other.
 pub const MODULES: &[(&str, &str)] = &[
@@ -28,4 +32,66 @@ pub const MODULES: &[(&str, &str)] = &[
 /// The text of a module of the standard library.
 pub fn source(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}
+
+/// The documented names of the modules that have to be imported: values, types, constructors, each with its module.
+fn public() -> &'static [(String, &'static str)] {
+    static PUBLIC: OnceLock<Vec<(String, &'static str)>> = OnceLock::new();
+    PUBLIC.get_or_init(|| {
+        let mut names = Vec::new();
+        for (module, text) in MODULES.iter().filter(|(module, _)| *module != "prelude") {
+            let (ast, _) = diffeo_syntax::parse(FileId(0), text);
+            for item in &ast.items {
+                let (doc, name, constructors) = match item {
+                    Item::Import(_) => continue,
+                    Item::Def(def) => (&def.doc, &def.name, None),
+                    Item::Type(ty) => match &ty.body {
+                        TypeBody::Variants(constructors) => (&ty.doc, &ty.name, Some(constructors)),
+                        TypeBody::Alias(_) => (&ty.doc, &ty.name, None),
+                    },
+                };
+                if doc.is_empty() {
+                    continue;
+                }
+                names.push((name.name.to_string(), *module));
+                for constructor in constructors.into_iter().flatten() {
+                    if constructor.name.name != name.name {
+                        names.push((constructor.name.name.to_string(), *module));
+                    }
+                }
+            }
+        }
+        names.sort();
+        names
+    })
+}
+
+/// What to do about a name that is a module of the library, or that modules of the library have.
+pub fn import_of(name: &str) -> Option<String> {
+    if name != "prelude" && source(name).is_some() {
+        return Some(format!(
+            "`{name}` is a module of the library: put `import {name}` at the start of the file"
+        ));
+    }
+    let having: Vec<&str> = public().iter().filter(|(n, _)| n == name).map(|(_, m)| *m).collect();
+    match having.as_slice() {
+        [] => None,
+        [module] => Some(format!(
+            "it is in the module `{module}` of the library: put `import {module} ({name})` at the start of the file"
+        )),
+        modules => Some(format!(
+            "modules of the library have one: put `import {} ({name})` at the start of the file, or take that of {}",
+            modules[0],
+            modules[1..].iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ")
+        )),
+    }
+}
+
+/// What to do about a name that is nearly one of a module of the library.
+pub fn nearly(name: &str) -> Option<String> {
+    let near = closest(name, public().iter().map(|(n, _)| n.as_str()))?;
+    let (_, module) = public().iter().find(|(n, _)| n == near)?;
+    Some(format!(
+        "did you mean `{module}.{near}`? It needs `import {module}` at the start of the file"
+    ))
 }

@@ -5,7 +5,9 @@
 //! each definition mentions. A name that means nothing is reported and left out of the tables.
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res, SizeRes};
+use crate::library;
 use crate::types::DataIdx;
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
     Binding, Clause, Control, ExprId, ExprKind, Ident, Module, PatId, PatKind, Path, SizeExpr,
@@ -26,6 +28,7 @@ pub fn resolve(db: &mut Db, module: ModuleId) {
             locals: HashMap::new(),
             undo: Vec::new(),
             uses: Vec::new(),
+            defining: Vec::new(),
         };
         match def.param {
             Some(param) => cx.function(param, def.ret, def.body),
@@ -62,6 +65,8 @@ struct Resolver<'a> {
     locals: HashMap<Name, Vec<Local>>,
     undo: Vec<Name>,
     uses: Vec<DefId>,
+    /// The patterns of the `let`s whose values are being resolved, and whether those are functions.
+    defining: Vec<(PatId, bool)>,
 }
 
 impl Resolver<'_> {
@@ -326,7 +331,10 @@ impl Resolver<'_> {
     fn binding(&mut self, binding: &Binding) {
         match binding {
             Binding::Value { pat, value } => {
+                let is_function = matches!(self.ast.exprs[*value].kind, ExprKind::Fn { .. });
+                self.defining.push((*pat, is_function));
                 self.expr(*value);
+                self.defining.pop();
                 self.bind(*pat);
             }
             Binding::Function { recursive, name, param, ret, body } => {
@@ -334,7 +342,9 @@ impl Resolver<'_> {
                     self.bind(*name);
                     self.function(*param, *ret, *body);
                 } else {
+                    self.defining.push((*name, true));
                     self.function(*param, *ret, *body);
+                    self.defining.pop();
                     self.bind(*name);
                 }
             }
@@ -386,28 +396,43 @@ impl Resolver<'_> {
         }
         let mut diagnostic =
             Diagnostic::error("unknown-name", span, format!("there is no `{}` here", short(name)));
-        let usual = match name.as_str() {
-            "len" | "size" => Some("an array's length is `length(xs)`, a list's `length_list(xs)`"),
-            "print" | "println" => Some(
-                "the value of `main` is printed; `trace(\"label\", x)` prints while evaluating",
-            ),
-            "ln" => Some("the natural logarithm is `log`"),
-            "float" => Some("`real(n)` makes a Real of an Int"),
-            "int" => Some("`floor`, `round` or `trunc` make an Int of a Real"),
-            "range" => Some("`iota(n)` is the array of 0 to n - 1; loops and comprehensions count by themselves"),
-            "fold" => Some(
-                "`fold_left(f, init, xs)` folds an array, `fold_left_list` and `fold_right_list` a list",
-            ),
-            "mod" => Some("the remainder is `a % b`"),
-            "null" | "none" | "None" => Some("a missing value is `Nothing`"),
-            _ => None,
-        };
-        if let Some(usual) = usual {
-            diagnostic = diagnostic.help(usual);
-        } else if let Some(found) = self.suggest(name) {
-            diagnostic = diagnostic.help(format!("did you mean `{found}`?"));
-        }
+        diagnostic.help = self.meant(name, span);
         self.db.report(diagnostic);
+    }
+
+    /// What may have been meant by a name that means nothing.
+    fn meant(&self, name: &str, span: Span) -> Option<String> {
+        let defined = self
+            .defining
+            .iter()
+            .rev()
+            .find(|(pat, _)| matches!(&self.ast.pats[*pat].kind, PatKind::Var(n) if n == name));
+        if let Some((_, is_function)) = defined {
+            return Some(match is_function {
+                true => format!(
+                    "a local function that calls itself is defined by `let rec {name}(…) = …`"
+                ),
+                false => format!("`{name}` has no value before this `let` is complete"),
+            });
+        }
+        let foreign = [Role::Value, Role::Word, Role::Infix, Role::Module]
+            .iter()
+            .find_map(|r| replacement(*r, name));
+        if let Some(help) = foreign {
+            return Some(help.into());
+        }
+        if self.db.sources.before_on_line(span).contains("--") {
+            return replacement(Role::Sign, "--").map(str::to_owned);
+        }
+        let unprimed = name.trim_end_matches('\'');
+        if unprimed != name && (self.local(unprimed).is_some() || self.global(unprimed).is_some()) {
+            return Some(format!(
+                "a `'` is a part of the name: the derivative is `grad({unprimed})`, the transpose `transpose({unprimed})`"
+            ));
+        }
+        library::import_of(name)
+            .or_else(|| self.suggest(name).map(|found| format!("did you mean `{found}`?")))
+            .or_else(|| library::nearly(name))
     }
 
     /// Warns of a use of another module's definition whose documentation has a line that begins with `Deprecated:`.
@@ -471,9 +496,36 @@ impl Resolver<'_> {
                     }
                     return;
                 }
+                if self.global(name).is_none() && library::source(name).is_none() {
+                    return self.foreign_member(name, ast.exprs[base].span, field);
+                }
+            }
+        }
+        if let ExprKind::Con(Path { module: None, name }) = &ast.exprs[base].kind {
+            if self.constructor_of(&name.name).is_none() {
+                return self.foreign_member(&name.name, name.span, field);
             }
         }
         self.expr(base);
+    }
+
+    /// `np.sum`, `List.map`: a member of a module that is not there.
+    fn foreign_member(&mut self, module: &Name, span: Span, field: &Ident) {
+        let name = &field.name;
+        let mut diagnostic = Diagnostic::error(
+            "unknown-name",
+            span,
+            format!("there is no `{}` here", short(module)),
+        );
+        diagnostic.help = if self.global(name).is_some() {
+            Some(format!("`{name}` needs no module: write `{name}`"))
+        } else if replacement(Role::Module, module).is_some() {
+            let foreign = replacement(Role::Value, name).map(str::to_owned);
+            foreign.or_else(|| library::import_of(name)).or_else(|| self.meant(module, span))
+        } else {
+            self.meant(module, span)
+        };
+        self.db.report(diagnostic);
     }
 
     fn own_or_imported(&self, name: &str) -> bool {
@@ -487,24 +539,28 @@ impl Resolver<'_> {
             Some(m) => match module.scope.modules.get(&m.name) {
                 Some(id) => self.db.module(*id).scope.constructors.get(name),
                 None => {
-                    let d = Diagnostic::error(
-                        "unknown-module",
-                        m.span,
-                        format!("there is no module `{}` here", m.name),
-                    )
-                    .help(format!("add `import {}`", m.name));
-                    self.db.report(d);
+                    let value = self.local(&m.name).is_some() || self.global(&m.name).is_some();
+                    let (message, help) = match (value, replacement(Role::Member, name)) {
+                        (true, help) => (
+                            format!("`{}` is no module", m.name),
+                            help.unwrap_or("fields start with a lower-case letter").to_owned(),
+                        ),
+                        (false, _) => (
+                            format!("there is no module `{}` here", m.name),
+                            replacement(Role::Constructor, name)
+                                .filter(|_| replacement(Role::Module, &m.name).is_some())
+                                .map_or_else(|| format!("add `import {}`", m.name), str::to_owned),
+                        ),
+                    };
+                    self.db.report(Diagnostic::error("unknown-module", m.span, message).help(help));
                     return None;
                 }
-            },
-            None => module
-                .scope
-                .constructors
-                .get(name)
-                .or_else(|| self.db.module(self.db.prelude?).scope.constructors.get(name)),
+            }
+            .map(|(data, tag, _)| (*data, *tag)),
+            None => self.constructor_of(name),
         };
-        if let Some((data, tag, _)) = found {
-            return Some((*data, *tag));
+        if found.is_some() {
+            return found;
         }
         let scopes =
             [Some(module), self.db.prelude.map(|p| self.db.module(p))].into_iter().flatten();
@@ -516,12 +572,22 @@ impl Resolver<'_> {
             path.name.span,
             format!("there is no constructor `{name}` here"),
         );
-        if let Some(found) = hint {
-            d = d.help(format!("did you mean `{found}`?"));
+        d.help = if matches!(name.as_str(), "Real" | "Int" | "Bool" | "String") {
+            Some(format!("`{name}` is a type: a pattern with one is written `(x: {name})`"))
         } else if is_type {
-            d = d.help(format!("`{name}` is a type; a value is made with one of its constructors"));
-        }
+            Some(format!("`{name}` is a type; a value is made with one of its constructors"))
+        } else if let Some(help) = replacement(Role::Constructor, name) {
+            Some(help.into())
+        } else {
+            library::import_of(name).or(hint.map(|found| format!("did you mean `{found}`?")))
+        };
         self.db.report(d);
         None
+    }
+
+    fn constructor_of(&self, name: &str) -> Option<(DataIdx, u32)> {
+        let own = self.db.module(self.module).scope.constructors.get(name);
+        let prelude = || self.db.module(self.db.prelude?).scope.constructors.get(name);
+        own.or_else(prelude).map(|(data, tag, _)| (*data, *tag))
     }
 }

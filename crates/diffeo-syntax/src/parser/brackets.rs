@@ -26,6 +26,17 @@ impl Parser<'_> {
 
     /// An argument of a call, perhaps the `_` of the call; `hole` is where that stands.
     fn argument(&mut self, hole: &mut Option<Span>) -> ExprId {
+        if self.at(Kind::Lower) && self.next_kind() == Kind::Eq {
+            let name = self.text_of(self.token(0));
+            self.report(Diagnostic::error("syntax", self.span(), "arguments have no names").help(
+                format!(
+                    "give the values alone, in order; a function of a record takes `{{{name} = e}}`"
+                ),
+            ));
+            self.bump();
+            self.bump();
+            return self.expr();
+        }
         if !self.at(Kind::Underscore) || !matches!(self.next_kind(), Kind::Comma | Kind::RParen) {
             return self.expr();
         }
@@ -138,6 +149,9 @@ impl Parser<'_> {
             self.bump();
             loop {
                 clauses.push(self.clause());
+                if self.at(Kind::If) {
+                    self.filtered();
+                }
                 let again =
                     self.at(Kind::For) || self.at(Kind::Comma) && self.next_kind() == Kind::For;
                 if !again && !self.another(&opener) {
@@ -165,6 +179,16 @@ impl Parser<'_> {
         }
         self.close(opener);
         self.expr_node(start, ExprKind::Array(parts))
+    }
+
+    /// `if c` after a clause: reported, and passed.
+    fn filtered(&mut self) {
+        self.report(
+            Diagnostic::error("syntax", self.span(), "a comprehension has no condition")
+                .help("filter first: `[e for x in filter(fn x -> c, xs)]`; a sum has `if c then e else 0.0`"),
+        );
+        self.bump();
+        self.expr();
     }
 
     /// `i < n` or `x in xs` after `for`.

@@ -3,11 +3,13 @@
 //! `expr` reads a whole expression. Everything else reads an operand of some tightness; there the forms
 //! that extend as far right as they can (`let`, `fn`, `if`, `case`, `loop`, `with`) need parentheses.
 
-use super::recover::{is_lambda_word, CONTINUES};
+use super::hints::is_lambda_word;
+use super::recover::CONTINUES;
 use super::{Continuation, Level, Parser};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Ident, Path, UnaryOp};
 use crate::lexer::unescape;
 use crate::token::Kind;
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name, Span};
 
 /// How tightly operators bind, loosest first.
@@ -86,7 +88,7 @@ impl<'t> Parser<'t> {
                 break;
             }
             let op_span = self.span();
-            self.foreign_operator(op);
+            self.foreign_operator(op, lhs);
             if level == level::COMPARE {
                 if let Some(first) = compared {
                     self.report(
@@ -115,20 +117,65 @@ impl<'t> Parser<'t> {
     }
 
     /// Says what to write for an operator of another language.
-    fn foreign_operator(&mut self, op: BinaryOp) {
+    fn foreign_operator(&mut self, op: BinaryOp, lhs: ExprId) {
         let kind = self.kind();
         let symbol = op.symbol();
+        if kind == Kind::Eq {
+            return self.assignment(lhs);
+        }
         let message = match kind {
-            Kind::Eq => "`=` does not compare",
             Kind::BarBar | Kind::AmpAmp => "there is no such operator",
             Kind::StarStar => "there is no operator `**`",
             _ => return,
         };
-        let mut diagnostic = Diagnostic::error("syntax", self.span(), message)
-            .primary_text(format!("expected `{symbol}`"))
-            .help(format!("write `{symbol}`"));
-        if kind == Kind::Eq {
-            diagnostic = diagnostic.note("`=` binds names, as in `let x = e in …`");
+        self.report(
+            Diagnostic::error("syntax", self.span(), message)
+                .primary_text(format!("expected `{symbol}`"))
+                .help(format!("write `{symbol}`")),
+        );
+    }
+
+    /// Says what to write for `lhs =` in an expression: an assignment, a binding without `let`, a comparison.
+    fn assignment(&mut self, lhs: ExprId) {
+        let span = self.module.exprs[lhs].span;
+        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        let before = self.text.get(..span.start as usize).unwrap_or("");
+        let line_start = before.rfind('\n').map_or(before, |i| &before[i + 1..]).trim().is_empty();
+        let name = text.len() < 40 && !text.contains('\n');
+        let (message, help) = match &self.module.exprs[lhs].kind {
+            ExprKind::Index { .. } => {
+                let (array, index) = text.split_once('[').filter(|_| name).unwrap_or(("xs", "i]"));
+                let index = index.replace("][", ", ");
+                (
+                    "arrays are not assigned to",
+                    format!(
+                        "write `{array} with [{index} = e`, an array that differs in this element"
+                    ),
+                )
+            }
+            ExprKind::Field { base, field } => {
+                let span = self.module.exprs[*base].span;
+                let base = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
+                let base = if name { base } else { "r" };
+                (
+                    "records are not assigned to",
+                    format!(
+                        "write `{{{base} with {} = e}}`, a record that differs in this field",
+                        field.name
+                    ),
+                )
+            }
+            ExprKind::Var(x) if line_start => (
+                "`=` does not stand in an expression",
+                format!("bind a name with `let {x} = e in …`; `==` compares"),
+            ),
+            _ => ("`=` does not compare", "write `==`".into()),
+        };
+        let mut diagnostic = Diagnostic::error("syntax", self.span(), message).help(help);
+        if message.ends_with("compare") {
+            diagnostic = diagnostic
+                .primary_text("expected `==`")
+                .note("`=` binds names, as in `let x = e in …`");
         }
         self.report(diagnostic);
     }
@@ -231,6 +278,7 @@ impl<'t> Parser<'t> {
     fn dot(&mut self, start: usize, base: ExprId) -> ExprId {
         let after_int = self.previous().is_some_and(|t| t.kind == Kind::Int);
         self.bump();
+        let applied = self.at(Kind::LParen);
         match self.kind() {
             Kind::Lower => {
                 let field = self.ident();
@@ -264,7 +312,9 @@ impl<'t> Parser<'t> {
                     )
                     .primary_text("expected a field")
                     .help(
-                        "fields start with a lower-case letter; only a module holds constructors",
+                        replacement(Role::Member, &name.name)
+                            .or(replacement(Role::Constructor, &name.name))
+                            .unwrap_or("fields start with a lower-case letter; only a module holds constructors"),
                     ),
                 );
                 self.error_expr_from(start)
@@ -278,6 +328,8 @@ impl<'t> Parser<'t> {
                 self.unexpected_with("a field or the number of a component", |d| {
                     if after_int {
                         d.help("a Real literal has digits on both sides of the point: `3.0`")
+                    } else if applied {
+                        d.help("a function is applied to each element in `[f(x) for x in xs]`")
                     } else {
                         d
                     }

@@ -54,11 +54,20 @@ impl Parser<'_> {
         let ended = self.at_end();
         let binds = self.at(Kind::Lower) && self.next_kind() == Kind::Eq;
         let starts = self.kind().starts_expr();
+        // Behind a number or a bracket, what follows is the body, unless its `in` comes.
+        let side_by_side = starts
+            && !self.full()
+            && !matches!(self.previous().map(|t| t.kind), Some(Kind::Lower | Kind::Upper))
+            && self.previous_end() != self.start()
+            && !self.in_comes();
         self.missing("`in` after the value of this `let`", |mut d| {
             if let Some((span, text)) = continued {
                 d = d.label(span, text);
             }
             d = d.label(keyword, "this `let`");
+            if side_by_side {
+                d.help = None;
+            }
             if ended && continued.is_none() {
                 d = d.help("an expression must follow: `let x = e in …`; a name for the whole file is given by `def`");
             } else if binds {
@@ -83,6 +92,7 @@ impl Parser<'_> {
         if rec.is_some() {
             self.bump();
         }
+        self.foreign_binding();
         let start = self.start();
         if self.next_kind() == Kind::LParen && (self.at(Kind::Lower) || self.at_keyword_name()) {
             if self.kind().is_keyword() {
@@ -105,9 +115,43 @@ impl Parser<'_> {
                 "write `let rec f(x) = …`; a value is defined by `let` and cannot refer to itself",
             ));
         }
+        let several =
+            self.at(Kind::Comma) && matches!(self.next_kind(), Kind::Lower | Kind::Underscore);
+        let pat = if several { self.bare_tuple(start, pat) } else { pat };
         self.equals("and the value of this `let`");
         let value = self.let_value();
         Binding::Value { pat, value }
+    }
+
+    /// Passes a word that other languages have after `let`, such as `mut`, and says what is bound how.
+    fn foreign_binding(&mut self) {
+        if self.at(Kind::Lower) && self.next_kind() == Kind::Lower {
+            let word = self.text_of(self.token(0));
+            if matches!(word, "mut" | "mutable" | "var" | "val" | "const") {
+                self.report(
+                    Diagnostic::error(
+                        "syntax",
+                        self.span(),
+                        format!("`{word}` does not stand after `let`"),
+                    )
+                    .help("leave it out: values do not change; a `loop` carries one from step to step"),
+                );
+                self.bump();
+            }
+        }
+    }
+
+    /// A tuple pattern without its parentheses, from the comma on: reported, and taken.
+    fn bare_tuple(&mut self, start: usize, first: PatId) -> PatId {
+        self.report(
+            Diagnostic::error("syntax", self.span(), "a tuple pattern stands in parentheses")
+                .help("write `let (a, b) = e`"),
+        );
+        let mut parts = vec![first];
+        while self.eat(Kind::Comma) {
+            parts.push(self.pattern_atom());
+        }
+        self.pat_node(start, PatKind::Tuple(parts))
     }
 
     fn function_binding(&mut self, recursive: bool, name: PatId, param: PatId) -> Binding {
@@ -124,10 +168,25 @@ impl Parser<'_> {
         value
     }
 
+    /// Whether the next token is the last one of its line.
+    fn ends_line(&self) -> bool {
+        let (here, next) = (self.token(0), self.token(1));
+        self.text.get(here.end as usize..next.start as usize).is_some_and(|gap| gap.contains('\n'))
+    }
+
     /// `-> T` after parameters.
     pub(super) fn result_type(&mut self) -> Option<TypeId> {
         match self.kind() {
             Kind::Arrow => {}
+            Kind::Colon if self.ends_line() => {
+                self.report(
+                    Diagnostic::error("syntax", self.span(), "the body of a function follows `=`")
+                        .primary_text("expected `=`")
+                        .help("write `def f(x) = e`"),
+                );
+                self.muted = Some(self.pos);
+                return None;
+            }
             Kind::Colon | Kind::FatArrow => {
                 let found = self.describe(self.token(0));
                 self.report(
@@ -232,7 +291,14 @@ impl Parser<'_> {
             self.missing("`then` after the condition", |d| d.help("write `if c then a else b`"));
             self.bump();
         } else {
-            self.expect(Kind::Then, "after the condition", |d| d.label(keyword, "of this `if`"));
+            self.expect(Kind::Then, "after the condition", |d| {
+                let d = d.label(keyword, "of this `if`");
+                if d.help.is_none() {
+                    d.help("write `if c then a else b`")
+                } else {
+                    d
+                }
+            });
         }
         let then = self.expr();
         if self.at(Kind::Lower)

@@ -3,6 +3,7 @@
 use super::{Level, Parser};
 use crate::ast::{Constructor, Def, Ident, Import, Item, TypeBody, TypeDecl};
 use crate::token::Kind;
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name};
 
 impl Parser<'_> {
@@ -16,28 +17,50 @@ impl Parser<'_> {
             self.open = [0; 3];
             self.let_values = 0;
             self.continuations.clear();
+            let imported = self.at(Kind::Import);
             match self.kind() {
                 Kind::Def => self.def(),
                 Kind::Type => self.type_decl(),
                 Kind::Import => self.import(),
                 _ => {
                     self.no_item();
-                    self.bump();
                     self.skip_to_item();
                 }
             }
-            if !self.at_end() {
+            if !self.at_end() && imported {
+                self.unexpected_with("`(` or the next definition", |mut d| {
+                    d.help = replacement(Role::Item, "use").map(str::to_owned);
+                    d
+                });
+                self.skip_to_item();
+            } else if !self.at_end() {
                 self.leftover("an operator or the next definition");
                 self.skip_to_item();
             }
         }
     }
 
-    /// Says that a file does not start with an item.
+    /// Says that no item starts here, and passes what does.
     fn no_item(&mut self) {
-        self.unexpected_with("`def`, `type` or `import`", |d| {
-            d.help("a definition is written `def name = e` or `def name(x) = e`")
-        });
+        let word = self.text_of(self.token(0));
+        let help = match (replacement(Role::Item, word), self.kind(), self.next_kind()) {
+            (Some(help), _, _) => help.into(),
+            (None, Kind::Lower, Kind::Colon | Kind::ColonColon) => {
+                format!("types stand in the definition: `def {word}(x: Real) -> Real = e`")
+            }
+            (None, Kind::Lower, Kind::Eq) => format!("write `def {word} = e`"),
+            _ => "a definition is written `def name = e` or `def name(x) = e`".into(),
+        };
+        self.unexpected_with("`def`, `type` or `import`", |d| d.help(help));
+        if word == "from" {
+            // The `import` on its line is not one of ours.
+            self.bump();
+            while !self.on_new_line() && !self.at(Kind::Eof) {
+                self.bump();
+            }
+        } else {
+            self.bump();
+        }
     }
 
     /// Says that something is left after an item or an expression that is complete.
@@ -60,7 +83,12 @@ impl Parser<'_> {
         if !self.is_muted() {
             let message =
                 format!("this {} {what}", self.describe(self.token(0)).replace("the keyword ", ""));
-            self.report(Diagnostic::error("syntax", self.here(), message));
+            let mut diagnostic = Diagnostic::error("syntax", self.here(), message);
+            diagnostic.help = self.hint();
+            if self.at(Kind::In) {
+                diagnostic = diagnostic.help("`let x = e in …` needs its `let`; whether x is an element is `any(fn y -> y == x, ys)`");
+            }
+            self.report(diagnostic);
         }
         self.muted = Some(self.pos);
     }

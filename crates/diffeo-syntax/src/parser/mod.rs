@@ -6,11 +6,12 @@
 //!
 //! `items` are the definitions, `exprs` the operators and operands, `forms` the expressions that start
 //! with a keyword, `brackets` what stands in brackets, `patterns`, `types`; `recover` reports errors
-//! and finds the place to go on.
+//! and finds the place to go on, `hints` knows what may have been meant.
 
 mod brackets;
 mod exprs;
 mod forms;
+mod hints;
 mod items;
 mod patterns;
 mod recover;

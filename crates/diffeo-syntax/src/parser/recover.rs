@@ -3,7 +3,7 @@
 //! After a message the parser is muted at the token it then stands at: whoever misses something there
 //! keeps silent, and the first construct that finds what it waits for goes on.
 
-use super::{Level, Parser};
+use super::Parser;
 use crate::token::{Kind, Token};
 use crate::MAX_ERRORS;
 use diffeo_base::{Diagnostic, Span};
@@ -47,7 +47,7 @@ impl Parser<'_> {
         }
     }
 
-    fn full(&self) -> bool {
+    pub(super) fn full(&self) -> bool {
         self.diagnostics.len() > 2 * MAX_ERRORS
     }
 
@@ -122,46 +122,6 @@ impl Parser<'_> {
         self.muted == Some(self.pos)
     }
 
-    /// What habit from another language may have led to the next token.
-    fn hint(&self) -> Option<String> {
-        let same_line = !self.on_new_line();
-        let previous = self.previous();
-        let before = previous.map_or(Kind::Eof, |t| t.kind);
-        let applies = match self.level {
-            Level::Definition => self.open == [0; 3],
-            Level::Expression => !self.at(Kind::LBrace),
-            Level::Pattern | Level::Type => false,
-        };
-        let text = |s: &str| Some(s.to_owned());
-        match self.kind() {
-            Kind::Semi => text(
-                "there are no semicolons: `in` ends a `let`, `|` separates the arms of a `case`",
-            ),
-            Kind::ColonEq => text("a name is bound with `=`"),
-            Kind::Eq => text("`=` binds a name; `==` compares"),
-            Kind::FatArrow => text("the arrow is written `->`"),
-            Kind::Colon => text("a type is given to a pattern, in parentheses: `(x: T)`"),
-            Kind::DotDot => {
-                text("`..` stands only in slices `xs[a..b]`; `for i < n` counts from 0")
-            }
-            Kind::Dot if before != Kind::Int => text("a Real literal starts with a digit: `0.5`"),
-            kind if same_line && applies && before.ends_operand() && kind.starts_operand() => {
-                let word = previous.map_or("", |t| self.text_of(t));
-                let found = self.text_of(self.token(0));
-                if is_lambda_word(word) {
-                    text("a function is written `fn x -> e`")
-                } else if !matches!(before, Kind::Int | Kind::Real) {
-                    text("a function is applied with parentheses: `f(x)`")
-                } else if found.starts_with('_') && self.previous_end() == self.start() {
-                    text("a number is written without `_` between its digits")
-                } else {
-                    text("a multiplication is written with `*`: `2 * x`")
-                }
-            }
-            _ => None,
-        }
-    }
-
     /// Says that a keyword stands where a name should.
     pub(super) fn keyword_as_name(&mut self, expected: &str) {
         let word = self.text_of(self.token(0)).to_owned();
@@ -171,11 +131,6 @@ impl Parser<'_> {
             ))
         });
     }
-}
-
-/// How other languages start a function.
-pub(super) fn is_lambda_word(word: &str) -> bool {
-    matches!(word, "lambda" | "function" | "fun" | "func")
 }
 
 // Finding the place to go on.
@@ -254,7 +209,11 @@ impl Parser<'_> {
         if self.eat(Kind::Eq) {
             return;
         }
-        self.missing(&format!("`=` {what}"), |d| d);
+        let colon = self.at(Kind::Colon);
+        self.missing(&format!("`=` {what}"), |d| match colon {
+            true => d.help("write `=` in the place of the `:`"),
+            false => d,
+        });
         if matches!(self.kind(), Kind::ColonEq | Kind::EqEq | Kind::FatArrow | Kind::Colon) {
             self.bump();
         }

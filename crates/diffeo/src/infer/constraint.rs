@@ -6,6 +6,7 @@
 use super::error::Because;
 use super::Infer;
 use crate::types::{Clash, Class, DataIdx, Size, Touch, Ty, TyVar, Why};
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
 
@@ -408,9 +409,7 @@ impl Infer<'_> {
                         format!("there is no field `{}` in {text}", field.name),
                     )
                     .label(base_span, format!("this is of type {text}"));
-                    if let Some(hint) = hint {
-                        d = d.help(format!("did you mean `{hint}`?"));
-                    }
+                    d.help = hint.map(|hint| format!("did you mean `{hint}`?"));
                     self.db.report(d);
                     let _ = self.store().unify(out, &Ty::Error);
                 }
@@ -418,18 +417,49 @@ impl Infer<'_> {
             Ty::Var(v) if !self.db.store.is_rigid(v) => return Outcome::Wait(vec![v]),
             other => {
                 let text = self.show(&other);
-                self.db.report(
-                    Diagnostic::error(
-                        "not-a-record",
-                        field.span,
-                        format!("`.{}` needs a record, but this is of type {text}", field.name),
-                    )
-                    .label(base_span, format!("this is of type {text}")),
-                );
+                let mut d = Diagnostic::error(
+                    "not-a-record",
+                    field.span,
+                    format!("`.{}` needs a record, but this is of type {text}", field.name),
+                )
+                .label(base_span, format!("this is of type {text}"));
+                d.help = self.method(&other, base_span, &field.name);
+                self.db.report(d);
                 let _ = self.store().unify(out, &Ty::Error);
             }
         }
         Outcome::Done
+    }
+
+    /// What to write for a field of a value that has none: most often the method of another language.
+    fn method(&self, base: &Ty, base_span: Span, name: &Name) -> Option<String> {
+        if let Some(help) = replacement(Role::Member, name) {
+            return Some(help.into());
+        }
+        if matches!(base, Ty::Fun(_)) {
+            return Some("functions are composed by hand: `fn x -> f(g(x))`".into());
+        }
+        let prelude = self.db.prelude.map(|p| &self.db.module(p).scope.values)?;
+        let Some((def, _)) = prelude.get(name) else {
+            return replacement(Role::Value, name).map(str::to_owned);
+        };
+        let takes = self.db.def(*def).scheme.as_ref().map(|s| self.db.store.shallow(&s.ty));
+        let Some(Ty::Fun(takes)) = takes else { return None };
+        let this = match self.db.sources.slice(base_span) {
+            text if text.len() < 30 && !text.contains('\n') => text,
+            _ => "x",
+        };
+        let parameters = match self.db.store.shallow(&takes.0) {
+            Ty::Tuple(ts) => ts.to_vec(),
+            one => vec![one],
+        };
+        let alike = |t: &Ty| {
+            std::mem::discriminant(&self.db.store.shallow(t)) == std::mem::discriminant(base)
+        };
+        let place = parameters.iter().position(alike).unwrap_or(0);
+        let arguments: Vec<&str> =
+            (0..parameters.len()).map(|i| if i == place { this } else { "…" }).collect();
+        Some(format!("`{name}` is a function: write `{name}({})`", arguments.join(", ")))
     }
 
     fn component(

@@ -1,9 +1,21 @@
 //! The messages of inference: both types or sizes that disagree, where each comes from, what to do.
 
 use super::Infer;
-use crate::display::Printer;
+use crate::display::{mismatch, Printer};
 use crate::types::{Clash, Size, Ty};
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{closest, Diagnostic, Name, Span};
+use std::rc::Rc;
+
+/// A call of a function of several arguments with a single one of a type still unknown.
+#[derive(Clone, Debug)]
+pub(super) struct LoneArgument {
+    /// The argument.
+    pub(super) at: Span,
+    /// The function's name.
+    pub(super) name: Option<Name>,
+    /// The type of the argument.
+    pub(super) ty: Ty,
+}
 
 /// Why a type was expected.
 #[derive(Clone, Debug)]
@@ -18,6 +30,17 @@ pub enum Because {
         fun: Span,
         /// Its name.
         name: Option<Name>,
+        /// How it is used, where it is one of the prelude that is often taken for another.
+        usage: Option<&'static str>,
+    },
+    /// A function that is an argument gives it.
+    Given {
+        /// The function that takes the other.
+        fun: Span,
+        /// Its name.
+        name: Option<Name>,
+        /// As above.
+        usage: Option<&'static str>,
     },
     /// The other branch has it.
     Branch {
@@ -75,6 +98,18 @@ pub enum Because {
     Pattern,
 }
 
+impl Because {
+    /// Why the type of the body of a function was expected, if this is why that of the function was.
+    pub(super) fn of_result(&self) -> Because {
+        match self {
+            Because::Argument { fun, name, usage } => {
+                Because::Given { fun: *fun, name: name.clone(), usage: *usage }
+            }
+            other => other.clone(),
+        }
+    }
+}
+
 impl Infer<'_> {
     pub(super) fn show(&self, ty: &Ty) -> String {
         Printer::new(self.db).ty(ty)
@@ -112,7 +147,14 @@ impl Infer<'_> {
                 if why.span != span {
                     d = d.label(span, format!("{text} comes from here"));
                 }
-                if rigid {
+                let joined = match ty {
+                    Ty::String => true,
+                    Ty::Data(data, _) => Some(*data) == self.db.list,
+                    _ => false,
+                };
+                if joined && matches!(why.what.as_str(), "`+`" | "`^`") {
+                    d = d.help("strings, lists and arrays are joined with `++`");
+                } else if rigid {
                     d = d.help(format!(
                         "the annotation says that `{text}` can be any type: write a type such as Real instead"
                     ));
@@ -145,13 +187,25 @@ impl Infer<'_> {
         inner: (&Ty, &Ty),
         because: &Because,
     ) -> Diagnostic {
+        if let Some(d) = self.missing_argument(span, inner) {
+            return d;
+        }
+        let path = mismatch(self.db, expected, found).filter(|path| !path.is_empty());
         let mut p = Printer::new(self.db);
         if p.ty(inner.0) == p.ty(inner.1) {
-            // Types of different modules may have the same name.
+            // Types of different modules may have the same name, and aliases stand for types that differ in sizes.
             p = Printer::qualified(self.db);
         }
-        let (e, f) = (p.ty(expected), p.ty(found));
         let (ie, if_) = (p.ty(inner.0), p.ty(inner.1));
+        let (mut e, mut f) = (p.ty(expected), p.ty(found));
+        if path.is_some() {
+            // The path says what a long type would have to be searched for.
+            (e, f) = (p.brief(expected), p.brief(found));
+        }
+        if e == f {
+            let mut p = Printer::plain(self.db);
+            (e, f) = (p.ty(expected), p.ty(found));
+        }
         let code = "type-mismatch";
         let mut d = match because {
             Because::Use | Because::Pattern => {
@@ -167,15 +221,39 @@ impl Infer<'_> {
                     .primary_text(format!("this is of type {f}"))
                     .label(*at, format!("annotated as {e} here"))
             }
-            Because::Argument { fun, name } => {
+            Because::Argument { fun, name, usage } => {
                 let who = name.as_ref().map_or("the function".to_string(), |n| format!("`{n}`"));
-                Diagnostic::error(
+                let mut d = Diagnostic::error(
                     code,
                     span,
                     format!("{who} takes {e} here, but the argument is of type {f}"),
                 )
                 .primary_text(format!("this is of type {f}"))
-                .label(*fun, format!("{who} is applied here"))
+                .label(*fun, format!("{who} is applied here"));
+                let numbers = matches!(inner, (Ty::Int, Ty::Real) | (Ty::Real, Ty::Int));
+                let whole = matches!(self.db.store.shallow(expected), Ty::Real | Ty::Int);
+                if let (Some(usage), false) = (usage, numbers) {
+                    d = d.help(*usage);
+                } else if let (true, Ty::Array(..), Some(name)) = (whole, inner.1, name) {
+                    d = d.help(format!(
+                        "a function is applied to each element in a comprehension: `[{name}(x) for x in xs]`"
+                    ));
+                }
+                d
+            }
+            Because::Given { fun, name, usage } => {
+                let who = name.as_ref().map_or("the function".to_string(), |n| format!("`{n}`"));
+                let mut d = Diagnostic::error(
+                    code,
+                    span,
+                    format!("{who} takes a function that gives {e} here, but this is of type {f}"),
+                )
+                .label(*fun, format!("{who} is applied here"));
+                let numbers = matches!(inner, (Ty::Int, Ty::Real) | (Ty::Real, Ty::Int));
+                if let (Some(usage), false) = (usage, numbers) {
+                    d = d.help(*usage);
+                }
+                d
             }
             Because::Branch { other } => Diagnostic::error(
                 code,
@@ -251,13 +329,15 @@ impl Infer<'_> {
             )
             .label(*field, "this field"),
         };
-        if (ie != e || if_ != f) && ie != "_" {
+        if let (Ty::Record(wanted), Ty::Record(given)) = inner {
+            d = fields_apart(d, path.as_deref(), wanted, given);
+        } else if let Some(path) = path {
+            d = d.note(format!("{path}: {ie} differs from {if_}"));
+        } else if (ie != e || if_ != f) && ie != "_" {
             d = d.note(format!("{ie} differs from {if_}"));
         }
-        if let Some(help) = conversion(inner.0, inner.1) {
-            if d.help.is_none() {
-                d = d.help(help);
-            }
+        if d.help.is_none() {
+            d.help = conversion(inner.0, inner.1, because).map(str::to_owned);
         }
         for ty in [inner.0, inner.1] {
             if let Ty::Var(v) = ty {
@@ -272,6 +352,26 @@ impl Infer<'_> {
         d
     }
 
+    /// Where a function of several arguments was given one variable, which so became a tuple, and what stands for
+    /// the variable is none: the call is to blame that lacks arguments.
+    pub(super) fn missing_argument(&self, span: Span, inner: (&Ty, &Ty)) -> Option<Diagnostic> {
+        let (Ty::Tuple(wanted), given) = inner else { return None };
+        let is_tuple = matches!(given, Ty::Tuple(_) | Ty::Var(_));
+        let call = self.lone_arguments.iter().find(|call| {
+            matches!(self.db.store.shallow(&call.ty), Ty::Tuple(ts) if Rc::ptr_eq(&ts, wanted))
+        });
+        let call = call.filter(|_| !is_tuple)?;
+        let mut p = Printer::new(self.db);
+        let (tuple, found) = (p.brief(inner.0), p.brief(given));
+        let who = call.name.as_ref().map_or("this function".to_string(), |n| format!("`{n}`"));
+        let message = format!("{who} takes {} arguments, but one is given", wanted.len());
+        Some(
+            Diagnostic::error("argument-count", call.at, message)
+                .primary_text(format!("taken for all of {tuple}"))
+                .label(span, format!("but here it is of type {found}")),
+        )
+    }
+
     fn sizes(
         &mut self,
         span: Span,
@@ -280,17 +380,28 @@ impl Infer<'_> {
         sizes: (Size, Size),
         because: &Because,
     ) -> Diagnostic {
+        let path = mismatch(self.db, expected, found).filter(|path| !path.is_empty());
         let mut p = Printer::new(self.db);
-        let (e, f) = (p.ty(expected), p.ty(found));
+        let (mut e, mut f) = match path {
+            Some(_) => (p.brief(expected), p.brief(found)),
+            None => (p.ty(expected), p.ty(found)),
+        };
+        if e == f {
+            p = Printer::plain(self.db);
+            (e, f) = (p.ty(expected), p.ty(found));
+        }
         let (a, b) = (p.size(sizes.0), p.size(sizes.1));
         let mut d = Diagnostic::error(
             "size-mismatch",
             span,
             format!("the sizes {a} and {b} differ: expected {e}, found {f}"),
         );
+        if let Some(path) = path {
+            d = d.note(format!("{path}: size {a} differs from {b}"));
+        }
         match because {
             Because::Annotation(at) => d = d.label(*at, format!("annotated as {e} here")),
-            Because::Argument { fun, name } => {
+            Because::Argument { fun, name, .. } | Because::Given { fun, name, .. } => {
                 let who = name.as_ref().map_or("the function".to_string(), |n| format!("`{n}`"));
                 d = d.label(*fun, format!("{who} is applied here"));
             }
@@ -330,15 +441,75 @@ impl Infer<'_> {
     }
 }
 
+/// Which fields two records do not have in common.
+fn fields_apart(
+    d: Diagnostic,
+    path: Option<&str>,
+    wanted: &[(Name, Ty)],
+    given: &[(Name, Ty)],
+) -> Diagnostic {
+    let lacking = |of: &[(Name, Ty)], in_: &[(Name, Ty)]| -> Vec<Name> {
+        of.iter().map(|(n, _)| n).filter(|n| !in_.iter().any(|(m, _)| m == *n)).cloned().collect()
+    };
+    let (missing, extra) = (lacking(wanted, given), lacking(given, wanted));
+    let list =
+        |names: &[Name]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let text = match (missing.as_slice(), extra.as_slice()) {
+        ([], extra) => format!("there should be no field {}", list(extra)),
+        (missing, []) => format!("the field {} is missing", list(missing)),
+        (missing, extra) => {
+            format!(
+                "the field {} is missing, and there should be no {}",
+                list(missing),
+                list(extra)
+            )
+        }
+    };
+    let mut d = match path {
+        Some(path) => d.note(format!("{path}: {text}")),
+        None => d.note(text),
+    };
+    if let ([missing], [extra], None) = (missing.as_slice(), extra.as_slice(), &d.help) {
+        if closest(extra, [missing.as_str()]).is_some() {
+            d = d.help(format!("did you mean `{missing}`?"));
+        }
+    }
+    d
+}
+
 /// How to get from one type to another.
-fn conversion(expected: &Ty, found: &Ty) -> Option<&'static str> {
+fn conversion(expected: &Ty, found: &Ty, because: &Because) -> Option<&'static str> {
     match (expected, found) {
         (Ty::Real, Ty::Int) => Some("`real(n)` makes a Real of an Int"),
         (Ty::Int, Ty::Real) => Some(
             "`real(n)` makes a Real of an Int; `floor`, `round` or `trunc` make an Int of a Real",
         ),
         (Ty::Array(..), Ty::Real | Ty::Int) | (Ty::Real | Ty::Int, Ty::Array(..)) => {
-            Some("an operation on each element is a comprehension: `[x + 1 for x in xs]`")
+            match because {
+                Because::Operator { op: "++", .. } => {
+                    Some("`++` joins two arrays: one of a single element is `[x]`")
+                }
+                Because::Operator { .. } => {
+                    Some("an operation on each element is a comprehension: `[x + 1 for x in xs]`")
+                }
+                Because::Use
+                | Because::Annotation(_)
+                | Because::Argument { .. }
+                | Because::Given { .. }
+                | Because::Branch { .. }
+                | Because::Element { .. }
+                | Because::Condition
+                | Because::Index
+                | Because::Indexed
+                | Because::Count
+                | Because::Over
+                | Because::Elementwise { .. }
+                | Because::Piped { .. }
+                | Because::Cons { .. }
+                | Because::LoopBody { .. }
+                | Because::Field { .. }
+                | Because::Pattern => None,
+            }
         }
         (Ty::Array(..), Ty::Data(..)) => Some("`list_to_array(xs)` makes an array of a list"),
         (Ty::Data(..), Ty::Array(..)) => Some("`to_list(xs)` makes a list of an array"),

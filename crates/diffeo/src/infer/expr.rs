@@ -1,11 +1,12 @@
 //! Expressions.
 
 use super::constraint::Constraint;
-use super::error::Because;
+use super::error::{Because, LoneArgument};
 use super::pattern::payload;
 use super::{duplicate_field, Infer};
 use crate::db::{DefId, Res};
 use crate::types::{instantiate_params, Class, Scheme, Size, Ty};
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
     Binding, Clause, Control, ExprId, ExprKind, Ident, PatId, PatKind, TypeId, UnaryOp,
@@ -49,7 +50,7 @@ impl Infer<'_> {
                             cx.report_clash(span, &f.0, &before, &clash, because);
                         }
                         cx.solve();
-                        cx.check(*body, &f.1, because);
+                        cx.check(*body, &f.1, &because.of_result());
                     });
                     self.set(id, &wanted);
                 }
@@ -153,6 +154,7 @@ impl Infer<'_> {
                     let (size, element) = self.some_array();
                     self.indexed(*base, &ty, &Ty::array(size, element.clone()));
                     self.check(*index, &Ty::Int, &Because::Index);
+                    self.negative_index(*base, *index);
                     ty = element;
                 }
                 ty
@@ -607,50 +609,144 @@ impl Infer<'_> {
                         .help("the argument starts on another line: is an `in` missing before it?");
                 } else if matches!(other, Ty::Array(..)) {
                     d = d.help("an element of an array is taken with brackets: `xs[i]`");
+                } else if matches!(ast.exprs[arg].kind, ExprKind::Unit) {
+                    d = d.help("it is a value: leave out the `()`");
+                } else if literal {
+                    d = d.help("a multiplication is written with `*`");
                 }
                 self.db.report(d);
                 self.infer(arg);
                 return Ty::Error;
             }
         };
-        let because = Because::Argument { fun: self.span(fun), name: self.name_text(fun) };
-        self.check_argument(arg, &from, &because);
-        to
+        let name = self.name_text(fun);
+        // A function of the program is used as the program says.
+        let usage = match self.res(fun) {
+            Some(Res::Def(def)) if Some(self.db.def(def).module) == self.db.prelude => {
+                name.as_ref().and_then(|name| replacement(Role::Function, name))
+            }
+            _ => None,
+        };
+        let because = Because::Argument { fun: self.span(fun), name, usage };
+        match self.check_argument(arg, &from, &because) {
+            true => to,
+            false => Ty::Error,
+        }
     }
 
-    fn check_argument(&mut self, arg: ExprId, from: &Ty, because: &Because) {
+    /// Checks the argument of a call. Whether there are as many arguments as the function takes.
+    fn check_argument(&mut self, arg: ExprId, from: &Ty, because: &Because) -> bool {
         let ast = self.ast.clone();
         let wanted = self.store().shallow(from);
         let wanted_count = match &wanted {
             Ty::Tuple(ts) => ts.len(),
             Ty::Unit => 0,
-            Ty::Var(_) | Ty::Error => return self.check(arg, from, because),
+            Ty::Var(_) | Ty::Error => {
+                self.check(arg, from, because);
+                return true;
+            }
             _ => 1,
         };
-        let given = match &ast.exprs[arg].kind {
-            ExprKind::Tuple(es) => es.len(),
-            ExprKind::Unit => 0,
-            _ => return self.check(arg, from, because),
+        let (given, found) = match &ast.exprs[arg].kind {
+            ExprKind::Tuple(es) => (es.len(), None),
+            ExprKind::Unit => (0, None),
+            // What is expected may decide the type of a form with parts that are expressions of their own.
+            ExprKind::If { .. }
+            | ExprKind::Case { .. }
+            | ExprKind::Let { .. }
+            | ExprKind::Loop { .. }
+            | ExprKind::Hole
+            | ExprKind::Error => (wanted_count, None),
+            _ if wanted_count < 2 => (wanted_count, None),
+            _ => {
+                let ty = self.infer(arg);
+                let found = self.store().shallow(&ty);
+                if self.may_be_tuple(arg, &found, because) {
+                    self.unify(arg, from, &ty, because);
+                    return true;
+                }
+                (1, Some(found))
+            }
         };
         if given == wanted_count {
-            return self.check(arg, from, because);
+            self.check(arg, from, because);
+            return true;
         }
-        self.infer(arg);
+        let span = self.span(arg);
+        match found {
+            Some(found) => {
+                if let Some(d) = self.missing_argument(span, (&wanted, &found)) {
+                    self.db.report(d);
+                    return false;
+                }
+            }
+            None => {
+                self.infer(arg);
+            }
+        }
         let words = |n: usize| match n {
             0 => "no arguments".to_string(),
             1 => "one argument".to_string(),
             n => format!("{n} arguments"),
         };
-        let Because::Argument { fun, name } = because else { return };
+        let Because::Argument { fun, name, usage } = because else { return false };
         let who = name.as_ref().map_or("this function".to_string(), |n| format!("`{n}`"));
         let text = self.show(&wanted);
+        let verb = if given == 1 { "is" } else { "are" };
+        let mut d = Diagnostic::error(
+            "argument-count",
+            span,
+            format!("{who} takes {}, but {} {verb} given", words(wanted_count), words(given)),
+        )
+        .label(*fun, format!("it takes {text}"));
+        if let Some(usage) = usage {
+            d = d.help(*usage);
+        } else if let (1, 2.., Some(name)) = (given, wanted_count, name) {
+            d = d.help(format!(
+                "a call gives all arguments at once; `{name}(a, _)` is the function of the one left out"
+            ));
+        }
+        self.db.report(d);
+        false
+    }
+
+    /// Whether an argument of this type may be all arguments of a function of several; where that is still open,
+    /// the call is kept, to be blamed if it turns out not to be.
+    fn may_be_tuple(&mut self, arg: ExprId, found: &Ty, because: &Because) -> bool {
+        let Some(open) = self.db.store.open_var(found) else {
+            return matches!(found, Ty::Tuple(_) | Ty::Var(_) | Ty::Error);
+        };
+        if matches!(self.db.store.class(open).0, Class::Num | Class::Ord) {
+            return false;
+        }
+        if let Because::Argument { name, .. } = because {
+            let (at, name) = (self.span(arg), name.clone());
+            self.lone_arguments.push(LoneArgument { at, name, ty: found.clone() });
+        }
+        true
+    }
+
+    /// Warns of an index that is a negative literal, which in other languages counts from the end.
+    fn negative_index(&mut self, base: ExprId, index: ExprId) {
+        let ExprKind::Unary { op: UnaryOp::Neg, operand } = self.ast.exprs[index].kind else {
+            return;
+        };
+        let ExprKind::Int(n) = self.ast.exprs[operand].kind else { return };
+        if n == 0 {
+            return;
+        }
+        let xs = match &self.ast.exprs[base].kind {
+            ExprKind::Var(name) => name.clone(),
+            _ => "xs".into(),
+        };
+        let span = self.span(index);
         self.db.report(
-            Diagnostic::error(
-                "argument-count",
-                self.span(arg),
-                format!("{who} takes {}, but {} are given", words(wanted_count), words(given)),
+            Diagnostic::warning(
+                "negative-index",
+                span,
+                format!("there is no element -{n}: indices count from 0 to the length - 1"),
             )
-            .label(*fun, format!("it takes {text}")),
+            .help(format!("from the end it is `{xs}[length({xs}) - {n}]`")),
         );
     }
 

@@ -2,7 +2,9 @@
 
 use super::Infer;
 use crate::db::{Db, ModuleId, SizeRes, TypeRef};
+use crate::library;
 use crate::types::{Class, DataIdx, Size, Ty};
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
 use std::rc::Rc;
@@ -122,19 +124,15 @@ fn named(cx: &mut dyn Meaning, module: ModuleId, path: &Path, args: Vec<Ty>, spa
             let scopes = [Some(module), db.prelude].into_iter().flatten();
             let types = scopes.flat_map(|id| db.module(id).scope.types.keys().map(Name::as_str));
             let names = ["Real", "Int", "Bool", "String"].into_iter().chain(types);
-            let usual = match name.as_str() {
-                "Float" | "Double" | "F64" | "Number" => Some("Real"),
-                "Integer" | "I64" => Some("Int"),
-                "Boolean" => Some("Bool"),
-                "Str" | "Text" => Some("String"),
-                _ => None,
-            };
-            let hint = usual.map(str::to_string).or_else(|| db.closest(name, names));
+            let help = replacement(Role::Type, name)
+                .map(str::to_owned)
+                .or_else(|| library::import_of(name))
+                .or_else(|| {
+                    db.closest(name, names).map(|found| format!("did you mean `{found}`?"))
+                });
             let mut d =
                 Diagnostic::error("unknown-type", span, format!("there is no type `{name}` here"));
-            if let Some(found) = hint {
-                d = d.help(format!("did you mean `{found}`?"));
-            }
+            d.help = help;
             db.report(d);
             Ty::Error
         }
@@ -261,21 +259,14 @@ impl Meaning for Infer<'_> {
         if let Some(ty) = self.type_names.get(name) {
             return ty.clone();
         }
-        let meant = match name.as_str() {
-            "real" | "float" | "double" => Some("Real"),
-            "int" | "integer" => Some("Int"),
-            "bool" | "boolean" => Some("Bool"),
-            "string" | "str" => Some("String"),
-            _ => None,
-        };
-        if let Some(meant) = meant {
+        if let Some(help) = replacement(Role::Type, name) {
             self.db.report(
                 Diagnostic::warning(
                     "type-variable",
                     span,
                     format!("`{name}` is a type variable here: it stands for any type"),
                 )
-                .help(format!("the type is written `{meant}`")),
+                .help(help),
             );
         }
         let std = self.db.module(self.module).std;

@@ -18,6 +18,7 @@ use constraint::Constraint;
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
 pub use error::Because;
+use error::LoneArgument;
 pub use lower::{alias, declared, duplicate_field, mark_function_holders};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -99,6 +100,7 @@ pub(super) struct Infer<'a> {
     hole: Option<Ty>,
     /// Integer literals above the largest Int and divisions of literals, looked at in the end.
     literals: Vec<(ModuleId, ExprId)>,
+    lone_arguments: Vec<LoneArgument>,
 }
 
 struct Context {
@@ -125,6 +127,7 @@ fn infer_group(db: &mut Db, group: &[DefId]) {
         own: HashMap::new(),
         hole: None,
         literals: Vec::new(),
+        lone_arguments: Vec::new(),
     };
     let mut contexts = Vec::new();
     for id in group {

@@ -121,7 +121,11 @@ impl Infer<'_> {
         // The coefficients of higher orders, which are divided by the factorial, underflow.
         let r = self.literal(parts[0], "derivatives", 128);
         self.set(parts[0], &Ty::Int);
-        let because = Because::Argument { fun: self.span(fun), name: Some("derivatives".into()) };
+        let because = Because::Argument {
+            fun: self.span(fun),
+            name: Some("derivatives".into()),
+            usage: None,
+        };
         self.check(parts[1], &Ty::fun(Ty::Real, Ty::Real), &because);
         let size = r.map_or(Size::Unknown, |r| Size::Known(r + 1));
         Ty::fun(Ty::Real, Ty::array(size, Ty::Real))
@@ -129,7 +133,8 @@ impl Infer<'_> {
 
     fn function_argument(&mut self, id: ExprId, name: &str) -> (Ty, Ty) {
         let (s, t) = (self.store().fresh(), self.store().fresh());
-        let because = Because::Argument { fun: self.span(id), name: Some(name.into()) };
+        let because =
+            Because::Argument { fun: self.span(id), name: Some(name.into()), usage: None };
         self.check(id, &Ty::fun(s.clone(), t.clone()), &because);
         let span = self.span(id);
         let why = self.why(span, &format!("`{name}`"));

@@ -6,7 +6,7 @@
 //! ```text
 //! #= VALUE                     what `main` prints
 //! #~ VALUE                     the same up to 1e-9 relative in each number
-//! #! code 3:5 text             an error with this code, at this place, with this in its message or help
+//! #! code 3:5 text             an error with this code, at this place, with this in its message, notes or help
 //! #? code 3:5 text             a warning (place and text may be left out)
 //! #> line                      a line of `trace` output, in order
 //! #kinks warn|error            how the case is run
@@ -244,7 +244,7 @@ pub fn judge_by(
         e.code == d.code
             && e.place.is_none_or(|p| p == (at.line, at.column))
             && (d.message.contains(&e.text)
-                || d.help.as_ref().is_some_and(|help| help.contains(&e.text)))
+                || d.notes.iter().chain(&d.help).any(|text| text.contains(&e.text)))
     };
     for (wanted, error) in
         case.errors.iter().map(|e| (e, true)).chain(case.warnings.iter().map(|w| (w, false)))

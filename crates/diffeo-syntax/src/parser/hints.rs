@@ -1,0 +1,270 @@
+//! What habit from another language may have led to the next token, and what to write instead.
+//!
+//! Words and signs are looked up in the table of [`diffeo_base::foreign`]; what follows from several tokens is
+//! worked out here, with the names that the user wrote. Where no pattern truly matches there is no help.
+
+use super::{Level, Parser};
+use crate::token::{Kind, Token};
+use diffeo_base::foreign::{replacement, Role};
+
+/// How many arguments of a call a help writes out.
+const MOST_ARGUMENTS: usize = 6;
+
+/// How other languages start a function.
+pub(super) fn is_lambda_word(word: &str) -> bool {
+    matches!(word, "lambda" | "function" | "fun" | "func")
+}
+
+/// Whether it is a sign: what a run of signs is made of.
+fn is_sign(kind: Kind) -> bool {
+    use Kind::*;
+    match kind {
+        Dot | DotDot | Colon | ColonColon | Eq | EqEq | BangEq | Lt | Le | Gt | Ge | Plus
+        | PlusPlus | Minus | Arrow | Star | Slash | Percent | Caret | Bar | Pipe | ColonEq
+        | Bang | FatArrow | StarStar | BarBar | AmpAmp | Semi | Backslash => true,
+        Lower | Upper | Underscore | Int | Real | Str | BrokenStr | Stray | Eof | Def | Type
+        | Import | Let | Rec | In | Fn | If | Then | Else | Case | Of | Loop | For | While | Do
+        | With | And | Or | Not | List | True | False | LParen | RParen | LBracket | RBracket
+        | LBrace | RBrace | Comma => false,
+    }
+}
+
+impl Parser<'_> {
+    /// The help for the next token, which is not what is expected.
+    pub(super) fn hint(&self) -> Option<String> {
+        let kind = self.kind();
+        if let Some(help) = self.sign_hint() {
+            return Some(help);
+        }
+        if kind == Kind::Lower || kind.is_keyword() {
+            if let Some(help) = replacement(Role::Infix, self.text_of(self.token(0))) {
+                return Some(help.into());
+            }
+        }
+        let previous = self.previous()?;
+        let same_line = !self.on_new_line();
+        match kind {
+            // What stands on a line of its own begins something.
+            _ if !same_line => None,
+            _ if self.level == Level::Type || self.level == Level::Pattern => {
+                let name = self.text_of(previous);
+                let argument = match kind {
+                    Kind::Upper | Kind::LBrace => true,
+                    // Otherwise a comma is missing before the next parameter.
+                    Kind::Lower => self.next_kind() != Kind::Colon,
+                    _ => false,
+                };
+                let takes_some = previous.kind == Kind::Upper
+                    && !matches!(name, "Real" | "Int" | "Bool" | "String");
+                (argument && takes_some).then(|| match replacement(Role::Type, name) {
+                    Some(help) => help.into(),
+                    None => format!("type arguments stand in brackets: `{name}[T]`"),
+                })
+            }
+            Kind::LBrace if previous.kind == Kind::Upper => {
+                let name = self.text_of(previous);
+                Some(format!(
+                    "a record is written `{{x = e}}`, in a constructor `{name}({{x = e}})`"
+                ))
+            }
+            Kind::LBrace => None,
+            _ if previous.kind.ends_operand() && kind.starts_operand() => {
+                self.juxtaposition_hint(previous)
+            }
+            _ => None,
+        }
+    }
+
+    /// The help for a sign, or for several without a space between them.
+    fn sign_hint(&self) -> Option<String> {
+        let touches = |a: Token, b: Token| is_sign(a.kind) && is_sign(b.kind) && a.end == b.start;
+        let here = self.token(0);
+        if !is_sign(here.kind) {
+            let counted = self.previous().filter(|p| p.kind == Kind::PlusPlus)?;
+            return replacement(Role::Sign, self.text_of(counted)).map(str::to_owned);
+        }
+        // `(*` and `{-` start comments elsewhere.
+        let comments = [(Kind::LParen, Kind::Star), (Kind::LBrace, Kind::Minus)];
+        if let Some(open) = self.previous().filter(|p| p.end == here.start) {
+            let alone = self.token(1).start > here.end;
+            if alone && comments.contains(&(open.kind, here.kind)) {
+                return replacement(Role::Sign, "--").map(str::to_owned);
+            }
+            if open.kind == Kind::LParen && self.next_kind() == Kind::RParen {
+                let sign = self.text_of(here);
+                return Some(format!("an operator as a function is `fn (a, b) -> a {sign} b`"));
+            }
+        }
+        let (mut first, mut last) = (here, here);
+        let before = self.tokens[..self.pos].iter().rev();
+        for token in before.take_while(|t| is_sign(t.kind)) {
+            if !touches(*token, first) {
+                break;
+            }
+            first = *token;
+        }
+        for token in self.tokens[self.pos..].iter().skip(1).take_while(|t| is_sign(t.kind)) {
+            if !touches(last, *token) {
+                break;
+            }
+            last = *token;
+        }
+        let run = self.text.get(first.start as usize..last.end as usize).unwrap_or("");
+        if let Some(help) = replacement(Role::Sign, run) {
+            let of_array = run == "|" && self.open[1] > 0 && self.open[2] == 0;
+            let comprehension = "a comprehension is written `[e for x in xs]`";
+            return Some(if of_array { comprehension } else { help }.into());
+        }
+        let previous = self.previous();
+        let before = previous.map_or(Kind::Eof, |t| t.kind);
+        let help = match here.kind {
+            Kind::Bang if before == Kind::Lower => {
+                let name = previous.map_or("", |t| self.text_of(t));
+                return Some(match replacement(Role::Value, name) {
+                    Some(help) => help.into(),
+                    None => format!("leave out the `!`: a function is applied as `{name}(x)`"),
+                });
+            }
+            Kind::Eq => "`=` binds a name; `==` compares",
+            Kind::Colon | Kind::ColonColon if self.open[1] > 0 => {
+                "a slice is written `xs[a..b]`: `xs[0..b]` from the beginning, `xs[a..length(xs)]` to the end"
+            }
+            Kind::Colon if is_lambda_word(previous.map_or("", |t| self.text_of(t))) => {
+                "a function is written `fn x -> e`"
+            }
+            Kind::Colon if matches!(before, Kind::Lower | Kind::RParen) => {
+                "a type is given to a pattern, in parentheses: `(x: T)`"
+            }
+            Kind::Colon if matches!(before, Kind::Int | Kind::Real) => {
+                "`iota(n)` is the array of 0 to n - 1; a type is given to a pattern: `(x: T)`"
+            }
+            Kind::Dot if matches!(self.next_kind(), Kind::Int | Kind::Real) => {
+                "a Real literal starts with a digit: `0.5`"
+            }
+            Kind::Lt if before == Kind::Lower && self.level == Level::Definition => {
+                "type variables need no declaration: `def id(x: a) -> a = x`"
+            }
+            Kind::Lt if before == Kind::Upper => "type arguments stand in brackets: `List[T]`",
+            _ => return None,
+        };
+        Some(help.into())
+    }
+
+    /// The help where two operands stand side by side.
+    fn juxtaposition_hint(&self, previous: Token) -> Option<String> {
+        let (word, found) = (self.text_of(previous), self.text_of(self.token(0)));
+        let adjacent = self.previous_end() == self.start();
+        let short = |text: &str| text.len() < 30;
+        match previous.kind {
+            Kind::Lower => {
+                let foreign = replacement(Role::Word, word).or(replacement(Role::Value, word));
+                if let Some(help) = foreign {
+                    return Some(help.into());
+                }
+                if adjacent && self.at(Kind::Str) {
+                    return Some("a value is put into a string with `\"x = \" ++ show(x)`".into());
+                }
+                Some(match short(word) {
+                    true => {
+                        let args = self.written_arguments();
+                        format!("a function is applied with parentheses: `{word}({args})`")
+                    }
+                    false => "a function is applied with parentheses: `f(x)`".into(),
+                })
+            }
+            Kind::Upper if short(word) => {
+                let args = self.written_arguments();
+                Some(format!("a constructor is applied with parentheses: `{word}({args})`"))
+            }
+            Kind::Str if self.at(Kind::Str) && adjacent => {
+                Some("a string has one `\"` at each end; a line break in it is `\\n`".into())
+            }
+            Kind::Str if self.at(Kind::Str) => Some("strings are joined with `++`".into()),
+            Kind::Int | Kind::Real => {
+                if let Some(help) = self.number_hint(word, found).filter(|_| adjacent) {
+                    return Some(help);
+                }
+                let product = matches!(self.kind(), Kind::Lower | Kind::LParen) && short(found);
+                product.then(|| {
+                    let found = if self.at(Kind::LParen) { "(…)" } else { found };
+                    format!("a multiplication is written with `*`: `{word} * {found}`")
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The operands on this line, from here on, as the arguments of a call.
+    fn written_arguments(&self) -> String {
+        let mut arguments = Vec::new();
+        for token in self.tokens[self.pos..].iter().take(MOST_ARGUMENTS) {
+            let text = self.text_of(*token);
+            let simple = token.kind.ends_operand() && token.kind.starts_operand();
+            if !simple || text.len() > 30 {
+                // Where more follows that is not a name or a literal, it is left out.
+                if token.kind.starts_operand() {
+                    arguments.push("…");
+                }
+                break;
+            }
+            let line = self.text.get(self.start()..token.start as usize).unwrap_or("");
+            if line.contains('\n') {
+                break;
+            }
+            arguments.push(text);
+        }
+        arguments.join(", ")
+    }
+
+    /// The help for a number with letters right behind it.
+    fn number_hint(&self, digits: &str, rest: &str) -> Option<String> {
+        if rest.starts_with('_') && rest.bytes().all(|b| b == b'_' || b.is_ascii_digit()) {
+            let plain = format!("{digits}{rest}").replace('_', "");
+            return Some(format!("a number is written without `_` between its digits: `{plain}`"));
+        }
+        let radix = match rest.as_bytes().first()? {
+            b'x' => 16,
+            b'b' => 2,
+            b'o' => 8,
+            _ => 10,
+        };
+        if let (true, Ok(value)) = (digits == "0", i64::from_str_radix(&rest[1..], radix)) {
+            return Some(format!("numbers are written in decimal digits: `{value}`"));
+        }
+        let suffix = matches!(
+            rest,
+            "i8" | "i16"
+                | "i32"
+                | "i64"
+                | "u8"
+                | "u16"
+                | "u32"
+                | "u64"
+                | "usize"
+                | "isize"
+                | "L"
+                | "f"
+                | "f32"
+                | "f64"
+                | "F"
+                | "d"
+        );
+        suffix.then(|| "a number has no suffix: `1` is an Int or a Real, `1.0` a Real".into())
+    }
+
+    /// Whether an `in` for the `let` whose value ends here comes later in this item: then it is the value that is
+    /// wrong, and not the `in` that is missing.
+    pub(super) fn in_comes(&self) -> bool {
+        let mut nested = 0usize;
+        for token in &self.tokens[self.pos..] {
+            match token.kind {
+                Kind::Let => nested += 1,
+                Kind::In if nested == 0 => return true,
+                Kind::In => nested -= 1,
+                Kind::Def | Kind::Type | Kind::Import | Kind::Eof => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+}
