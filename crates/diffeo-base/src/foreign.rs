@@ -64,7 +64,8 @@ const INT_TYPE: &str = "the type is `Int`";
 const STRING_TYPE: &str = "the type is `String`";
 const MAYBE_TYPE: &str = "the type is `Maybe[T]`";
 const COMMENT: &str = "a comment starts with `#` and goes to the end of the line";
-const FOLDS: &str = "`fold_left` folds an array, `foldl` and `foldr` a list";
+const FOLDS: &str =
+    "`fold_left(f, init, xs)` folds an array, `fold_left_list` and `fold_right_list` a list";
 const PRELUDE: &str =
     "the functions of numbers and arrays need no module: write `sum(xs)`, `sqrt(x)`";
 
@@ -232,7 +233,7 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Function, &["jacobian", "jacfwd", "jacrev"], "it is of a function from an array to an array; `grad(f)(x)` is of one that gives a Real"),
     (Function, &["hessian"], "it is of a function of an array of Reals; of a Real it is `grad(grad(f))(x)`, or `derivatives(2, f)(x)` with the lower ones"),
     (Function, &["scan", "reduce"], "`f` joins two elements, `neutral` is one of them, too; with a state of another type use `fold_left` or a `loop`"),
-    (Function, &["fold_left", "foldl", "foldr"], FOLDS),
+    (Function, &["fold_left", "fold_left_list", "fold_right_list"], FOLDS),
     (Function, &["fst", "snd"], "it is of a pair; a component of any tuple is `p.0`, `p.1`, …"),
     (Function, &["assert"], "write `assert(condition, \"what is wrong\")`"),
     (Function, &["length"], "the length of a list is `length_list(xs)`"),

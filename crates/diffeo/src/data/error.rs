@@ -126,7 +126,12 @@ pub enum Problem {
     Unsuitable(Format, Ty),
 
     /// Not JSON.
-    Syntax(String),
+    Syntax {
+        /// What the reader says.
+        message: String,
+        /// The word or sign at the place.
+        found: String,
+    },
     /// Nested too deeply.
     TooDeep(usize),
     /// Something else was wanted at this place in the value.

@@ -4,7 +4,7 @@ use super::error::{CsvColumn, DataError, Found, Position, Problem, Source, Step}
 use super::shape::is_list;
 use super::show_type;
 use super::Format;
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{closest, is_invisible, Diagnostic, Name, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use std::fmt::Write;
 
@@ -37,10 +37,10 @@ impl DataError {
     fn help(&self, datas: &[DataDecl]) -> Option<String> {
         match (&self.problem, &self.source, self.at) {
             (
-                Problem::Syntax(_),
+                Problem::Syntax { found, .. },
                 Source::File(_) | Source::Member(..) | Source::StandardInput,
                 _,
-            ) => None,
+            ) => in_json(found).map(str::to_string),
             (
                 Problem::Cell(CsvColumn { name: None, .. }, ..) | Problem::Cells(..),
                 Source::File(_) | Source::StandardInput,
@@ -109,7 +109,10 @@ impl Problem {
             Problem::Unsuitable(format, t) => {
                 format!("{} cannot hold a value of type `{}`", format.article(), ty(t))
             }
-            Problem::Syntax(message) => format!("this is not JSON: {message}"),
+            Problem::Syntax { message, found } => match in_json(found) {
+                Some(_) => format!("this is not JSON: {message}, found `{}`", short(found)),
+                None => format!("this is not JSON: {message}"),
+            },
             Problem::TooDeep(limit) => format!("the data is nested more than {limit} levels deep"),
             Problem::Mismatch(path, wanted, found) => {
                 format!("{}expected `{}`, found {}", at(path), ty(wanted), found.text())
@@ -217,13 +220,16 @@ impl Problem {
                 Some("`table.csv:skip=1` leaves out the first line of a CSV file".to_string())
             }
             Problem::Unsuitable(format, ty) => Some(format.what_fits(ty)),
-            Problem::Syntax(_) => Some(
+            Problem::Syntax { found, .. } => Some(in_json(found).unwrap_or(
                 "an argument is JSON, or the name of a file that ends in .json, .csv, .tsv, .npy or \
-                 .npz; `data.txt:csv` names the format of another file"
-                    .to_string(),
-            ),
+                 .npz; `data.txt:csv` names the format of another file",
+            ).to_string()),
             Problem::NoFormat(name) => {
                 Some(format!("write the format after it, as in `{}:csv`", short(name)))
+            }
+            Problem::Cell(_, _, cell) if cell.contains(is_invisible) => {
+                let c = cell.chars().find(|c| is_invisible(*c)).map_or(0, u32::from);
+                Some(format!("delete the invisible character U+{c:04X} from it"))
             }
             Problem::Mismatch(_, Ty::Int, Found::Number(_)) | Problem::Cell(_, Ty::Int, _) => {
                 Some(format!("an Int is a whole number from {} to {}", i64::MIN, i64::MAX))
@@ -286,6 +292,9 @@ impl Problem {
                 [name] => suggest(name, members.iter().map(String::as_str)),
                 _ => None,
             },
+            Problem::Dtype(dtype, _) if other_than_numbers(dtype).is_some() => {
+                other_than_numbers(dtype).map(str::to_string)
+            }
             Problem::Dtype(_, ty) => match ty {
                 Ty::Int => Some("convert it with `.astype('int64')`".to_string()),
                 Ty::Real => Some("convert it with `.astype('float64')`".to_string()),
@@ -401,6 +410,36 @@ fn listed<T: std::ops::Deref<Target = str>>(lead: &str, names: &[T]) -> String {
     text
 }
 
+/// What JSON has in the place of what other languages write.
+fn in_json(found: &str) -> Option<&'static str> {
+    Some(match found.trim_start_matches(['-', '+']).to_ascii_lowercase().as_str() {
+        "nan" => "JSON has no NaN: write \"nan\", with the quotation marks",
+        "inf" | "infinity" => {
+            "JSON has no infinity: write \"inf\" or \"-inf\", with the quotation marks"
+        }
+        "none" | "nil" | "nothing" | "na" | "undefined" => "a missing value is `null` in JSON",
+        "true" | "false" => "JSON writes `true` and `false`",
+        "'" => "strings are in double quotation marks in JSON",
+        text if text.starts_with('.') => "a number starts with a digit in JSON: `0.5`",
+        text if text.ends_with('.') => "a number ends with a digit in JSON: `1.0`",
+        _ => return None,
+    })
+}
+
+/// What to do about an NPY dtype whose elements are no numbers, or two each.
+fn other_than_numbers(dtype: &str) -> Option<&'static str> {
+    match dtype.trim_start_matches(['<', '>', '|', '=']).chars().next()? {
+        'U' | 'S' | 'a' | 'T' => Some("texts are read from CSV or JSON"),
+        'c' => Some("save the real and the imaginary part, `a.real` and `a.imag`, as two arrays"),
+        '[' | 'V' => Some("save each field, `a['x']`, as an array, for instance in an NPZ file"),
+        'O' => Some("save an array of numbers: this one holds Python objects"),
+        'M' | 'm' => {
+            Some("save times as numbers, for instance `(a - a[0]) / numpy.timedelta64(1, 's')`")
+        }
+        _ => None,
+    }
+}
+
 fn separators(separator: char) -> &'static str {
     match separator {
         '\t' => "tabs",
@@ -416,8 +455,16 @@ fn count(n: usize, thing: &str) -> String {
 /// A text of the user's, on one line and of bounded length.
 fn short(text: &str) -> String {
     const LENGTH: usize = 60;
-    let mut out: String =
-        text.chars().take(LENGTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut out = String::new();
+    for c in text.chars().take(LENGTH) {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if is_invisible(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
     if text.chars().nth(LENGTH).is_some() {
         out.push('…');
     }

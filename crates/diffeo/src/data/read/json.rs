@@ -61,7 +61,7 @@ pub(super) fn read(
         Ok(()) => Ok(column.into_value().ok_or(Problem::Empty)?),
         Err(error) => {
             let at = position(text, error.line(), error.column());
-            let problem = reader.problem.unwrap_or_else(|| syntax(&error));
+            let problem = reader.problem.unwrap_or_else(|| syntax(&error, text));
             Err(Failure { at, ..Failure::from(problem) })
         }
     }
@@ -77,11 +77,22 @@ fn position(text: &str, line: usize, column: usize) -> Option<Position> {
     Some(Position { line, column: characters + 1 })
 }
 
-/// The library's message without the place that it appends.
-fn syntax(error: &serde_json::Error) -> Problem {
-    let text = error.to_string();
-    let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
-    Problem::Syntax(message.to_string())
+/// The library's message without the place that it appends, with what stands there.
+fn syntax(error: &serde_json::Error, text: &str) -> Problem {
+    let shown = error.to_string();
+    let message = shown.rfind(" at line ").map_or(shown.as_str(), |end| &shown[..end]);
+    let line = error.line().checked_sub(1).and_then(|n| text.split_inclusive('\n').nth(n));
+    let found = line.map_or("", |line| word_at(line, error.column().saturating_sub(1)));
+    Problem::Syntax { message: message.to_string(), found: found.to_string() }
+}
+
+/// The word, number or sign around a byte of a line.
+fn word_at(line: &str, at: usize) -> &str {
+    let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'.');
+    let bytes = line.as_bytes();
+    let start = bytes.iter().take(at).rev().take_while(|b| in_word(b)).count();
+    let end = bytes.iter().skip(at).take_while(|b| in_word(b)).count().max(1);
+    line.get(at.saturating_sub(start)..at + end).unwrap_or("")
 }
 
 /// What the elements share. After an error, `path` is where it happened and `problem` what it is.

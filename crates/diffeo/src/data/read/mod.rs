@@ -83,7 +83,7 @@ pub fn read_argument(
             let Failure { mut at, mut problem, .. } = failure;
             if text.trim().is_empty() {
                 *problem = Problem::Empty;
-            } else if matches!(*problem, Problem::Syntax(_)) {
+            } else if matches!(*problem, Problem::Syntax { .. }) {
                 if let Some(format) = no_format(text) {
                     (at, *problem) = (None, format);
                 }

@@ -225,3 +225,18 @@ fn other_texts_are_recognised() {
         assert_eq!(folder.read(name, text, &ty), message);
     }
 }
+
+#[test]
+fn an_invisible_character_is_written_out() {
+    let folder = Folder::new();
+    for (cell, shown, code) in [
+        ("2.0\u{200b}", "2.0\\u{200b}", "U+200B"),
+        ("2\u{a0}000.0", "2\\u{a0}000.0", "U+00A0"),
+        ("2.0\u{7}", "2.0\\u{7}", "U+0007"),
+    ] {
+        let path = folder.file("x.csv", format!("1.0\n{cell}\n"));
+        let ty = Ty::array(Ty::Real);
+        assert!(read(&path, &ty).ends_with(&format!("found `{shown}`")), "{}", read(&path, &ty));
+        assert!(help(&path, &ty).is_some_and(|help| help.contains(code)), "{code}");
+    }
+}

@@ -140,3 +140,26 @@ fn what_may_be_missing_needs_no_constructors() {
     let misspelt = read(r#"{"y": 1, "z": 2}"#, &maybe(record([("y", Ty::Int)])));
     assert!(misspelt.ends_with("there is no field `z`; the fields are `y`"), "{misspelt}");
 }
+
+#[test]
+fn what_is_no_json_is_named_with_what_json_has_for_it() {
+    let folder = Folder::new();
+    for (text, found, words) in [
+        ("[1.0, NaN]", "NaN", "write \"nan\""),
+        ("[1.0, nan]", "nan", "write \"nan\""),
+        ("[1.0,\n -Infinity]", "-Infinity", "\"-inf\""),
+        ("[Infinity]", "Infinity", "\"inf\""),
+        ("[None]", "None", "`null`"),
+        ("[True]", "True", "`true`"),
+        ("['a']", "'", "double quotation marks"),
+        ("[.5]", ".5", "`0.5`"),
+    ] {
+        let ty = Ty::array(Ty::Real);
+        for place in [text.to_string(), folder.file("x.json", text)] {
+            let message = read(&place, &ty);
+            assert!(message.ends_with(&format!(", found `{found}`")), "{message}");
+            let help = help(&place, &ty).unwrap_or_default();
+            assert!(help.contains(words), "{text}: {help}");
+        }
+    }
+}

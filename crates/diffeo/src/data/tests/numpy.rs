@@ -180,3 +180,25 @@ fn damage_of_archive(folder: &Folder, whole: &[u8], ty: &Ty) {
         assert!(read == expected || read.contains("FILE"), "{at}: {read}");
     }
 }
+
+#[test]
+fn what_to_do_about_a_dtype_depends_on_what_it_holds() {
+    let folder = Folder::new();
+    let reals = Ty::array(Ty::Real);
+    for (dtype, words) in [
+        ("'<i4'", ".astype('float64')"),
+        ("'|b1'", ".astype('float64')"),
+        ("'<U5'", "CSV or JSON"),
+        ("'|S3'", "CSV or JSON"),
+        ("'<c16'", "`a.real` and `a.imag`"),
+        ("[('x', '<f8'), ('y', '<i4')]", "each field, `a['x']`"),
+        ("'|O'", "Python objects"),
+        ("'<M8[ns]'", "times as numbers"),
+    ] {
+        let header = format!("{{'descr': {dtype}, 'fortran_order': False, 'shape': (1,)}}");
+        let path = folder.file("a.npy", npy(&header, &[0; 64]));
+        let help = help(&path, &reals).unwrap_or_default();
+        assert!(help.contains(words), "{dtype}: {help}");
+        assert_eq!(help.contains("astype"), words.contains("astype"), "{dtype}: {help}");
+    }
+}
