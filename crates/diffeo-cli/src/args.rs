@@ -302,10 +302,17 @@ Examples:
   diffeo show model.deo                            the type of each definition
   diffeo show model.deo --as ast                   the syntax tree
   diffeo show model.deo loss --as core             the calculus that `loss` is translated to
+  diffeo show model.deo loss --as flat             the array language, optimised
+  diffeo show model.deo loss --as clif             the code that is compiled
   diffeo show model.deo loss --as trace --at 0.5   the trace of `loss` at a point
   diffeo show model.deo loss --as taylor:1,2       `loss` with first and second derivatives
   diffeo show model.deo loss --as delta            `loss` translated to reverse mode
   diffeo show model.deo loss --as delta --at 0.5   what that makes of a point: the Delta
+
+Of what a program becomes on its way to machine code, without ENTRY that of `main`:
+  flat, flat:PASS    the array language, in the end or after a pass
+  low                registers and addresses
+  clif, llvm, c      the code for Cranelift, for LLVM, for the C compiler
 
 The last forms are those of three papers, which the book (papers.md) goes through:
   trace              the trace that symbolic evaluation gives (Abadi & Plotkin, Figures 4 and 5)
@@ -335,13 +342,20 @@ pub struct ShowArgs {
     /// The program, a .deo file
     pub file: PathBuf,
 
-    /// The definition to show; for --as ast none, the whole program is shown
+    /// The definition to show: without one, types, ast and core show the whole program, flat, low, clif, llvm
+    /// and c show `main`
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, flat, trace, trace-reverse, trace-linear, forward, taylor:K,R,
-    /// taylor:2,2-mixed, vector, delta-naive, delta, delta-array or delta-split
-    #[arg(long = "as", default_value = "types", value_name = "FORM", value_parser = FormParser)]
+    /// What to show: types, ast, core, flat, flat:PASS, low, clif, llvm, c, trace, trace-reverse, trace-linear, forward,
+    /// taylor:K,R, taylor:2,2-mixed, vector, delta-naive, delta, delta-array or delta-split
+    #[arg(
+        long = "as",
+        default_value = "types",
+        value_name = "FORM",
+        hide_possible_values = true,
+        value_parser = FormParser
+    )]
     pub form: Form,
 
     /// The point of a trace or a Delta, as for `diffeo grad`
@@ -508,13 +522,13 @@ pub enum Engine {
     Delta,
     /// The evaluator, with derivatives by the Taylor macro (Huot et al.)
     Taylor,
-    /// The evaluator of Flat; derivatives run on that of the calculus
+    /// The evaluator of Flat, with derivatives made on Flat
     Flat,
-    /// Machine code by Cranelift; derivatives run on the evaluator
+    /// Machine code by Cranelift, derivatives too
     Jit,
-    /// Machine code by LLVM, where there is one; derivatives run on the evaluator
+    /// Machine code by LLVM, where there is one, derivatives too
     Llvm,
-    /// Machine code by the system's C compiler; derivatives run on the evaluator
+    /// Machine code by the system's C compiler, derivatives too
     C,
 }
 

@@ -65,6 +65,13 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
     shown
 }
 
+/// What to do where a form is of one definition, and none is named.
+fn one_definition(form: &str) -> String {
+    format!(
+        "`--as {form}` shows one definition: name it behind the file, `diffeo show FILE ENTRY --as {form}`"
+    )
+}
+
 /// What is wrong with the command line.
 fn wrong(args: &ShowArgs) -> Option<String> {
     let name = args.form.name();
@@ -74,15 +81,17 @@ fn wrong(args: &ShowArgs) -> Option<String> {
         Form::Ast if args.entry.is_some() => {
             Some("`--as ast` shows a whole file, not one definition".to_string())
         }
-        Form::Trace(_) | Form::Translated(_) if args.entry.is_none() => Some(format!(
-            "`--as {name}` shows one definition: name it behind the file, `diffeo show FILE ENTRY --as {name}`"
-        )),
-        Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_) if !args.at.is_empty() => {
-            Some(format!("`--at` is a point for a function, but `--as {name}` shows none at a point"))
+        Form::Trace(_) | Form::Translated(_) if args.entry.is_none() => Some(one_definition(&name)),
+        Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_)
+            if !args.at.is_empty() =>
+        {
+            Some(format!(
+                "`--at` is a point for a function, but `--as {name}` shows none at a point"
+            ))
         }
-        _ if args.json && (!delta || args.at.is_empty()) => Some(
-            "`--json` is for Deltas: `--as delta --at VALUE --json`".to_string(),
-        ),
+        _ if args.json && (!delta || args.at.is_empty()) => {
+            Some("`--json` is for Deltas: `--as delta --at VALUE --json`".to_string())
+        }
         _ => None,
     }
 }
@@ -96,7 +105,13 @@ fn code(
 ) -> Result<(), Stop> {
     shell.check();
     shell.flush()?;
-    let entry = shell.callable(module, args.entry.as_deref().unwrap_or("main"))?;
+    let name = args.entry.as_deref().unwrap_or("main");
+    if args.entry.is_none() && !shell.session.definitions(module).iter().any(|d| *d == name) {
+        let names_one =
+            format!("{}, and the program has no `main`", one_definition(&args.form.name()));
+        return Err(shell.usage(&[Diagnostic::error("argument", Span::NONE, names_one)]));
+    }
+    let entry = shell.callable(module, name)?;
     match text(&shell.session, &entry, &mut shell.account.steps) {
         Ok(text) => print::text(&text),
         Err(diagnostic) => {

@@ -144,3 +144,45 @@ fn programs_are_shown_in_three_forms() {
     assert!(one.status == 0 && one.out.contains("twice"), "{one:?}");
     folder.run(&["show", "a.deo", "thrice", "--as", "core"]).fails(1, &["thrice"]);
 }
+
+#[test]
+fn a_form_of_one_definition_asks_for_its_name() {
+    let folder = Folder::new().with("a.deo", "def loss(x: Real) = x * x\n");
+    for form in ["flat", "low", "clif", "llvm", "c", "trace", "forward", "delta"] {
+        let done = folder.run(&["show", "a.deo", "--as", form]);
+        done.fails(
+            2,
+            &["name it behind the file", &format!("`diffeo show FILE ENTRY --as {form}`")],
+        );
+        assert!(!done.err.contains("--entry"), "{}", done.err);
+    }
+    folder.run(&["grad", "a.deo", "los"]).fails(1, &["did you mean `loss`?"]);
+    folder.run(&["grad", "a.deo", "area"]).fails(1, &["the file defines `loss`"]);
+    folder.run(&["run", "a.deo"]).fails(1, &["the file defines `loss`", "`--entry NAME`"]);
+}
+
+#[test]
+fn the_help_of_show_names_every_form() {
+    let folder = Folder::new();
+    let help = folder.run(&["show", "--help"]).out;
+    assert!(!help.contains("possible values: ]"), "{help}");
+    let all = folder.run(&["show", "a.deo", "--as", "no-form"]).err;
+    let (_, forms) = all.split_once("the forms are ").expect("a list of forms");
+    let forms: Vec<&str> = forms.split_whitespace().map(|f| f.trim_end_matches(',')).collect();
+    let forms = forms.iter().take_while(|f| !f.contains("For")).collect::<Vec<_>>();
+    assert!(forms.len() > 10, "{all}");
+    let described = help.split_once("What to show").expect("the option").1;
+    for form in forms {
+        assert!(described.contains(form), "`show --help` leaves out {form}");
+    }
+}
+
+#[test]
+fn types_are_shown_by_the_names_that_the_program_gives_them() {
+    let program = "type Layer = {w: []Real, b: Real}\ntype Net = {layers: []Layer, offset: Real}\n\
+        type Both[a] = {left: a, right: a}\n\
+        def loss(net: Net) = net.offset\ndef swap(b: Both[Layer]) = {left = b.right, right = b.left}\n";
+    let shown = Folder::new().with("a.deo", program).run(&["show", "a.deo"]).out;
+    assert!(shown.contains("loss : Net -> Real"), "{shown}");
+    assert!(shown.contains("swap : Both[Layer] -> Both[Layer]"), "{shown}");
+}

@@ -436,7 +436,13 @@ impl Session {
         if self.has_errors() {
             return None;
         }
-        let def = self.definition(module, name)?;
+        let Some(def) = self.definition(module, name) else {
+            if let Some(d) = self.db.diagnostics.last_mut().filter(|_| name == "main") {
+                let known = d.help.take().map_or(String::new(), |help| format!("{help}; "));
+                d.help = Some(format!("{known}another one is named with `--entry NAME`"));
+            }
+            return None;
+        };
         let info = self.db.def(def);
         let (span, name) = (info.span, info.name.clone());
         let scheme = info.scheme.clone()?;
@@ -602,10 +608,12 @@ impl Session {
         );
         d = match hint {
             Some(hint) => d.help(format!("did you mean `{hint}`?")),
-            None if name == "main" => {
-                d.help("define `def main = …`, or name an entry with `--entry NAME`")
+            None if names.is_empty() => d.help(format!("define it: `def {name} = …`")),
+            None => {
+                let some: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
+                let more = if names.len() > some.len() { ", …" } else { "" };
+                d.help(format!("the file defines {}{more}", some.join(", ")))
             }
-            None => d,
         };
         self.db.report(d);
         None
