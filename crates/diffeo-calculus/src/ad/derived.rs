@@ -10,6 +10,9 @@
 //! jets from F:    ∂^α at 0 of t ↦ f(Σ_β x_β t^β / β!), one variable after the other
 //! ```
 //!
+//! A derivative that is nan warns ([`Lifting::Watch`]), and numbers that do not vary have a 0 of their own
+//! ([`numbers::nothing`]), where the program is to run; programs that are shown have neither.
+//!
 //! A program comes in; out comes one whose only derivative terms are `stop_gradient`, `checkpoint` and
 //! `with_derivative`. Function values are translated when it runs ([`crate::Prim::Lift`]), functions that are
 //! written where they are differentiated, at once.
@@ -155,19 +158,20 @@ impl Operator<'_> {
         bindings.push((self.w.binder("watched", Ty::Unit), start));
     }
 
-    /// Ends that, and warns if a derivative is nan where the value is finite.
+    /// Ends that, and warns if a derivative is nan where the value, and what it is taken along, are finite.
     fn warn(
         &mut self,
-        types: [&Ty; 2],
-        [value, derivative]: [&Term; 2],
+        types: [&Ty; 3],
+        [value, derivative, given]: [&Term; 3],
         bindings: &mut Vec<(Binder, Term)>,
     ) {
         if !self.w.dynamic {
             return;
         }
         let types = types.map(Ty::clone).to_vec();
-        let both = tuple(types.clone(), vec![value.clone(), derivative.clone()]);
-        let end = numbers::lifting(Lifting::Warn, Ty::tuple(types), Ty::Unit, vec![both]);
+        let all = vec![value.clone(), derivative.clone(), given.clone()];
+        let all = tuple(types.clone(), all);
+        let end = numbers::lifting(Lifting::Warn, Ty::tuple(types), Ty::Unit, vec![all]);
         bindings.push((self.w.binder("warned", Ty::Unit), end));
     }
 
@@ -216,7 +220,8 @@ impl Operator<'_> {
         let pair = self.pushed(&args[0], &args[1], &args[2]);
         let pair = self.named("r", &both, pair, &mut bindings);
         let parts = [0, 1].map(|i| proj(&both, i, pair.clone()));
-        self.warn([t, t], [&parts[0], &parts[1]], &mut bindings);
+        let s = self.s;
+        self.warn([t, t, s], [&parts[0], &parts[1], &args[2]], &mut bindings);
         bind_all(bindings, pair)
     }
 
@@ -286,7 +291,7 @@ impl Operator<'_> {
         let gradient = app(proj(&both, 1, pair.clone()), cotangent);
         let gradient = self.settled(s, gradient);
         let gradient = self.named("gradient", s, gradient, &mut bindings);
-        self.warn([t, s], [&proj(&both, 0, pair), &gradient], &mut bindings);
+        self.warn([t, s, t], [&proj(&both, 0, pair), &gradient, &args[2]], &mut bindings);
         bind_all(bindings, gradient)
     }
 
@@ -305,7 +310,7 @@ impl Operator<'_> {
         let w = self.sparse(t, var(&cotangent));
         let gradient = self.settled(s, app(pull, w));
         let gradient = self.named("gradient", s, gradient, &mut inner);
-        self.warn([t, s], [&value, &gradient], &mut inner);
+        self.warn([t, s, t], [&value, &gradient, &var(&cotangent)], &mut inner);
         let pullback = lam(cotangent, bind_all(inner, gradient));
         bind_all(bindings, term(Kind::Tuple(both, vec![value, pullback])))
     }
@@ -377,7 +382,7 @@ impl Operator<'_> {
         let result = jet_type(t);
         let derivatives = jet::canonical::arrays(self.w, (k, r), t, gathered);
         let derivatives = self.named("derivatives", &result, derivatives, &mut bindings);
-        self.warn([t, &result], [&value, &derivatives], &mut bindings);
+        self.warn([t, &result, &Ty::Unit], [&value, &derivatives, &unit()], &mut bindings);
         bind_all(bindings, derivatives)
     }
 

@@ -12,17 +12,21 @@
 //! What comes in has no derivative terms but `stop_gradient`, `checkpoint` and `with_derivative`: see
 //! [`super::derived`].
 
+mod functions;
+
+pub(crate) use functions::{captures, function_in_place, lift_function, lower_function};
+
 use super::build::*;
 use super::expansion::{expansion, has_one_shape};
 use super::polytypic::{Pointwise, Traversal};
-use super::workspace::{each_binder, Refusal};
+use super::workspace::Refusal;
 use super::{delta, empty, numbers, System, Workspace};
 use crate::deep::deep;
 use crate::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim};
 use crate::term::{Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term};
 use crate::ty::{DataId, Ty};
 use crate::typing::mentions_real;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// `D{A}` of a type.
@@ -207,6 +211,21 @@ pub(crate) fn primal(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Ter
     family.apply(w, a, None, vec![x])
 }
 
+/// D{A} → D{A}: 0, varying as the numbers do.
+pub(crate) fn tangent(w: &mut Workspace, system: &System, a: &Ty, x: Term) -> Term {
+    let family = Pointwise {
+        name: "tangent",
+        shared: Ty::Unit,
+        inputs: vec![Some(system.clone())],
+        output: Some(system.clone()),
+        leaf: &|w, _, xs| numbers::tangent(w, system, xs[0].clone()),
+    };
+    if inert(w, a) {
+        return x;
+    }
+    family.apply(w, a, None, vec![x])
+}
+
 /// D{A} → D{A}: the same, but that no number varies, nor what function values captured.
 fn stop(w: &mut Workspace, system: &System, a: &Ty, zero: Option<Term>, x: Term) -> Term {
     let shared = zero.as_ref().map_or(Ty::Unit, |_| numbers::displacement(system));
@@ -238,57 +257,6 @@ pub(crate) fn inert(w: &Workspace, a: &Ty) -> bool {
     !mentions_real(a, &program) && crate::typing::first_order(a, &program)
 }
 
-/// The translation of a function value: its code is translated when it is known, that is when the program
-/// runs (ours).
-pub(crate) fn lift_function(w: &mut Workspace, system: &System, a: &Ty, f: Term) -> Term {
-    let to = ty(w, system, a);
-    let systems = vec![system.clone()];
-    let lift = Lift { what: Lifting::Lift, systems, from: a.clone(), to };
-    prim(Prim::Lift(Rc::new(lift)), vec![f])
-}
-
-/// The translation of a function that is written where it is wanted, on the embeddings of the variables that it
-/// takes from around it; else as [`lift_function`] (ours).
-pub(crate) fn function_in_place(w: &mut Workspace, system: &System, a: &Ty, f: &Term) -> Term {
-    let Some(binders) = &w.binders else { return lift_function(w, system, a, f.clone()) };
-    let (mut own, mut free) = (HashSet::new(), Vec::new());
-    each_binder(f, &mut |binder| {
-        own.insert(binder.var.id);
-    });
-    let mut pending = vec![f];
-    while let Some(e) = pending.pop() {
-        match &e.kind {
-            Kind::Var(x) if own.insert(x.id) => free.extend(binders.get(&x.id).cloned()),
-            _ => {}
-        }
-        e.each_child(|child| pending.push(child));
-    }
-    match &f.kind {
-        Kind::Global(id) => global(w.translated(system, *id)),
-        Kind::Lam(..) | Kind::LetRec(..) => {
-            let (mut bindings, mut variables) = (Vec::new(), Vec::new());
-            for source in free {
-                let value = lift(w, system, &source.ty, None, var(&source));
-                let ty = ty(w, system, &source.ty);
-                let binder = w.renamed(system, &source, ty);
-                variables.push((source.var.id, binder.clone()));
-                bindings.push((binder, value));
-            }
-            let body = function(w, system, &variables, f);
-            bind_all(bindings, body)
-        }
-        _ => lift_function(w, system, a, f.clone()),
-    }
-}
-
-/// The function that a function value was translated from: the primal of a function (ours).
-pub(crate) fn lower_function(w: &mut Workspace, system: &System, a: &Ty, f: Term) -> Term {
-    let from = ty(w, system, a);
-    let systems = vec![system.clone()];
-    let lift = Lift { what: Lifting::Lower, systems, from, to: a.clone() };
-    prim(Prim::Lift(Rc::new(lift)), vec![f])
-}
-
 /// `()`; stops the program if two structures have different shapes.
 pub(crate) fn same_shape(
     w: &mut Workspace,
@@ -304,15 +272,6 @@ pub(crate) fn same_shape(
     }
     let value = prim(Prim::Inner(a.clone()), vec![x, y]);
     (w.binder("checked", Ty::Real), value)
-}
-
-/// Whether there are numbers in the environment of a function value, translated or not.
-///
-/// `kept` is mentioned so that what captures the one captures the other: the code may go through systems that want
-/// it.
-pub(crate) fn captures(from: Ty, f: Term, kept: Term) -> Term {
-    let lift = Lift { what: Lifting::Captures, systems: Vec::new(), from, to: Ty::Bool };
-    prim(Prim::Lift(Rc::new(lift)), vec![kept, f])
 }
 
 /// Whether it looks at primals and gives `()`.
@@ -780,20 +739,14 @@ impl Translator<'_> {
         let x = xs[2].clone();
         let point = self.primal(s, x.clone());
         let point = self.lift(s, point);
-        let tangent = Pointwise {
-            name: "tangent",
-            shared: Ty::Unit,
-            inputs: vec![Some(self.system.clone())],
-            output: Some(self.system.clone()),
-            leaf: &|w, _, xs| numbers::tangent(w, self.system, xs[0].clone()),
-        };
-        let tangent =
-            if inert(self.w, s) { x.clone() } else { tangent.apply(self.w, s, None, vec![x]) };
+        let tangent = tangent(self.w, self.system, s, x);
         let (ds, dt) = (self.ty(s), self.ty(t));
         let both = Ty::tuple(vec![dt.clone(), dt.clone()]);
         let value = app(xs[1].clone(), tuple(vec![ds.clone(), ds], vec![point, tangent]));
         let pair = self.w.binder("p", both.clone());
-        let parts = vec![proj(&both, 0, var(&pair)), proj(&both, 1, var(&pair))];
+        // dt is 0, but may have been computed as nan.
+        let change = self::tangent(self.w, self.system, t, proj(&both, 1, var(&pair)));
+        let parts = vec![proj(&both, 0, var(&pair)), change];
         let sum = expansion(self.w, &Prim::Add(t.clone()));
         let sum = self.w.translated(self.system, sum);
         let sum = match &self.zero {

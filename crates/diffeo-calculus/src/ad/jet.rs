@@ -195,7 +195,7 @@ fn written(w: &mut Workspace, graph: &Graph, roots: &[Id]) -> Term {
 fn composition(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> Term {
     let indices = &indices(system);
     let of = |w: &mut Workspace, operands: usize| {
-        let mut graph = Graph::default();
+        let mut graph = Graph::with_zero(numbers::nothing(w));
         let components = components(&mut graph, indices, xs);
         let first: Vec<Id> = components.iter().map(|x| x[0]).collect();
         let value = graph.differentiable(op, &first);

@@ -18,25 +18,30 @@ use diffeo_base::Span;
 /// The operations that are to blame for derivatives that are not finite.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    /// The first one since each derivative began to be computed that is not done yet.
-    open: Vec<Option<Culprit>>,
+    /// The first one since each derivative began to be computed that is not done yet, and the first operation that
+    /// made nan of other numbers.
+    open: Vec<[Option<Culprit>; 2]>,
     /// The last one: a pullback may be called long after its function was.
     last: Option<Culprit>,
-    /// An operation that made nan of other numbers, which any derivative may be made with.
-    nan: Option<Culprit>,
 }
 
 impl Watches {
     fn blame(&mut self, culprit: Culprit) {
-        for first in self.open.iter_mut().filter(|first| first.is_none()) {
-            *first = Some(culprit.clone());
+        for [first, _] in &mut self.open {
+            first.get_or_insert_with(|| culprit.clone());
         }
         self.last = Some(culprit);
     }
 
+    fn made_nan(&mut self, culprit: &Culprit) {
+        for [_, first] in &mut self.open {
+            first.get_or_insert_with(|| culprit.clone());
+        }
+    }
+
     fn end(&mut self) -> Option<Culprit> {
-        let first = self.open.pop().flatten();
-        first.or_else(|| self.last.clone()).or_else(|| self.nan.clone())
+        let [first, nan] = self.open.pop()?;
+        first.or(nan).or_else(|| self.last.clone())
     }
 }
 
@@ -63,7 +68,7 @@ pub(crate) fn note(
             }
             return map_leaves(&value, &mut |_| Ok(Value::Zero)).map(Some);
         }
-        Lifting::Watch => reals.watches.open.push(None),
+        Lifting::Watch => reals.watches.open.push([None, None]),
         Lifting::Blame(blame) => {
             let (derivatives, others) = args.split_at(blame.derivatives);
             let finite = |v: &Value| primal(v).is_finite();
@@ -73,12 +78,13 @@ pub(crate) fn note(
             }
         }
         Lifting::Warn => {
-            let [value, derivative] = [0, 1].map(|i| &args[0].fields()[i]);
+            let [value, derivative, given] = [0, 1, 2].map(|i| &args[0].fields()[i]);
             let such = |v: &Value, is: fn(f64) -> bool| {
                 each_leaf(v, &mut |x| if is(primal(x)) { Err(()) } else { Ok(()) }).is_err()
             };
             let culprit = reals.watches.end();
-            if such(derivative, f64::is_nan) && !such(value, |x| !x.is_finite()) {
+            let infinite = |v| such(v, |x| !x.is_finite());
+            if such(derivative, f64::is_nan) && !infinite(value) && !infinite(given) {
                 culprit.into_iter().for_each(|culprit| reals.warn_nan(culprit));
             }
         }
@@ -117,9 +123,10 @@ impl Reals {
         let binary = real::row(op).arity == 2;
         let (x, y) = (primal(a), if binary { primal(b) } else { 0.0 });
         let z = real::eval(op, x, y);
-        if z.is_nan() && !x.is_nan() && !y.is_nan() {
+        // What has no place is not of the program: a pullback's sums.
+        if z.is_nan() && !x.is_nan() && !y.is_nan() && site != Span::NONE {
             let operands = if binary { vec![x, y] } else { vec![x] };
-            self.watches.nan = Some(Culprit { op: real::row(op).name, operands, site });
+            self.watches.made_nan(&Culprit { op: real::row(op).name, operands, site });
         }
         Value::Real(z)
     }

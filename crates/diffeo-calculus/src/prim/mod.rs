@@ -268,8 +268,8 @@ pub enum Lifting {
     Watch,
     /// Nothing; remembers an operation whose derivatives are not finite, though its operands' are: `()`.
     Blame(Blame),
-    /// Nothing; of a value and its derivative, with which the last [`Lifting::Watch`] ends: warns of the operation
-    /// to blame if the derivative is nan and the value finite: `()`.
+    /// Nothing; of a value, its derivative, and what that was taken along, with which the last [`Lifting::Watch`]
+    /// ends: warns of the operation to blame if the derivative is nan and the others are finite: `()`.
     Warn,
 }
 

@@ -47,9 +47,16 @@ pub(crate) struct Graph {
     /// The operands by which is differentiated.
     operands: [Id; 2],
     derivatives: HashMap<(Id, Beta), Id>,
+    /// The derivative of what does not vary, if that is not 0.
+    zero: Option<Term>,
 }
 
 impl Graph {
+    /// One where this is the derivative of what does not vary.
+    pub(crate) fn with_zero(zero: Term) -> Graph {
+        Graph { zero: Some(zero), ..Graph::default() }
+    }
+
     fn node(&mut self, node: Node) -> Id {
         if let Some(id) = self.known.get(&node) {
             return *id;
@@ -453,7 +460,7 @@ impl Graph {
                     Condition::ZeroBase => both(Comparison::Gt),
                     Condition::Vanishes => vanishes(of(a)),
                 };
-                if_(holds, real(0.0), of(x))
+                if_(holds, self.zero.clone().unwrap_or_else(|| real(0.0)), of(x))
             }
         }
     }

@@ -63,8 +63,8 @@ pub(super) enum E {
     Taken(Id, Box<(V, V, bool)>),
     /// f(x) is being traced for a `vjp` or `jvp` with these operands (ours).
     Value(Id, Box<(Vec<V>, bool)>),
-    /// The definition of a `jvp` is being evaluated (ours).
-    Jvp(Id),
+    /// The definition of a `jvp` is being evaluated, of a tangent that is finite or not (ours).
+    Jvp(Id, bool),
     /// The definition of a `jet` is being evaluated (ours).
     Jet(Id),
     /// The rule of a `with_derivative` is being applied (ours).
@@ -312,9 +312,9 @@ impl Evaluator {
                 let (operands, open) = *taken;
                 self.value_taken(code, id, v, operands, open)
             }
-            E::Jvp(id) => {
+            E::Jvp(id, finite) => {
                 self.site = id;
-                self.pushed(&v)?;
+                self.pushed(&v, finite)?;
                 Ok(Next::Value(v))
             }
             E::Jet(id) => {

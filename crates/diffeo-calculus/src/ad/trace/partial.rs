@@ -25,8 +25,9 @@ pub(super) fn partial(op: RealOp, i: usize, operands: &[C], y: &C) -> Result<Opt
         Derivative::Select => {
             let a = number(&operands[0])?;
             let factor = match op {
-                RealOp::Abs if a > 0.0 => 1.0,
                 RealOp::Abs if a < 0.0 => -1.0,
+                // Also of nan.
+                RealOp::Abs if a != 0.0 => 1.0,
                 RealOp::Min | RealOp::Max => {
                     let first = chooses_first(op, a, number(&operands[1])?);
                     f64::from(u8::from(first == (i == 0)))

@@ -301,10 +301,8 @@ impl Evaluator {
 
     /// Warns of a derivative that is nan where the value is finite, if it is not part of another one's definition.
     fn warn(&mut self, y: &Value, derivative: &Value) {
-        let any = |v: &Value, such: fn(f64) -> bool| {
-            each_leaf(v, &mut |x| if such(primal(x)) { Err(()) } else { Ok(()) }).is_err()
-        };
-        if self.quiet == 0 && any(derivative, f64::is_nan) && !any(y, |x| !x.is_finite()) {
+        let nan = each_leaf(derivative, &mut |x| if primal(x).is_nan() { Err(()) } else { Ok(()) });
+        if self.quiet == 0 && nan.is_err() && is_finite(y) {
             let culprit = self.cx.watch.take().culprit();
             culprit.into_iter().for_each(|culprit| self.reals.warn_nan(culprit));
             self.collect_warnings();
@@ -312,10 +310,12 @@ impl Evaluator {
     }
 
     /// Value and tangent, of which the definition has been evaluated.
-    pub(super) fn pushed(&mut self, pair: &V) -> Result<(), Failure> {
+    pub(super) fn pushed(&mut self, pair: &V, finite: bool) -> Result<(), Failure> {
         self.quiet -= 1;
-        let (y, tangent) = untuple(pair)?;
-        self.warn(&y.close(), &tangent.close());
+        if finite {
+            let (y, tangent) = untuple(pair)?;
+            self.warn(&y.close(), &tangent.close());
+        }
         Ok(())
     }
 
@@ -408,7 +408,8 @@ impl Evaluator {
                 self.cx.watch.take();
             }
             self.quiet += 1;
-            self.stack.push(E::Jvp(id));
+            let finite = operands.get(2).is_some_and(|v| is_finite(&v.close()));
+            self.stack.push(E::Jvp(id, finite));
         }
         Ok(self.begin(*first, operands, *body))
     }
@@ -480,10 +481,17 @@ impl Evaluator {
         let rule = "the rule of `with_derivative`";
         each_leaf_pair(rule, &t.close(), &dt.close(), &mut |_, _| Ok(()))?;
         Ok(writer.zip(&t, &dt, &diff.to, &mut |w, t, dt| {
-            let sum = w.op(RealOp::Add, &[&t, &dt])?;
+            // dt is 0, but may have been computed as nan.
+            let sum = C::Op(RealOp::Add, vec![t.term(&Ty::Real)?, dt.term(&Ty::Real)?]);
+            let sum = w.bind_to(&Name::new("t"), &Ty::Real, sum, t.close())?;
             w.influenced(sum, 1 << level)
         })?)
     }
+}
+
+/// Whether all numbers in a value are finite.
+fn is_finite(v: &Value) -> bool {
+    each_leaf(v, &mut |x| if primal(x).is_finite() { Ok(()) } else { Err(()) }).is_ok()
 }
 
 /// W.R_V(x:T. C) as in Figure 6.

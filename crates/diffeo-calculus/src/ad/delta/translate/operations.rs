@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ad::expansion::{expansion, has_one_shape};
-use crate::ad::polytypic::{Pointwise, Traversal};
+use crate::ad::polytypic::Traversal;
 use crate::ad::{empty, numbers, partial};
 use crate::prim::real::{row, Derivative};
 use crate::prim::{Comparison, Diff, DiffOp, RealOp};
@@ -333,24 +333,17 @@ impl Translator<'_> {
         let point = homomorphism::primal(self.w, self.system, s, x.term.clone());
         let point = self.let_(block, "point", s.clone(), point).term;
         let point = homomorphism::lift(self.w, self.system, s, None, point);
-        let system = self.system;
-        let tangent = Pointwise {
-            name: "tangent",
-            shared: Ty::Unit,
-            inputs: vec![Some(system.clone())],
-            output: Some(system.clone()),
-            leaf: &|w, _, xs| numbers::tangent(w, system, xs[0].clone()),
-        };
-        let dx = match inert(self.w, s) {
-            true => x.term.clone(),
-            false => tangent.apply(self.w, s, None, vec![x.term.clone()]),
-        };
+        let dx = homomorphism::tangent(self.w, self.system, s, x.term.clone());
         let both = tuple(vec![x.ty.clone(), x.ty.clone()], vec![point, dx]);
         let both = self.call(block, rule, both, span);
+        let ty = self.ty(t);
+        let types = vec![ty.clone(), ty.clone()];
+        let [y, dt] = [0, 1].map(|i| part(&types, i, both.term.clone()));
+        // dt is 0, but may have been computed as nan.
+        let dt = homomorphism::tangent(self.w, self.system, t, dt);
         let sum = expansion(self.w, &Prim::Add(t.clone()));
         let sum = global(self.w.translated(self.system, sum));
-        let m = app(app(sum, both.term), block.state.clone());
-        let ty = self.ty(t);
+        let m = app(app(sum, tuple(types, vec![y, dt])), block.state.clone());
         self.run(block, "r", &ty, m)
     }
 }
