@@ -22,6 +22,10 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
     (FORWARD, "second derivatives of the norm of huge and of tiny numbers", RANGE),
     (ALL, "derivatives of the correlation do not depend on the scale", RANGE),
     (&[Engine::Trace], "ends of domains, one derivative after the other", INFINITE),
+    (&[Engine::Trace], "a time at which a solution has no second derivative", INFINITE),
+    (TRANSLATIONS, "nor forwards", BLAME),
+    (TRANSLATIONS, "no derivative is needed of what f at the solution does not depend on", VARIES),
+    (TRANSLATIONS, "a jump that has nothing to do with the variable", VARIES),
     (
         TRANSLATIONS,
         "bisection finds a jump, which has no derivative, whatever the sides depend on",
@@ -43,6 +47,8 @@ const FORWARD: &[Engine] = &[Engine::Dual, Engine::Taylor];
 const UNCHECKED: &str = "the shape of what a rule gives is not checked";
 const RANGE: &str = "intermediate derivatives leave the range of numbers";
 const INFINITE: &str = "equation (6) takes the derivative at a cotangent 0, and 0 × ∞ is nan";
+const BLAME: &str = "within a rule another operation is to blame for a derivative that is nan";
+const VARIES: &str = "rules are taken of numbers that do not vary, too";
 const SIGN: &str = "zeros that others leave out are added: a message shows another sign of zero";
 const CAPTURED: &str =
     "solvers count the derivatives that are taken of what a jet's function captured";

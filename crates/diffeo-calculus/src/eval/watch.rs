@@ -41,7 +41,7 @@ impl Watches {
 
     fn end(&mut self) -> Option<Culprit> {
         let [first, nan] = self.open.pop()?;
-        first.or(nan).or_else(|| self.last.clone())
+        first.or_else(|| self.last.clone()).or(nan)
     }
 }
 
