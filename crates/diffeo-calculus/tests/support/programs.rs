@@ -373,13 +373,13 @@ pub const PROGRAMS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rules that are not the derivative of any function.
+/// Rules that are not the derivative of any function, of which Taylor series are asked all the same.
 pub const FALSE_RULES: &[(&str, &str)] = &[(
     "a false rule",
     "def f : (Real, Real) -> Real =
        fn (p : (Real, Real)) ->
          let x : Real = proj[(Real, Real), 0](p); y : Real = proj[(Real, Real), 1](p) in
-         #with_derivative[(Real, Real), Real](
+         #with_exact_derivative[(Real, Real), Real](
            fn (q : (Real, Real)) -> #real.exp(proj[(Real, Real), 1](q)),
            fn (q : ((Real, Real), (Real, Real))) ->
              let x : Real = proj[(Real, Real), 0](proj[((Real, Real), (Real, Real)), 0](q));
