@@ -65,7 +65,7 @@ impl Traced {
 }
 
 /// The longest trace whose derivative is shown as Figure 6 is printed: each `let` of it doubles that.
-const LONGEST: usize = 16;
+const LONGEST: usize = 10;
 
 impl Translation {
     /// With lists and maps (Figure 10), and arrays of pairs.
