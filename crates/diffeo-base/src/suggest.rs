@@ -22,8 +22,9 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         } else {
             strsim::damerau_levenshtein(name, candidate)
         };
-        // In a short name one letter for another makes another word: `clip` is not `flip`.
-        let other_word = length < 5
+        // In a short name one letter for another makes another word, if it is the first: `clip` is not `flip`.
+        let may_be_another = length < 4 || length == 4 && first(name) != first(candidate);
+        let other_word = may_be_another
             && distance > 0
             && length == candidate.chars().count()
             && !is_swapped(name, candidate);
@@ -49,6 +50,10 @@ fn digits(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(char::is_ascii_digit)
 }
 
+fn first(name: &str) -> Option<char> {
+    name.chars().next()
+}
+
 /// Whether both have the same letters in another order.
 fn is_swapped(a: &str, b: &str) -> bool {
     let sorted = |text: &str| {
@@ -71,6 +76,7 @@ mod tests {
         assert_eq!(closest("foldLeft", ["fold_left"]), Some("fold_left"));
         assert_eq!(closest("mpa", ["map"]), Some("map"));
         assert_eq!(closest("sgn", ["sign"]), Some("sign"));
+        assert_eq!(closest("lose", ["line", "loss"]), Some("loss"));
         for (name, other) in [("clip", "flip"), ("std", "snd"), ("log10", "log1p"), ("xs", "ys")] {
             assert_eq!(closest(name, [other]), None, "{name}");
         }

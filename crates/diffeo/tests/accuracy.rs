@@ -316,3 +316,18 @@ fn c() {
         None => eprintln!("skipped: there is no C compiler"),
     }
 }
+
+/// Sums are added up in blocks: one after the other, the last of a million terms lose 1.3e-11.
+#[test]
+fn sums_of_many_terms() {
+    for (engine, bound) in [(Engine::Evaluator, 1e-14), (Engine::Flat, 1e-14), (Engine::Jit, 1e-13)]
+    {
+        let text = "def xs = [0.1 for _ < 1000000]\ndef main = (sum(xs), grad(fn w -> sum([w * x for x in xs]))(1.0))";
+        let (_, _, outcome) = support::run_on(text, Kinks::Ignore, engine);
+        for found in numbers(&outcome.value.expect("a value")) {
+            let difference = difference(found, 1e5);
+            println!("{engine:?}: {difference:e}");
+            assert!(difference < bound, "{engine:?}: {found} differs by {difference:e}");
+        }
+    }
+}

@@ -119,7 +119,12 @@ fn lines() -> (Callbacks, Rc<RefCell<Vec<String>>>) {
     let lines = Rc::new(RefCell::new(Vec::new()));
     let (traced, reported) = (lines.clone(), lines.clone());
     let callbacks = Callbacks {
-        trace: Box::new(move |line| traced.borrow_mut().push(line.to_string())),
+        // The session makes warnings of these lines.
+        trace: Box::new(move |line| {
+            if !line.contains(": warning[not-converged]: ") {
+                traced.borrow_mut().push(line.to_string());
+            }
+        }),
         progress: Box::new(move |p| {
             reported.borrow_mut().push(format!("{} {} {}", p.label, p.step, p.value));
         }),
