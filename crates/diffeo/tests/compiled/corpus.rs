@@ -46,11 +46,17 @@ const LEFT: &[(&str, &[&str])] = &[
     (
         "nan on an engine only",
         &[
+            "a slope that vanishes",
             "a sum of equal eigenvalues has its first derivative, and no second one",
+            "heavy tails, far out",
+            "logsumexp of -inf alone within a finite value",
             "nor if they are equal up to rounding",
             "reasons: no lower bound, and a kink",
             "searches come back from where the function is not finite",
             "symmetric functions of equal eigenvalues",
+            "tangents and cotangents that are zero",
+            "what ends where a function is not finite is told, within derivatives, too",
+            "what is chosen has the derivative, not what is not",
             "where f has no finite derivative, a solution that does not need one goes on",
         ],
     ),

@@ -48,23 +48,8 @@ impl Watch {
     }
 }
 
-/// More contributions than this make a sum whose rounding errors count.
-const MANY: u32 = 128;
-
-/// What rounding took from a sum (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen",
-/// 1974), and of how many terms it is.
-#[derive(Clone, Copy, Default)]
-struct Rounding {
-    lost: f64,
-    terms: u32,
-}
-
 /// The adjoints of a tape's entries while they grow.
-struct Adjoints<'a> {
-    sums: &'a mut [Value],
-    /// Of primals alone: so an adjoint has the same primal whatever levels are open.
-    roundings: Vec<Rounding>,
-}
+struct Adjoints<'a>(&'a mut [Value]);
 
 impl Adjoints<'_> {
     /// Adds a contribution to the adjoint of an entry.
@@ -75,25 +60,14 @@ impl Adjoints<'_> {
         contribution: &Value,
         site: Span,
     ) -> Result<(), ErrorKind> {
-        let adjoint = &mut self.sums[entry as usize];
-        let sum = reals.add(adjoint, contribution, site)?;
-        let [a, b, total] = [primal(adjoint), primal(contribution), primal(&sum)];
-        let (large, small) = if a.abs() >= b.abs() { (a, b) } else { (b, a) };
-        let rounding = &mut self.roundings[entry as usize];
-        rounding.lost += (large - total) + small;
-        rounding.terms = rounding.terms.saturating_add(1);
-        *adjoint = sum;
+        let adjoint = &mut self.0[entry as usize];
+        *adjoint = reals.add(adjoint, contribution, site)?;
         Ok(())
     }
 
     /// The adjoint of an entry, which has none any more.
-    fn take(&mut self, reals: &mut Reals, entry: usize, site: Span) -> Result<Value, ErrorKind> {
-        let sum = mem::replace(&mut self.sums[entry], Value::Zero);
-        let Rounding { lost, terms } = self.roundings[entry];
-        if terms <= MANY || lost == 0.0 || !lost.is_finite() {
-            return Ok(sum);
-        }
-        reals.add(&sum, &Value::Real(lost), site)
+    fn take(&mut self, entry: usize) -> Value {
+        mem::replace(&mut self.0[entry], Value::Zero)
     }
 }
 
@@ -105,8 +79,7 @@ pub(crate) fn sweep(
     adjoints: &mut [Value],
     mut watch: Option<&mut Watch>,
 ) -> Result<(), RuntimeError> {
-    let mut adjoints =
-        Adjoints { roundings: vec![Rounding::default(); adjoints.len()], sums: adjoints };
+    let mut adjoints = Adjoints(adjoints);
     let mut id = tape.entries as usize;
     let mut operands = tape.operands.backwards();
     for (step, n) in tape.steps.backwards().zip(1..) {
@@ -117,10 +90,8 @@ pub(crate) fn sweep(
             let block = &tape.blocks[i as usize];
             id -= block.outputs as usize;
             let first = id + 1;
-            let outputs = (first..first + block.outputs as usize)
-                .map(|i| adjoints.take(cx.reals(), i, step.site))
-                .collect::<Result<Vec<Value>, ErrorKind>>();
-            let outputs = outputs.map_err(|kind| cx.error(kind, step.site))?;
+            let outputs: Vec<Value> =
+                (first..first + block.outputs as usize).map(|i| adjoints.take(i)).collect();
             if outputs.iter().any(|a| !matches!(a, Value::Zero)) {
                 let (own, adjoints) = (detached(tape.level), &mut adjoints);
                 deep(|| again(cx, block, own, step.site, outputs, adjoints, watch.as_deref_mut()))?;
@@ -128,8 +99,7 @@ pub(crate) fn sweep(
             continue;
         }
         let operands = if step.operation.keeps_operands() { operands.next() } else { None };
-        let bar = adjoints.take(cx.reals(), id, step.site);
-        let bar = bar.map_err(|kind| cx.error(kind, step.site))?;
+        let bar = adjoints.take(id);
         id -= 1;
         if matches!(bar, Value::Zero) {
             continue;
@@ -140,10 +110,6 @@ pub(crate) fn sweep(
         if let Err(kind) = visit.contribute(reals, &bar, step.parents, &mut adjoints, &mut watch) {
             return Err(cx.error(kind, step.site));
         }
-    }
-    for input in 1..=id {
-        let sum = adjoints.take(cx.reals(), input, Span::NONE);
-        adjoints.sums[input] = sum.map_err(|kind| cx.error(kind, Span::NONE))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::sum::{self, Blocks};
 use super::Context;
 use crate::array::{Array, ArrayBuilder, Column};
 use crate::eval::error::ErrorKind;
-use crate::leaves::{each_leaf, each_leaf_pair, map_leaves, zip_leaves};
+use crate::leaves::{each_leaf, each_leaf_pair, is_real, map_leaves, zip_leaves};
 use crate::prim::RealOp;
 use crate::value::Value;
 use diffeo_base::Name;
@@ -176,13 +176,42 @@ fn add_inner(
                 };
                 return sum.push(Value::Real(product), &mut |a, b| cx.real(RealOp::Add, &a, &b));
             }
+            // Numbers that carry derivatives are added in the same order.
+            if of_reals(a_array.parts().0) {
+                let mut products = Blocks::default();
+                add_products(cx, a, b, &mut products)?;
+                let Some(product) = products.total(&mut |a, b| cx.real(RealOp::Add, &a, &b))?
+                else {
+                    return Ok(());
+                };
+                return sum.push(product, &mut |a, b| cx.real(RealOp::Add, &a, &b));
+            }
         }
         _ => {}
     }
+    add_products(cx, a, b, sum)
+}
+
+fn add_products(
+    cx: &mut Context<'_>,
+    a: &Value,
+    b: &Value,
+    sum: &mut Blocks<Value>,
+) -> Result<(), ErrorKind> {
     each_leaf_pair("inner", a, b, &mut |a, b| {
         let product = cx.real(RealOp::Mul, a, b)?;
         sum.push(product, &mut |a, b| cx.real(RealOp::Add, &a, &b))
     })
+}
+
+/// Whether a column has Reals, or rows of one length of them.
+fn of_reals(column: &Column) -> bool {
+    match column {
+        Column::Reals(_) => true,
+        Column::Values(values) => values.first().is_some_and(is_real),
+        Column::Nested(_, inner) => of_reals(inner),
+        Column::Ints(_) | Column::Bools(_) | Column::Tuple(_) | Column::Undetermined => false,
+    }
 }
 
 /// The plain Reals of two columns that agree; None where there are others.
