@@ -146,7 +146,7 @@ fn their_size_is_moderate() {
             size(&program.globals[partials.0 as usize].body)
         });
         // All β up to the order: as many as its square, for two operands.
-        let most = if row(op).arity == 1 { [100, 600] } else { [500, 6500] };
+        let most = if row(op).arity == 1 { [150, 700] } else { [600, 7000] };
         assert!(sizes[0] <= most[0] && sizes[1] <= most[1], "{op:?}: {sizes:?}");
     }
 }
