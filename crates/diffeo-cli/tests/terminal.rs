@@ -63,7 +63,7 @@ fn a_flood_of_messages_is_cut_short() {
     }
     let mut unknown = String::new();
     for i in 0..20_000 {
-        writeln!(unknown, "def a{i} = b{i}").expect("memory");
+        writeln!(unknown, "def name{i} = nome{i}").expect("memory");
     }
     let folder = Folder::new().with("twice.deo", twice).with("warned.deo", warned);
     let folder = folder.with("unknown.deo", unknown);
@@ -77,7 +77,7 @@ fn a_flood_of_messages_is_cut_short() {
     assert!(done.err.contains("and 150 more warnings"), "{}", done.err);
     // Names that may have been meant are looked for as long as they are shown.
     let done = folder.run(&["check", "unknown.deo", "--timeout", "10"]);
-    done.fails(1, &["did you mean `a0`?", "error[more]: and 19950 more errors\n"]);
+    done.fails(1, &["did you mean `name0`?", "error[more]: and 19950 more errors\n"]);
 }
 
 #[cfg(unix)]
