@@ -228,7 +228,9 @@ impl Parser<'_> {
             b'o' => 8,
             _ => 10,
         };
-        if let (true, Ok(value)) = (digits == "0", i64::from_str_radix(&rest[1..], radix)) {
+        if let (true, Ok(value)) =
+            (digits == "0", i64::from_str_radix(rest.get(1..).unwrap_or_default(), radix))
+        {
             return Some(format!("numbers are written in decimal digits: `{value}`"));
         }
         let suffix = matches!(
