@@ -304,8 +304,9 @@ impl<'t> Lexer<'t> {
         }
         let code = first as u32;
         let (shown, name, help) = about(first);
-        let line = &self.text[..start];
-        let starts_line = line.rfind('\n').map_or(line, |i| &line[i + 1..]).trim().is_empty();
+        // Only blanks are looked at: a line may hold very many stray characters.
+        let before = self.text[..start].trim_end_matches(|c: char| c != '\n' && c.is_whitespace());
+        let starts_line = before.is_empty() || before.ends_with('\n');
         let sign = first.to_string();
         let help = help
             .or_else(|| replacement(Role::Item, &sign).filter(|_| starts_line))

@@ -232,11 +232,15 @@ impl Db {
         })
     }
 
-    /// The name that may have been meant, unless so many errors are there that nobody is shown it: there may be as many
-    /// names as errors.
+    /// Whether the next error is shown. Help for others is not worth its time: with many errors, each of which looks
+    /// through a line or all names, that time would grow with the square of the program.
+    pub fn shows_more(&self) -> bool {
+        self.diagnostics.iter().filter(|d| d.is_error()).take(MOST_SHOWN).count() < MOST_SHOWN
+    }
+
+    /// The name that may have been meant, if the error that tells is shown.
     pub fn closest<'a>(&self, name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-        let errors = self.diagnostics.iter().filter(|d| d.is_error());
-        if errors.take(MOST_SHOWN).count() == MOST_SHOWN {
+        if !self.shows_more() {
             return None;
         }
         let mut names: Vec<&str> = names.collect();

@@ -396,7 +396,7 @@ impl Resolver<'_> {
         }
         let mut diagnostic =
             Diagnostic::error("unknown-name", span, format!("there is no `{}` here", short(name)));
-        diagnostic.help = self.meant(name, span);
+        diagnostic.help = if self.db.shows_more() { self.meant(name, span) } else { None };
         self.db.report(diagnostic);
     }
 
