@@ -49,7 +49,6 @@ const LEFT: &[(&str, &[&str])] = &[
             "a slope that vanishes",
             "a sum of equal eigenvalues has its first derivative, and no second one",
             "heavy tails, far out",
-            "logsumexp of -inf alone within a finite value",
             "nor if they are equal up to rounding",
             "reasons: no lower bound, and a kink",
             "searches come back from where the function is not finite",
