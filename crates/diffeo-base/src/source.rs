@@ -99,7 +99,7 @@ impl SourceMap {
         self.text(span.file).get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// What stands on the line of a span before it.
+    /// The text between the start of the line and a span.
     pub fn before_on_line(&self, span: Span) -> &str {
         let before = self.text(span.file).get(..span.start as usize).unwrap_or("");
         before.rfind('\n').map_or(before, |i| &before[i + 1..])

@@ -12,7 +12,7 @@ use crate::value::Value;
 /// The path of each Real leaf of a value of this type.
 pub fn labels(value: &Value, ty: &Ty, datas: &[DataDecl]) -> Vec<String> {
     let mut out = Vec::new();
-    // What is still to be looked into; the next one is the last.
+    // A stack of parts to visit, the next one on top.
     let mut pending = vec![(String::new(), value.clone(), ty.clone())];
     while let Some((path, value, ty)) = pending.pop() {
         let from = pending.len();

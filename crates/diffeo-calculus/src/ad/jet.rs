@@ -204,7 +204,7 @@ fn composition(w: &mut Workspace, system: &System, op: RealOp, xs: &[Term]) -> T
         });
         written(w, &graph, &roots)
     };
-    // What is one of its operands has that one's components (ours).
+    // A selection (min, max, abs) copies the components of the operand that it selects (ours).
     if w.dynamic && row(op).derivative == Derivative::Select {
         return selected(w, system, op, xs);
     }

@@ -123,7 +123,7 @@ impl Reals {
         let binary = real::row(op).arity == 2;
         let (x, y) = (primal(a), if binary { primal(b) } else { 0.0 });
         let z = real::eval(op, x, y);
-        // What has no place is not of the program: a pullback's sums.
+        // Operations without a place are the sums of a pullback, which no line of the program contains.
         if z.is_nan() && !x.is_nan() && !y.is_nan() && site != Span::NONE {
             let operands = if binary { vec![x, y] } else { vec![x] };
             self.watches.made_nan(&Culprit { op: real::row(op).name, operands, site });

@@ -41,7 +41,7 @@ pub fn in_place(w: &mut Workspace, engine: Engine) {
         });
     }
     w.binders = Some(binders);
-    // Those that take a derivative of a parameter, or hand it to one that does.
+    // Functions that differentiate a parameter, or pass it to such a function.
     let mut passes = HashSet::new();
     loop {
         let before = passes.len();
@@ -167,7 +167,7 @@ impl Places<'_> {
             value = *body;
         }
         if let Kind::Tuple(ty, parts) = &mut value.kind {
-            // What is no function is evaluated once.
+            // First-order parts get a name, so that copies of the tuple do not evaluate them again.
             for (part, a) in parts.iter_mut().zip(ty.components().unwrap_or_default()) {
                 if first_order(&a, &self.w.declarations()) && !is_atom(part) {
                     let name = self.w.binder("x", a);

@@ -30,7 +30,7 @@ impl<T> Blocks<T> {
     /// Adds a term.
     ///
     /// # Errors
-    /// Those of `add`.
+    /// `add` may fail.
     pub fn push<E>(
         &mut self,
         term: T,
@@ -67,7 +67,7 @@ impl<T> Blocks<T> {
     /// The sum; None of no terms.
     ///
     /// # Errors
-    /// Those of `add`.
+    /// `add` may fail.
     pub fn total<E>(self, add: &mut impl FnMut(T, T) -> Result<T, E>) -> Result<Option<T>, E> {
         let mut total = None;
         for (sum, _) in self.levels {
