@@ -13,6 +13,7 @@ pub mod cache;
 pub mod cranelift;
 mod deep;
 pub mod engine;
+pub mod image;
 pub mod llvm;
 pub mod low;
 pub mod math;

@@ -11,6 +11,7 @@ use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_codegen::cache::Cache;
 use diffeo_codegen::cranelift::{self, Code};
 use diffeo_codegen::engine::Compiled;
+use diffeo_codegen::image;
 use diffeo_codegen::low;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl Place {
             return None;
         }
         let processor = cranelift::processor(how.cpu)?;
-        let build = (env!("DIFFEO_BUILD"), cfg!(debug_assertions));
+        let build = image::build()?;
         let key = (build, processor, how.cpu, how.engine.name(), options, entry, program);
         Some(Place { key: Cache::key(&key)?, cache: Cache::open()? })
     }
