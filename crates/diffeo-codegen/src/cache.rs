@@ -29,8 +29,11 @@ impl Cache {
         let folder = match std::env::var_os("DIFFEO_CACHE") {
             Some(folder) => PathBuf::from(folder),
             None => match variable("XDG_CACHE_HOME") {
-                Some(folder) => PathBuf::from(folder).join("diffeo"),
-                None => PathBuf::from(variable("HOME")?).join(".cache").join("diffeo"),
+                // The XDG base directory specification says so of relative paths.
+                Some(folder) if Path::new(&folder).is_absolute() => {
+                    PathBuf::from(folder).join("diffeo")
+                }
+                Some(_) | None => PathBuf::from(variable("HOME")?).join(".cache").join("diffeo"),
             },
         };
         Cache::at(std::path::absolute(folder).ok()?)
@@ -66,6 +69,10 @@ impl Cache {
     /// What is kept under this key.
     pub fn read<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let path = self.folder.join(format!("{}.bin", Cache::name(key)));
+        // A device or a pipe in its place would have no end.
+        if !std::fs::symlink_metadata(&path).ok()?.is_file() {
+            return None;
+        }
         let bytes = std::fs::read(&path).ok()?;
         let (head, rest) = bytes.split_first_chunk::<16>()?;
         let (found, content) = rest.split_at_checked(key.len())?;

@@ -123,6 +123,13 @@ impl<'t> Parser<'t> {
         if kind == Kind::Eq {
             return self.assignment(lhs);
         }
+        if kind == Kind::Lt && self.is_arrow() {
+            let arrow = self.span().to(self.token(1).span);
+            return self.report(
+                Diagnostic::error("syntax", arrow, "there is no `<-`: nothing is assigned")
+                    .help("write `let x = 2 in`, or `x < -2` to compare"),
+            );
+        }
         let message = match kind {
             Kind::BarBar | Kind::AmpAmp => "there is no such operator",
             Kind::StarStar => "there is no operator `**`",
@@ -133,6 +140,14 @@ impl<'t> Parser<'t> {
                 .primary_text(format!("expected `{symbol}`"))
                 .help(format!("write `{symbol}`")),
         );
+    }
+
+    /// Whether `<` and `-` stand together, apart from what follows: as a comparison nobody writes so.
+    fn is_arrow(&self) -> bool {
+        let [less, minus, next] = [0, 1, 2].map(|i| self.token(i));
+        minus.kind == Kind::Minus
+            && less.span.end == minus.span.start
+            && minus.span.end < next.span.start
     }
 
     /// Says what to write for `lhs =` in an expression: an assignment, a binding without `let`, a comparison.

@@ -26,7 +26,15 @@ impl<'a> Input<'a> {
     pub fn open(target: &Target, check: Check<'a>) -> io::Result<Input<'a>> {
         let source: Box<dyn Read> = match target {
             Target::Standard => Box::new(io::stdin().lock()),
-            Target::File(path) => Box::new(File::open(path)?),
+            Target::File(path) => {
+                let file = File::open(path)?;
+                let about = file.metadata()?;
+                // A download that was cut off before its first byte.
+                if about.is_file() && about.len() == 0 && path.extension() == Some("gz".as_ref()) {
+                    return Err(io::Error::other("it is empty, and no gzip file is"));
+                }
+                Box::new(file)
+            }
         };
         Input::new(source, check)
     }

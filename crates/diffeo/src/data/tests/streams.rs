@@ -55,6 +55,7 @@ fn gzip_files_are_read_whatever_their_name() {
     let csv = gzip("made up\n1\n2\n");
     assert_eq!(folder.read("t.csv.gz", gzip("1\n2\n"), &ints), "[1,2]");
     assert_eq!(folder.read("t.csv", gzip("1\n2\n"), &ints), "[1,2]");
+    assert!(folder.read("t.csv.gz", "", &ints).contains("it is empty"));
     assert_eq!(read(&format!("{}:skip=1", folder.file("t.csv.gz", csv)), &ints), "[1,2]");
     assert_eq!(folder.read("t.csv.gz", "1\n2\n", &ints), "[1,2]");
     assert_eq!(folder.read("t.json.gz", gzip("[1, 2]"), &ints), "[1,2]");
