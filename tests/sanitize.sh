@@ -9,9 +9,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../crates/diffeo"
 
-test="corpus::the_corpus_gives_what_the_evaluator_gives"
-binary=$(cargo test --release -p diffeo --test compiled --features separate-blocks --no-run --message-format=json |
-  sed -n 's/.*"executable":"\([^"]*compiled-[^"]*\)".*/\1/p')
+test="compiled::corpus::the_corpus_gives_what_the_evaluator_gives"
+binary=$(cargo test --release -p diffeo --test it --features separate-blocks --no-run --message-format=json |
+  sed -n 's/.*"executable":"\([^"]*it-[^"]*\)".*/\1/p')
 
 # `cc` is told twice: compiled code has to be instrumented, and this process has to have the runtime.
 # What the evaluator keeps until the end is no leak; blocks of compiled programs are counted by the test.

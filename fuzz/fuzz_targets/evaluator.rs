@@ -2,7 +2,7 @@
 //! of well-typed programs (from 192 of functions to differentiate), otherwise they are the program's text.
 #![no_main]
 
-#[path = "../../crates/diffeo/tests/fuzzing/mod.rs"]
+#[path = "../../crates/diffeo/tests/it/fuzzing/mod.rs"]
 #[allow(dead_code)]
 mod fuzzing;
 

@@ -1,7 +1,7 @@
 //! Any bytes through lexer, parser and printer.
 #![no_main]
 
-#[path = "../../crates/diffeo/tests/fuzzing/probe.rs"]
+#[path = "../../crates/diffeo/tests/it/fuzzing/probe.rs"]
 #[allow(dead_code)]
 mod probe;
 

@@ -1,9 +1,10 @@
 //! The memory that value and gradient of compiled programs take grows at most as their operations do.
 
-#[path = "gradient_costs/costs.rs"]
+#[path = "it/gradient_costs/costs.rs"]
 mod costs;
-#[path = "gradient_costs/kinds.rs"]
+#[path = "it/gradient_costs/kinds.rs"]
 mod kinds;
+#[path = "it/support/mod.rs"]
 mod support;
 
 use cap::Cap;

@@ -1,0 +1,17 @@
+//! The tests of this crate, in one binary: it is linked once.
+
+mod build;
+mod command_line;
+mod common;
+mod data;
+mod engines;
+mod examples;
+mod fmt;
+mod gradients;
+mod kept;
+mod limits;
+mod messages;
+mod papers;
+mod programs;
+mod terminal;
+mod tools;

@@ -1,0 +1,17 @@
+//! Every form of Low in machine code by Cranelift.
+
+#[path = "forms.rs"]
+mod forms;
+
+use diffeo_codegen::cranelift::{compile, Options};
+use diffeo_codegen::engine::{Compiled, Cpu};
+use diffeo_codegen::low::Module;
+use std::sync::Arc;
+
+/// Compiles a program by the engine of this test.
+pub fn compile_for(module: &Arc<Module>, cpu: Cpu) -> Compiled {
+    compile(module, &Options { cpu, verify: true, ..Default::default() }).unwrap()
+}
+
+/// The relative error that functions may have: they are the evaluator's.
+pub const MATH_ERROR: f64 = 0.0;

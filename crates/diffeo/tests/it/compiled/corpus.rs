@@ -1,0 +1,107 @@
+//! The cases of `tests/lang` on every engine: the same values, messages with places and open calls, and lines, and
+//! no memory is left.
+//!
+//! `DIFFEO_CASE=name` runs the cases with this in their names, `DIFFEO_TARGET=jit` one engine, and
+//! `DIFFEO_TELL=1` tells which case is next.
+
+use crate::compiled::agree::{agree, Source, UNBOUNDED};
+use crate::support::{corpus, Case};
+
+/// How many programs a C compiler gets at a time.
+const FILE: usize = 32;
+
+/// At least so many cases have a `main` that takes no derivatives.
+const LEAST: usize = 700;
+
+/// Cases that are left to the evaluator, by why.
+const LEFT: &[(&str, &[&str])] = &[
+    // Derivatives that are not made.
+    ("derivative", &[]),
+    // Types that grow without end.
+    (
+        "type",
+        &[
+            "a type that grows by its elements",
+            "a type that grows in turns, in a derivative",
+            "non-regular recursion of a declared type",
+        ],
+    ),
+    // Towers of derivatives, of an order that only the run knows.
+    (
+        "derivative-order",
+        &[
+            "a derivative within a recursive function of the function itself",
+            "a pullback within the function that it is taken of, in one of two branches",
+            "a recursive tower of derivatives",
+            "derivatives by the first time of an equation that depends on the time, and by time and parameter",
+            "derivatives of every order by the time, between steps and at the end",
+            "derivatives of the time of an event, of every order",
+            "jets of several variables, of parameters and of what f captured, and of the time of an event",
+            "pullbacks among the functions that they are taken of",
+            "pullbacks of functions that grow as they recur",
+            "the fundamental theorem",
+        ],
+    ),
+    // What is 0 times infinity for compiled code does not matter for the evaluator, or is nan where the program looks.
+    (
+        "nan on an engine only",
+        &[
+            "a slope that vanishes",
+            "a sum of equal eigenvalues has its first derivative, and no second one",
+            "heavy tails, far out",
+            "nor if they are equal up to rounding",
+            "reasons: no lower bound, and a kink",
+            "searches come back from where the function is not finite",
+            "symmetric functions of equal eigenvalues",
+            "tangents and cotangents that are zero",
+            "what ends where a function is not finite is told, within derivatives, too",
+            "what is chosen has the derivative, not what is not",
+            "where f has no finite derivative, a solution that does not need one goes on",
+        ],
+    ),
+];
+
+/// Their steps, which they print or name in a message, depend on the last digits.
+pub const ITERATES: &[&str] = &[
+    "MGH17",
+    "a stiff equation takes too many steps",
+    "Rosenbrock's valley in twenty dimensions",
+    "a badly conditioned quadratic",
+    "Powell's singular function, whose Hessian vanishes at the minimum",
+    "a minimum at zero whose Hessian vanishes",
+];
+
+#[test]
+fn the_corpus_gives_what_the_evaluator_gives() {
+    let only = std::env::var("DIFFEO_CASE").ok();
+    let wanted = |case: &Case| {
+        case.kinks.is_none() && only.as_ref().is_none_or(|name| case.name.contains(name))
+    };
+    let cases: Vec<Case> = corpus().into_iter().filter(wanted).collect();
+    let make = |batch: usize| {
+        let source = |case: &Case| Source {
+            place: format!("{}:{} {}", case.file.display(), case.line, case.name),
+            text: case.text.clone(),
+            tolerance: if case.near.is_some() { 1e-9 } else { 1e-12 },
+            scaled: false,
+            lines: !ITERATES.contains(&case.name.as_str()),
+        };
+        cases.iter().skip(batch * FILE).take(FILE).map(source).collect()
+    };
+    let report = agree(cases.len().div_ceil(FILE), &make, UNBOUNDED, &|_| {});
+    println!("{} cases: {:?}", cases.len(), report.labels);
+    let failures = &report.failures;
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    let stopped: usize =
+        ["refused", "parameters", "derivative", "type"].map(|l| report.of(l)).iter().sum();
+    let ran = report.labels.values().sum::<usize>() - stopped;
+    for (why, names) in LEFT {
+        let found = report.left.get(why).into_iter().flatten();
+        let found: Vec<&str> = found.filter_map(|place| Some(place.split_once(' ')?.1)).collect();
+        let new: Vec<_> = found.iter().filter(|name| !names.contains(name)).collect();
+        assert!(new.is_empty(), "left to the evaluator, {why}: {new:?}");
+        let gone: Vec<_> = names.iter().filter(|name| !found.contains(name)).collect();
+        assert!(only.is_some() || gone.is_empty(), "not left to the evaluator, {why}: {gone:?}");
+    }
+    assert!(only.is_some() || ran >= LEAST, "{ran} cases were run");
+}

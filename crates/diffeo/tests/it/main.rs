@@ -1,0 +1,24 @@
+//! The tests of this crate, in one binary: it is linked once.
+
+mod accuracy;
+mod auto;
+mod book;
+mod compiled;
+mod costs;
+mod derivative_check;
+mod embed;
+mod engines;
+mod fuzz;
+mod fuzzing;
+mod gradient_costs;
+mod lang;
+mod modules;
+mod show;
+mod support;
+
+use cap::Cap;
+use std::alloc::System;
+
+/// Counts the memory in use, for the bounds of generated programs.
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
