@@ -7,11 +7,11 @@ use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_calculus::eval::{Exceeded, Limits, MemoryLimit};
 use diffeo_calculus::prim::real::eval;
 use diffeo_calculus::prim::{IntOp, RealOp, Rounding};
-use diffeo_codegen::cranelift::{compile, text, Options};
-use diffeo_codegen::engine::{Callbacks, Compiled, Cpu, Instance, RunOptions};
+use diffeo_codegen::cranelift::{text, Options};
+use diffeo_codegen::engine::{Callbacks, Cpu, Instance, RunOptions};
 use diffeo_codegen::low::{
-    Address, Binary, Checked, Compare, Expr, For, Layout, Module, Operand, Raise, Reg, Runtime,
-    Stmt, Ty, Unary, COUNT, DATA, FIELDS,
+    Address, Binary, Checked, Compare, Expr, For, Layout, Operand, Raise, Reg, Runtime, Stmt, Ty,
+    Unary, COUNT, DATA, FIELDS,
 };
 use low::{at, call, compiled, instance, ints, module, r, reals, run, set, value, Build};
 use std::cell::RefCell;

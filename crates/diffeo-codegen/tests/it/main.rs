@@ -1,5 +1,8 @@
 //! The tests of this crate, in one binary: it is linked once.
 
+// The forms of Low are tested on two engines, each with its own `compile_for`.
+#![allow(clippy::duplicate_mod)]
+
 mod c_forms;
 mod c_random;
 mod c_support;

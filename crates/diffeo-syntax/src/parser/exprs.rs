@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
             return self.assignment(lhs);
         }
         if kind == Kind::Lt && self.is_arrow() {
-            let arrow = self.span().to(self.token(1).span);
+            let arrow = Span { end: self.token(1).end, ..self.span() };
             return self.report(
                 Diagnostic::error("syntax", arrow, "there is no `<-`: nothing is assigned")
                     .help("write `let x = 2 in`, or `x < -2` to compare"),
@@ -145,9 +145,7 @@ impl<'t> Parser<'t> {
     /// Whether `<` and `-` stand together, apart from what follows: as a comparison nobody writes so.
     fn is_arrow(&self) -> bool {
         let [less, minus, next] = [0, 1, 2].map(|i| self.token(i));
-        minus.kind == Kind::Minus
-            && less.span.end == minus.span.start
-            && minus.span.end < next.span.start
+        minus.kind == Kind::Minus && less.end == minus.start && minus.end < next.start
     }
 
     /// Says what to write for `lhs =` in an expression: an assignment, a binding without `let`, a comparison.

@@ -11,15 +11,15 @@
 
 mod make;
 
-use super::polytypic::{Coefficient, Map, Zip};
+use super::polytypic::{Coefficient, Zip};
 use super::shape::Shape;
 use super::sym::Sym;
 use super::{Lower, Nan};
 use diffeo_array::ad::{differentiable, factorials, Orders, Rule};
 use diffeo_array::ir::{Atom, BoxId, Elem, FunctionId, Op, SiteId, Ty as Flat};
 use diffeo_base::Span;
-use diffeo_calculus::eval::derivative::{jet_coefficients, multi_indices};
-use diffeo_calculus::prim::{Diff, DiffOp, RealOp};
+use diffeo_calculus::eval::derivative::jet_coefficients;
+use diffeo_calculus::prim::{Diff, DiffOp};
 use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::Ty;
 use std::collections::HashSet;
@@ -288,9 +288,6 @@ impl<'p> Lower<'p> {
         }
         let Some(callee) = self.callee(f, at) else { return Sym::Never };
         let orders = Orders { k, r };
-        if r > 1 && self.nests {
-            return self.nested_jet(diff, callee, x, orders, at);
-        }
         let Callee { function, captured, from, to } = callee;
         let total = factorials(orders).len();
         // What `derivatives` asks for.
@@ -308,103 +305,6 @@ impl<'p> Lower<'p> {
         let mut atoms = self.ops(at, Op::Call(self.derivatives[i].wrapper, args)).into_iter();
         let values: Vec<Sym> = (0..total).map(|_| self.load(&to, &mut atoms)).collect();
         self.jet_of(&diff.to, &values, orders, at)
-    }
-
-    /// The same by first derivatives within each other, as many as there are variables times orders, the first variable
-    /// innermost: of the function at the polynomial that has these derivatives at 0. A rule of `with_derivative` that is
-    /// not the function's derivative has no Taylor series: so its own expressions are differentiated, as elsewhere.
-    fn nested_jet(
-        &mut self,
-        diff: &Diff,
-        callee: Callee,
-        x: &Sym,
-        orders: Orders,
-        at: SiteId,
-    ) -> Sym {
-        let Callee { function, captured, from, to } = callee;
-        let all = multi_indices(orders.k, orders.r);
-        let mut args = captured.clone();
-        for place in 0..all.len() {
-            let value = self.coefficient(&diff.from, x, Coefficient { orders, place }, at);
-            args.extend(self.store(&value, &from, at));
-        }
-        let mut params: Vec<Flat> = args.iter().map(|arg| self.f.builder.ty(arg)).collect();
-        params.resize(args.len() + orders.k as usize, Flat::Real);
-        // The function of the variables.
-        let result = self.types(&to);
-        let mut curve = self.glue("curve", &params, result.clone());
-        let saved = self.begin(curve, SiteId(0));
-        let given = self.params(curve);
-        let (coefficients, variables) = given.split_at(args.len());
-        let mut atoms = coefficients[captured.len()..].iter().cloned();
-        let mut point = self.load(&from, &mut atoms);
-        for alpha in &all[1..] {
-            let value = self.load(&from, &mut atoms);
-            let powers = alpha.iter().zip(variables);
-            let mut factors = powers.flat_map(|(n, t)| vec![t.clone(); *n as usize]);
-            let first = factors.next().unwrap_or(Atom::Real(1.0));
-            let factor = factors.fold(first, |product, t| {
-                self.one(SiteId(0), Op::Real(RealOp::Mul, vec![product, t]))
-            });
-            let term = self.map(Map::Scale, &diff.from, Some(&factor), &value, SiteId(0));
-            point = self.zip(Zip::Add("jet"), &diff.from, &point, &term, SiteId(0));
-        }
-        let mut all_args = coefficients[..captured.len()].to_vec();
-        all_args.extend(self.store(&point, &from, SiteId(0)));
-        let values = self.ops(SiteId(0), Op::Call(function, all_args));
-        self.end(curve, values, saved);
-        // The multi-indices of which there are derivatives so far, and those derivatives.
-        let mut found = vec![vec![0; orders.k as usize]];
-        let width = result.len();
-        for variable in 0..orders.k as usize {
-            for order in 1..=orders.r {
-                // Those that have one derivative more, by their places.
-                let fresh: Vec<usize> = (0..found.len())
-                    .filter(|i| found[*i][variable] + 1 == order)
-                    .filter(|i| found[*i].iter().sum::<u32>() < orders.r)
-                    .collect();
-                let results = vec![result.clone(); found.len() + fresh.len()].concat();
-                let next = self.glue("curve", &params, results);
-                let saved = self.begin(next, SiteId(0));
-                let mut along = self.params(next);
-                let direction = |i: usize| Atom::Real(if i == variable { 1.0 } else { 0.0 });
-                along.extend((0..orders.k as usize).map(direction));
-                let results = vec![result.clone(); 2 * found.len()].concat();
-                let what = What::Jet(Orders::FIRST, false);
-                let i = self.declare_derivative(what, curve, args.len(), &along, results, at);
-                self.derivatives[i].watched |= self.is_watched();
-                let call = Op::Call(self.derivatives[i].wrapper, along);
-                let mut values = self.ops(SiteId(0), call);
-                let slopes = values.split_off(width * found.len());
-                for place in &fresh {
-                    values.extend_from_slice(&slopes[place * width..(place + 1) * width]);
-                }
-                self.end(next, values, saved);
-                let more = fresh.iter().map(|place| found[*place].clone());
-                found.extend(
-                    more.map(|mut alpha| {
-                        alpha[variable] += 1;
-                        alpha
-                    })
-                    .collect::<Vec<_>>(),
-                );
-                curve = next;
-            }
-        }
-        args.resize(params.len(), Atom::Real(0.0));
-        let values = self.ops(at, Op::Call(curve, args));
-        let mut parts = Vec::new();
-        for (alpha, factorial) in all.iter().zip(factorials(orders)) {
-            let place = found.iter().position(|beta| beta == alpha).unwrap_or(0);
-            let mut atoms = values[place * width..(place + 1) * width].iter().cloned();
-            let value = self.load(&to, &mut atoms);
-            let factor = Atom::Real(factorial);
-            parts.push(match factorial {
-                1.0 => value,
-                _ => self.map(Map::Unscale, &diff.to, Some(&factor), &value, at),
-            });
-        }
-        self.jet_of(&diff.to, &parts, orders, at)
     }
 
     /// Whether these are the derivatives of a variable by itself.
@@ -614,6 +514,9 @@ impl<'p> Lower<'p> {
                 let wrapper = self.calling(&callee, &args, rule.captured.len(), name);
                 let function = self.rule(diff, &callee, &rule, &args);
                 self.deriver.rules.insert(wrapper, Rule { function, point });
+                if diff.op == DiffOp::WithDerivative {
+                    self.inexact.insert(wrapper);
+                }
                 self.ruled.insert(key, wrapper);
                 wrapper
             }

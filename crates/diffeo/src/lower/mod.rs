@@ -220,7 +220,6 @@ pub fn lower(program: &Program, entry: GlobalId, options: Options) -> Result<Low
         | DiffOp::WithExactDerivative => false,
     };
     cx.options = options;
-    cx.nests = program.has_inexact_rules();
     cx.differentiates = analyse::derivative(program, entry, differentiates).is_some();
     let ty = program.globals[entry.0 as usize].ty.clone();
     cx.entry(entry, &ty);
@@ -333,8 +332,8 @@ struct Lower<'p> {
     // Derivatives
     /// Whether the program takes any.
     differentiates: bool,
-    /// Whether those of higher orders are taken within each other, because a rule may be no derivative.
-    nests: bool,
+    /// Functions whose rule need not be their derivative: `with_derivative`'s.
+    inexact: HashSet<FunctionId>,
     options: Options,
     deriver: Deriver,
     derivatives: Vec<Derivative>,
@@ -389,7 +388,7 @@ impl<'p> Lower<'p> {
             families: HashMap::new(),
             jobs: VecDeque::new(),
             differentiates: false,
-            nests: false,
+            inexact: HashSet::new(),
             options: Options::default(),
             deriver: Deriver::default(),
             derivatives: Vec::new(),

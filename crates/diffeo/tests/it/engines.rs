@@ -23,6 +23,7 @@ const REFUSED: &[(&[Engine], &str, &str)] = &[
     (&[Engine::Trace], "a time at which a solution has no second derivative", INFINITE),
     (TRANSLATIONS, "nor forwards", BLAME),
     (TRANSLATIONS, "no derivative is needed of what f at the solution does not depend on", VARIES),
+    (FORWARD, "the level of a rule is that at which its argument varies in this run", VARIES),
     (TRANSLATIONS, "a jump that has nothing to do with the variable", VARIES),
     (
         TRANSLATIONS,

@@ -14,6 +14,8 @@ use diffeo_array::typing::param_types;
 use diffeo_base::{Name, Span};
 use std::collections::{HashSet, VecDeque};
 
+const RULE_AGAIN: &str = "a rule of `with_derivative` is differentiated again";
+
 /// What there is where a function leads.
 struct Within {
     /// The derivatives that are taken there.
@@ -37,6 +39,9 @@ impl Lower<'_> {
             let (function, at) = self.derivatives[i].taken;
             self.derivatives[i].place = self.place(&callers, function, at);
         }
+        if let Some(i) = self.rule_of_higher_order() {
+            return Err(Unsupported::Derivative(self.derivatives[i].place, RULE_AGAIN.to_string()));
+        }
         let order = self.order();
         let (mut statements, mut seen) = (0, self.module.functions.len());
         for depth in 0..=order.iter().copied().max().unwrap_or(0) {
@@ -57,6 +62,47 @@ impl Lower<'_> {
             self.module.boxes[id.0 as usize].variants = variants;
         }
         Ok(())
+    }
+
+    /// A derivative of order 2 or more that leads to a rule of `with_derivative`. Whether the rule or the function counts
+    /// at a level depends on what varies there, which only a run knows.
+    fn rule_of_higher_order(&self) -> Option<usize> {
+        if self.inexact.is_empty() {
+            return None;
+        }
+        let reached: Vec<HashSet<FunctionId>> =
+            self.derivatives.iter().map(|d| self.reached(d.of)).collect();
+        let inexact: Vec<bool> = reached.iter().map(|r| !r.is_disjoint(&self.inexact)).collect();
+        (0..reached.len()).find(|i| {
+            let again = |f| self.declared.get(f).is_some_and(|inner| inexact[*inner]);
+            let order = match self.derivatives[*i].what {
+                What::Jet(orders, _) => orders.r,
+                What::Rd | What::Vjp => 1,
+            };
+            inexact[*i] && order > 1 || reached[*i].iter().any(again)
+        })
+    }
+
+    /// The functions that a function leads to, but for those that derivatives are taken of there.
+    fn reached(&self, function: FunctionId) -> HashSet<FunctionId> {
+        let mut seen = HashSet::from([function]);
+        let mut pending = vec![function];
+        while let Some(next) = pending.pop() {
+            let mut visit = |f: FunctionId| {
+                if seen.insert(f) {
+                    pending.push(f);
+                }
+            };
+            if let Some(rule) = self.deriver.rules.get(&next) {
+                visit(rule.function);
+            }
+            statements(&self.module.functions[next.0 as usize].body, &mut |stmt| match &stmt.op {
+                Op::Call(callee, _) => visit(*callee),
+                Op::Constant(c) => visit(self.module.constants[c.0 as usize].init),
+                _ => {}
+            });
+        }
+        seen
     }
 
     /// By derivative, how many are taken one within the other in what it is taken of. Where one is taken within itself,

@@ -27,7 +27,7 @@ impl Kind {
 
 /// The programs of `kinds.deo`.
 pub fn kinds() -> Vec<Kind> {
-    let file = root().join("crates/diffeo/tests/gradient_costs/kinds.deo");
+    let file = root().join("crates/diffeo/tests/it/gradient_costs/kinds.deo");
     let kind = |(name, program, (function, point, _)): (String, String, _)| {
         let found =
             |(word, _): &&(&str, _)| [&program, &function, &point].iter().any(|t| t.contains(word));
