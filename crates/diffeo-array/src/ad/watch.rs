@@ -1,4 +1,4 @@
-//! Looks for nan in derivatives.
+//! Nan guards: stops the program if a derivative is nan.
 
 use crate::build::Builder;
 use crate::ir::{Atom, Block, Elem, Module, Op, Reduction, Stop, Ty};

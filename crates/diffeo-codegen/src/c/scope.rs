@@ -1,5 +1,5 @@
-//! Where a function's registers are declared in C: in the innermost block that contains all their uses, if that is
-//! right.
+//! Where a function's registers are declared in C: in the innermost block that contains all their uses, unless they
+//! have to keep their values from step to step.
 //!
 //! A register that is declared in the body of a loop does not keep its value for the next step. So it is declared there
 //! only if its first use sets it, directly in that block, or if the loop says that nothing is carried from step to

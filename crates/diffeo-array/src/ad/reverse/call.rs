@@ -1,4 +1,4 @@
-//! Calls: of functions, of functions with derivatives of their own, of such as are computed again.
+//! Calls: of functions, of functions with rules, of functions that are computed again (checkpoints).
 
 use super::prepare::added;
 use super::{derive, Reverse, Reverser};
