@@ -299,7 +299,8 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
     function
 }
 
-/// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin at.
+/// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin
+/// at.
 pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> FunctionId {
     if let Some(known) = cache.pourers.get(&bag) {
         return *known;

@@ -83,7 +83,8 @@ pub struct Deriver {
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What makes adjoints of boxes, and boxes of adjoints, looking for nan or not; boxes with zeros; tangents of others.
+    /// What makes adjoints of boxes, and boxes of adjoints, looking for nan or not; boxes with zeros; tangents of
+    /// others.
     to_boxes: HashMap<BoxId, FunctionId>,
     from_boxes: HashMap<(BoxId, bool), FunctionId>,
     zeroed: HashMap<BoxId, FunctionId>,

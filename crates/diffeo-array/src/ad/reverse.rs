@@ -67,8 +67,8 @@ const MOST_RESIDUALS: usize = 32;
 pub struct Reverse {
     /// Parameters → results, residuals.
     pub forward: FunctionId,
-    /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for the
-    /// arrays among the parameters that vary → adjoints of the others among them.
+    /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for
+    /// the arrays among the parameters that vary → adjoints of the others among them.
     pub back: FunctionId,
     /// Which results vary.
     pub active: Box<[bool]>,

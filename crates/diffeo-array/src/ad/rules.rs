@@ -113,7 +113,8 @@ impl Derive<'_> {
 
     /// The function that gives the derivatives of what a rule is for, with so many results, along directions: it takes
     /// the rule's parameters, then directions for those that it captured and that vary. It gives the results, then the
-    /// derivatives of the differentiable ones. Directions and derivatives are values of the types of what they belong to.
+    /// derivatives of the differentiable ones. Directions and derivatives are values of the types of what they belong
+    /// to.
     fn slope(
         &mut self,
         rule: &Rule,

@@ -414,8 +414,8 @@ pub(super) fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
     }
 }
 
-/// Adds a function that has to do with a type of boxes, with these parameters, that gives a box; its body is made later.
-/// The type is in its name.
+/// Adds a function that has to do with a type of boxes, with these parameters, that gives a box; its body is made
+/// later. The type is in its name.
 pub(super) fn make_helper(
     module: &mut Module,
     what: &str,

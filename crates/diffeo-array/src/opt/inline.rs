@@ -126,8 +126,8 @@ fn expand(mut module: Module, which: Which<'_>) -> Module {
 }
 
 /// By function, its size with what goes into it, if it goes into its callers; `once` is the most for a function that is
-/// called once. Where such a function would become too large by what goes into it, it goes into its caller nevertheless,
-/// and larger ones than itself that it calls stay calls: what is left in a loop is then seen there.
+/// called once. Where such a function would become too large by what goes into it, it goes into its caller
+/// nevertheless, and larger ones than itself that it calls stay calls: what is left in a loop is then seen there.
 fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<usize>> {
     let mut calls = vec![0u64; functions.len()];
     for callee in graph.callees.iter().flatten() {

@@ -208,7 +208,8 @@ fn has_arrays(function: &Function) -> bool {
     function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..)))
 }
 
-/// Finds which results of calls are read, passed on as numbers, or put into other arrays: those need no block of memory.
+/// Finds which results of calls are read, passed on as numbers, or put into other arrays: those need no block of
+/// memory.
 fn want(function: &Function, stays: bool, reads: &HashMap<Place, Read>, wanted: &mut [Vec<bool>]) {
     let mut from: HashMap<Var, (usize, usize)> = HashMap::new();
     let mut used = Vec::new();

@@ -14,8 +14,8 @@ use crate::ty::Ty;
 use diffeo_base::Name;
 use std::rc::Rc;
 
-/// `array`, made of the elements of `xs` one by one; if there are none and they are arrays, an array without elements that
-/// knows their sizes. The types are those of `element` in the systems of the two.
+/// `array`, made of the elements of `xs` one by one; if there are none and they are arrays, an array without elements
+/// that knows their sizes. The types are those of `element` in the systems of the two.
 pub(super) fn kept(
     w: &mut Workspace,
     (from, to): (&At, &At),

@@ -287,8 +287,8 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
     Ok(out)
 }
 
-/// Translates each function, the largest ones first, as they take longest to compile, and then those that are called from
-/// outside: with its index, and how many statements it has.
+/// Translates each function, the largest ones first, as they take longest to compile, and then those that are called
+/// from outside: with its index, and how many statements it has.
 fn each_function(
     module: &Module,
     target: &Target,

@@ -100,7 +100,8 @@ pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usiz
 }
 
 /// The text of a program, in which some functions are not to be inlined; code with vectors of `width` bits at most is
-/// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it is.
+/// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it
+/// is.
 pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bool) -> Text {
     let calls = calls(module);
     let apart = apart(module, &calls).into_iter().chain(shared.iter().copied()).collect();
@@ -258,8 +259,8 @@ fn llvm_type(ty: Ty) -> &'static str {
     }
 }
 
-/// So many Reals next to each other make a vector where functions take or give [`MANY`] of them, such as the elements of
-/// a matrix: they stay in registers, and what is computed alike of them is found by LLVM.
+/// So many Reals next to each other make a vector where functions take or give [`MANY`] of them, such as the elements
+/// of a matrix: they stay in registers, and what is computed alike of them is found by LLVM.
 const PACK: usize = 4;
 const MANY: usize = 8;
 

@@ -72,7 +72,8 @@ impl Splitting {
 }
 
 impl Default for Splitting {
-    /// Where there is work for some 10 microseconds (as vector instructions) to 100: asking a thread for help takes a few.
+    /// Where there is work for some 10 microseconds (as vector instructions) to 100: asking a thread for help takes a
+    /// few.
     fn default() -> Splitting {
         Splitting { threshold: (1 << 18) as f64, block: (1 << 15) as f64 }
     }

@@ -76,8 +76,8 @@ fn parts_of(
     }
 }
 
-/// Makes a function of a statement; gives its call, too, but for which function it is. Some registers are set before it, and
-/// some that are set then are needed.
+/// Makes a function of a statement; gives its call, too, but for which function it is. Some registers are set before
+/// it, and some that are set then are needed.
 fn part(
     function: &mut Function,
     i: usize,

@@ -19,7 +19,8 @@ use crate::low::{
 };
 use hashbrown::{HashMap, HashSet};
 
-/// How many steps of each loop are done at a time, as a power of two: some arrays of as many numbers fit into any cache.
+/// How many steps of each loop are done at a time, as a power of two: some arrays of as many numbers fit into any
+/// cache.
 const PART: i64 = 1 << BITS;
 const BITS: i64 = 8;
 

@@ -289,12 +289,12 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
 }
 
 /// Does the blocks of a loop of `count` steps, `step` in each, as `layout` and `how` say ([`shape`]). The frame has the
-/// words of what the steps read, and room for the results behind them. Gives 0, or 1 if a block failed; then the error is
-/// recorded.
+/// words of what the steps read, and room for the results behind them. Gives 0, or 1 if a block failed; then the error
+/// is recorded.
 ///
 /// # Safety
-/// The context is that of the run, the task is that of the function with blocks, compiled with the convention of C;
-/// the frame has the words.
+/// The context is that of the run, the task is that of the function with blocks, compiled with the convention of C; the
+/// frame has the words.
 pub(super) unsafe extern "C" fn split(
     context: *mut Context,
     task: *const u8,

@@ -311,8 +311,8 @@ impl<'p> Lower<'p> {
     }
 
     /// The same by first derivatives within each other, as many as there are variables times orders, the first variable
-    /// innermost: of the function at the polynomial that has these derivatives at 0. A rule of `with_derivative` that is
-    /// not the function's derivative has no Taylor series: so its own expressions are differentiated, as elsewhere.
+    /// innermost: of the function at the polynomial that has these derivatives at 0. A rule of `with_derivative` that
+    /// is not the function's derivative has no Taylor series: so its own expressions are differentiated, as elsewhere.
     fn nested_jet(
         &mut self,
         diff: &Diff,

@@ -265,8 +265,8 @@ pub struct Options {
     pub kinks: bool,
     /// How many statements the derivatives may have, if that is bounded.
     pub longest: Option<usize>,
-    /// For tests: whether Ints and Bools in fields that a variant's constructor does not have are values that change the
-    /// result of whoever reads them.
+    /// For tests: whether Ints and Bools in fields that a variant's constructor does not have are values that change
+    /// the result of whoever reads them.
     pub poison: bool,
 }
 

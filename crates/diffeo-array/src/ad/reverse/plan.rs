@@ -189,8 +189,8 @@ impl Plan {
     }
 }
 
-/// The plan, if these arrays are given, these new versions do not share, and the adjoints of these are bags; which others
-/// must not share, or be bags.
+/// The plan, if these arrays are given, these new versions do not share, and the adjoints of these are bags; which
+/// others must not share, or be bags.
 fn plan(
     module: &Module,
     cache: &mut Deriver,
@@ -542,8 +542,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Where the adjoint of what is chosen is a bag, so is that of a comprehension that a branch makes for it: as an array, the
-    /// bag comes as it is.
+    /// Where the adjoint of what is chosen is a bag, so is that of a comprehension that a branch makes for it: as an
+    /// array, the bag comes as it is.
     fn choose_made(&mut self, block: &Block, result: &Atom) {
         let Some(root) = self.local(result).filter(|root| self.is_varying(*root)) else { return };
         let built = block

@@ -447,7 +447,8 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Whether the steps of a loop take different ways: several of them written out take long to compile, and are no faster.
+/// Whether the steps of a loop take different ways: several of them written out take long to compile, and are no
+/// faster.
 fn branches(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::If(_, then, otherwise) => !is_rare(then) && !is_rare(otherwise),
