@@ -1,5 +1,5 @@
-//! Methods of the standard library whose results may be none: what a call gives is looked at, and the program tells,
-//! where it was called, that a method ended without converging.
+//! Warnings for methods of the standard library that may end without converging: the program itself tests the result of
+//! a call, and prints a line, with the place of the call, if it did not converge.
 //!
 //! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out:
 //! the method with a call around it of `told` or `told_fit` of the library's module, which prints as `trace` does, so

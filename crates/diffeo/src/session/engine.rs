@@ -1,4 +1,4 @@
-//! What evaluates a program and computes its derivatives.
+//! Engines: which one runs a program, and when the evaluator takes over.
 
 use super::auto;
 use super::kept::Place;

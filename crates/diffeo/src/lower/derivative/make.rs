@@ -1,5 +1,5 @@
-//! Makes the derivatives that were declared, when all functions are complete: innermost first, and what they are taken
-//! of is optimised before.
+//! Makes the bodies of the declared derivatives when all functions are complete: innermost first. The functions that
+//! they are taken of are optimised before.
 
 use super::{Derivative, State, What};
 use crate::lower::{deep, Lower, Unsupported};

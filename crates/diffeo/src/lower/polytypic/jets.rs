@@ -1,5 +1,5 @@
-//! Values with an array of derivatives in the place of each Real (`J(T)` of Huot, Staton & Vákár), and the values of
-//! which each has one of them.
+//! Jets: values with an array of derivatives in the place of each Real (`J(T)` of Huot, Staton & Vákár), and their
+//! conversion to one value for each derivative, and back.
 //!
 //! A Taylor coefficient is a derivative over the factorial of its multi-index.
 
