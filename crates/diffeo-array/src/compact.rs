@@ -1,5 +1,5 @@
-//! Numbering variables anew: in the order of their definitions in the text, without those that are not
-//! defined any more. What [`crate::parse()`] reads is compact.
+//! Numbers variables anew, in the order of their definitions in the text, without those that are not defined any more.
+//! What [`crate::parse()`] reads is compact.
 
 use crate::deep::deep;
 use crate::ir::{Atom, Block, Function, Var};

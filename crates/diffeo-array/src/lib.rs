@@ -1,7 +1,6 @@
 //! Flat, the first-order array language between Core and machine code.
 //!
-//! [`ir`] is the language. Everything here knows Flat alone: nothing of the source language, nothing of
-//! machines.
+//! [`ir`] is the language. This crate knows nothing of the source language and nothing of machines.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -9,8 +8,8 @@
 //! | `typing.rs`, `build.rs` | the types of operations; making functions |
 //! | `compact.rs` | numbering variables anew |
 //! | `print.rs`, `parse.rs` | Flat as text, and back |
-//! | `lint.rs` | whether what always holds holds |
-//! | `value.rs`, `eval/` | values, and the evaluator that says what a program means |
+//! | `lint.rs` | checks what always holds |
+//! | `value.rs`, `eval/` | values, and the evaluator, which defines what a program means |
 //! | `opt/` | passes from Flat to Flat |
 //! | `ad/` | derivatives: from functions of Flat to functions of Flat |
 //! | `report.rs` | run-time errors with their places |

@@ -1,17 +1,16 @@
-//! Checks everything that holds of Flat: a module in, the violations out (none for every module that the
-//! lowering or a pass makes).
+//! The lint of Flat: a module in, its violations out (none for every module that the lowering or a pass makes).
 //!
-//! - Types name types of boxes that exist; arrays have a rank; boxes, constants and the entry's parameters
-//!   and results are no accumulators or stacks.
-//! - Functions, the functions of constants, sites: those that are named exist. Names of functions are unique.
+//! - Types name types of boxes that exist; arrays have a rank; boxes, constants and the entry's parameters and results
+//!   are no accumulators or stacks.
+//! - Functions, initialisers of constants, and sites that are named exist. Names of functions are unique.
 //! - Calls that were inlined do not stand within themselves.
 //! - A variable is defined once in its function, and used where it is in scope.
-//! - Operands, results, blocks and functions have the types that [`crate::typing`] gives, in the numbers
-//!   that are needed; accumulators and stacks are no results of branches, and no others after a step of a
-//!   loop than before.
+//! - Operands, results, blocks and functions have the types that [`crate::typing`] gives, in the numbers that are
+//!   needed; accumulators and stacks are no results of branches, and a step of a loop leaves the same ones that it was
+//!   given.
 //!
-//! What needs a proof is not checked: that accesses lie within their arrays, that what is reshaped has as
-//! many elements, that an arm stands for each value.
+//! What needs a proof is not checked: that accesses lie within their arrays, that what is reshaped has as many
+//! elements, that there is an arm for each value.
 
 use crate::deep::deep;
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, Stmt, Ty, Var};

@@ -1,9 +1,9 @@
-//! Run-time errors with their places, from what is known where a program stops: plain data, so that compiled
-//! code can give it.
+//! Run-time errors with their places, made from what is known where a program stops: plain data, so that compiled code
+//! can give it.
 //!
-//! What comes in: why the program stopped with the operands that matter, the site, and the open calls. What
-//! goes out: the error as the evaluator of Core reports it. What always holds: calls that were inlined are
-//! open calls, too; what happens in the standard library is reported at the call that led there.
+//! What comes in: why the program stopped, with the operands that matter, the site, and the open calls. What goes out:
+//! the error as the evaluator of Core reports it. What always holds: inlined calls count as open calls; what happens in
+//! the standard library is reported at the call that led there.
 
 use crate::ir::{ConstantId, FunctionId, Module, SiteId};
 use diffeo_base::{Name, Span};

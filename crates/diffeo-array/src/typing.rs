@@ -1,7 +1,7 @@
-//! The types of what operations take and give.
+//! The types of operations: of their operands and results.
 //!
-//! An operation comes in with the module and the variables of its function; the types of its results go out,
-//! or what is wrong with its operands, in words. Of the blocks in it, only their results are looked at.
+//! An operation comes in with the module and the variables of its function; the types of its results go out, or what is
+//! wrong with its operands, in words. Of the blocks in it, only the results are looked at.
 
 use crate::ir::{
     Atom, Block, BoxId, Carried, Check, Constant, Elem, Function, Module, Op, Reduction, Scalar,

@@ -1,4 +1,4 @@
-//! Characters that cannot be seen.
+//! Invisible characters.
 
 /// Whether a character shows nothing, or nothing but a gap, other than the plain space: controls, the spaces of
 /// typography, joiners, marks of direction and byte order.

@@ -1,9 +1,8 @@
 //! What people write who come from other languages, and what to write instead.
 //!
-//! One table for all phases: the parser asks it for words and signs, name resolution for names, inference for
-//! members and for the functions whose arguments are taken for something else. An entry says what to do as the
-//! help of a message. Where a form becomes one of Diffeo's own, its entry goes, and its case in
-//! `tests/lang/diagnostics/newcomers.deo` with it.
+//! One table for all phases: the parser looks up words and signs in it, name resolution names, inference members and
+//! the functions whose arguments are often misread. An entry is the help of a message. Where a form becomes one of
+//! Diffeo's own, its entry goes, and its case in `tests/lang/diagnostics/newcomers.deo` with it.
 
 /// As what something foreign stands in a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,14 @@
 //! Core, the explicitly typed calculus that a Diffeo program elaborates to, and its evaluator.
+//!
+//! | part | what is in it |
+//! |---|---|
+//! | `term.rs`, `ty.rs` | terms and types |
+//! | `typing.rs`, `lint.rs`, `eq.rs` | the types of operations; the checks of what always holds; equality of terms |
+//! | `print.rs`, `parse.rs`, `names.rs` | Core as text, and back |
+//! | `prim/` | the table of primitive operations |
+//! | `value.rs`, `array.rs`, `leaves.rs`, `labels.rs`, `show.rs` | values: arrays, walks over their Reals, paths, text |
+//! | `eval/` | the evaluator, with the derivative operators |
+//! | `ad/` | the derivative systems of three papers |
 
 pub mod ad;
 pub mod array;

@@ -1,9 +1,8 @@
-//! Checks everything that holds of Core: a program in, the violations out (none for every program that
-//! inference or a translation makes).
+//! The lint of Core: a program in, its violations out (none for every program that inference or a translation makes).
 //!
-//! - Types: data ids and numbers of arguments are right, parameters stand in declarations alone, tuples have
-//!   at least two components, the fields of records are in order and distinct.
-//! - Binders are unique, variables in scope, definitions and constructors there.
+//! - Types: data ids and numbers of arguments are right, parameters stand in declarations alone, tuples have at least
+//!   two components, the fields of records are in order and distinct.
+//! - Binders are unique; variables are in scope; definitions and constructors exist.
 //! - Every form has the types that its annotations say, in the numbers that it needs.
 //! - `Case` arms have distinct tags in rising order and cover the type unless there is a default.
 //! - The bound term of `LetRec` is a `Lam`.

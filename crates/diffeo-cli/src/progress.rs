@@ -1,5 +1,4 @@
-//! What a long run shows of itself: a line on the terminal while it goes on, and an account of what
-//! was done (`--verbose`).
+//! Progress of a long run: a line on the terminal while it goes on, and an account of what was done (`--verbose`).
 
 use crate::printable::printable;
 use crate::render::Messages;

@@ -1,4 +1,4 @@
-//! `diffeo show`: what a program is turned into.
+//! `diffeo show`: a program in one of the forms that it is translated to.
 
 use crate::args::{Form, Kinks, ShowArgs};
 use crate::arguments::Refusal;

@@ -1,15 +1,15 @@
-//! C from Low.
+//! The back end for C: C from Low.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `unit.rs` | a file of C: runtime, tables, functions |
 //! | `function.rs`, `scope.rs`, `literal.rs` | a function; where registers are declared; numbers and texts |
 //! | `runtime/` | the runtime, in C |
-//! | `compiler.rs`, `tool.rs` | the system's C compiler; other programs, and how they are ended |
-//! | `engine.rs` | engine `c`: what it has compiled is loaded and run |
+//! | `compiler.rs`, `tool.rs` | the system's C compiler; running other programs, and ending them |
+//! | `engine.rs` | engine `c`: loads and runs what was compiled |
 //! | `library.rs` | libraries for C |
 //!
-//! Each form of Low is translated by itself. All engines round alike: nothing is contracted or reordered but in
+//! Each form of Low is translated by itself. All engines round alike: nothing is contracted or reordered except in
 //! reductions, which are marked.
 
 pub mod compiler;

@@ -1,8 +1,8 @@
-//! Compiled code on disk, found by all that it was made from.
+//! Compiled code on disk, found by everything that it was made from.
 //!
-//! What always holds: the folder and its files belong to the user who runs this, and nobody else can write
-//! or read them; a file is there as a whole or not at all; the code is of exactly the key asked for, which
-//! lies beside it. Where there is no such folder, nothing is kept, and nothing fails.
+//! What always holds: the folder and its files belong to the user who runs this, and nobody else can write or read
+//! them; a file is complete or absent; the code is that of exactly the key asked for, which lies beside it. Where there
+//! is no such folder, nothing is kept, and nothing fails.
 
 use serde::de::DeserializeOwned;
 use serde::Serialize;

@@ -6,7 +6,7 @@
 //!                      ──▶ C
 //! ```
 //!
-//! Everything clever happens before: what stands in [`low`] is translated statement by statement.
+//! The back ends translate [`low`] statement by statement; what several of them need is done before, on Flat or Low.
 
 pub mod c;
 pub mod cache;

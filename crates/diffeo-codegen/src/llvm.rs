@@ -1,5 +1,5 @@
-//! Low to machine code by LLVM: the text of its intermediate representation goes in, an object comes out and is
-//! loaded into this process.
+//! The back end LLVM: Low to the text of LLVM's intermediate representation, and that to an object, which is loaded
+//! into this process.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `compile.rs` | a text to an object |
 //! | `load.rs` | objects to code that can be called |
 //!
-//! Objects refer to the runtime by name and hold no addresses, so they can be kept on disk.
+//! Objects refer to the runtime by name and contain no addresses, so they can be kept on disk.
 
 mod api;
 mod compile;
@@ -35,16 +35,16 @@ use std::sync::Arc;
 pub struct Options {
     /// The instructions that may be used.
     pub cpu: Cpu,
-    /// Without the optimisations that take time.
+    /// Whether to leave out the optimisations that take time.
     pub quick: bool,
-    /// Where objects are kept, if they are.
+    /// The cache for objects, if they are kept.
     pub cache: Option<Cache>,
-    /// Whether loops run in lanes wherever that is possible, and programs are cut into parts, even if it does not pay: for
-    /// tests.
+    /// Whether to run loops in lanes and to cut programs into parts wherever that is possible, even if it does not pay:
+    /// for tests.
     pub eager: bool,
 }
 
-/// What is wanted as text.
+/// The stage whose text is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// The intermediate representation as it is given to LLVM.

@@ -49,8 +49,8 @@ pub const STACK_DATA: i64 = 32;
 /// The offset of the data in an array or a text.
 pub const DATA: i64 = 32;
 
-/// The place of calls that the source does not have, such as that of the program by its entry: when the callee
-/// fails, nothing is noted.
+/// The site of calls that the source does not have, such as that of the program by its entry: when the callee fails,
+/// nothing is noted.
 pub const NOWHERE: SiteId = SiteId(u32::MAX);
 
 /// Functions with more statements than this are compiled quickly rather than well: what compilers do takes time
@@ -64,7 +64,7 @@ pub struct Module {
     /// kept, none is left.
     #[serde(skip)]
     pub functions: Vec<Function>,
-    /// What lies in blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
+    /// The layouts of blocks. The first three are [`Layout::Plain`], [`Layout::Text`] and [`Layout::References`].
     pub layouts: Vec<Layout>,
     /// The texts of the program; each is a block that is never freed.
     pub texts: Vec<Name>,
@@ -102,7 +102,7 @@ pub enum Ty {
     Ptr,
 }
 
-/// What the words of a block are.
+/// The layout of a block: which of its words are references.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Layout {
     /// An array of numbers or truth values.
@@ -119,7 +119,7 @@ pub enum Layout {
 }
 
 impl Module {
-    /// The most statements that a function has.
+    /// The number of statements of the longest function.
     pub fn longest(&self) -> usize {
         self.functions.iter().map(Function::statements).max().unwrap_or(0)
     }
@@ -146,9 +146,9 @@ pub struct Function {
     /// Whether it can be open several times: then it begins with a test that the stack is large enough, which
     /// also looks whether the run is to end. Such a function is fallible. The site is for that error.
     pub recursive: Option<SiteId>,
-    /// How several blocks of a loop are done at once, if the function does a loop block by block.
+    /// If the function does a loop block by block: how several blocks can be done at once.
     pub blocks: Option<Blocks>,
-    /// Whether it was a part of another function, which it is not to become again.
+    /// Whether it was outlined from another function, and is not to be inlined.
     pub apart: bool,
     /// Its statements; the last one executed is a `Return` or `Raise`.
     pub body: Vec<Stmt>,
@@ -169,11 +169,11 @@ impl Function {
 /// gives the same, to the last bit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Blocks {
-    /// Does steps: `(captured: Ptr, from: Int, to: Int, results: Ptr)`, the words of what they read, the first
-    /// step, the end, and where the words of the results go.
+    /// The function that does the steps of a block, `(captured: Ptr, from: Int, to: Int, results: Ptr)`: the words of
+    /// what they read, the first step, the end, and where the words of the results go.
     pub task: FunctionId,
-    /// So many of the first parameters are blocks of memory (or null); the steps may count references to what can
-    /// be reached from them.
+    /// How many of the first parameters are blocks of memory (or null). The steps may count references to what can be
+    /// reached from them.
     pub shared: usize,
     /// Whether the steps may ask for constants.
     pub constants: bool,
@@ -408,11 +408,11 @@ pub struct For {
     pub to: Operand,
     /// A step.
     pub body: Vec<Stmt>,
-    /// Whether no step reads what another one writes (in memory), and no registers are carried but those of
-    /// `reductions`: the steps may be done in any order and at once.
+    /// Whether the steps may be done in any order and at once: no step reads what another one writes in memory, and
+    /// only the registers of `reductions` are carried.
     pub independent: bool,
-    /// Whether the steps may be done at once at least as far as they do not fail and touch no blocks but those that
-    /// they make themselves: of comprehensions and sums. `independent` is more.
+    /// Whether the loop is a comprehension or sum, whose steps may be done at once as far as they do not fail and touch
+    /// only blocks that they make themselves. `independent` says more.
     pub separate: bool,
     /// Registers that the steps combine in any order: each step sets it once, to itself combined with a value.
     pub reductions: Vec<(Reg, Reduction)>,

@@ -33,8 +33,8 @@ const GROWTH: usize = 20_000;
 /// So many of a kind are expanded each by itself, outside loops.
 const FEW: usize = 2;
 
-/// Where there are more sines, cosines or tangents outside loops, they become calls of a function each, because they are
-/// long and nothing is vectorised there. Gives these functions.
+/// Where there are more sines, cosines or tangents outside loops, they become calls of a function each, because they
+/// are long and nothing is vectorised there. Gives these functions.
 pub fn share(module: &mut Module) -> Vec<FunctionId> {
     let mut shared = Vec::new();
     for (op, name) in [(RealOp::Sin, "sin"), (RealOp::Cos, "cos"), (RealOp::Tan, "tan")] {

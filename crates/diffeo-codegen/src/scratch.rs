@@ -1,12 +1,13 @@
-//! Arrays that each step of a loop makes and gives up are made once, and used again by the next step.
+//! Reuse of scratch arrays: an array that each step of a loop makes and releases is made once, and used again by the
+//! next step.
 //!
-//! Goes from Low to Low. An array is such if nothing but its elements is looked at between where it is made and where
-//! it is released, and its size is the same in every step: it is released behind the loop. It is made where it
-//! was, in the first step that comes there, so the program runs out of memory where it did. Why it is right: the
-//! elements of a new array are not set, so nothing can depend on those that are left in it.
+//! Goes from Low to Low. It applies to an array of which only the elements are read between where it is made and where
+//! it is released, and whose size is the same in every step: it is released behind the loop. It is made where it was,
+//! in the first step that comes there, so the program runs out of memory where it did. Why it is right: the elements of
+//! a new array are not set, so nothing can depend on those that are left in it.
 //!
-//! An array that a step makes for the next one, which then gives it up, lies in one of two blocks in turn: what is given
-//! up is left for the step after, if nothing else refers to it and it has the size.
+//! An array that a step makes for the next one, which then releases it, lies in one of two blocks in turn: a released
+//! block is left for the step after, if nothing else refers to it and it has the size.
 
 use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of, returns};
@@ -19,10 +20,10 @@ use hashbrown::{HashMap, HashSet};
 /// The layout of arrays without references.
 const PLAIN: Operand = Operand::Int(0);
 
-/// So many operations are looked at, one after the other, to see that a size is the same in all steps.
+/// Maximum length of a chain of operations that is followed to see that a size is the same in all steps.
 pub(crate) const DEPTH: u32 = 8;
 
-/// Goes through a module. Loops for which `leave` holds, which is given the index of the function, stay as they are.
+/// Transforms a module. Loops for which `leave` holds stay as they are; it is given the index of the function.
 pub(crate) fn reuse(module: &mut Module, leave: &dyn Fn(usize, &For) -> bool) {
     let Some(release) = release_of(module) else { return };
     let unused = Unused::new(module);
@@ -48,15 +49,15 @@ pub(crate) fn release_of(module: &Module) -> Option<FunctionId> {
     helper(module, "release")
 }
 
-/// The function beside those of the program that has this name, if there is one.
+/// The helper function of this name, if there is one.
 pub(crate) fn helper(module: &Module, name: &str) -> Option<FunctionId> {
     let own = module.flat.functions.len();
     let found = module.functions.iter().skip(own).position(|f| f.name == name);
     found.map(|i| FunctionId((own + i) as u32))
 }
 
-/// What gives a register its value: the operands, if the value depends on them alone. None if it is set elsewhere,
-/// too, or otherwise.
+/// The operands on which alone the value of a register depends. None if it is set at several places, or depends on
+/// something else.
 pub(crate) type Definitions = HashMap<Reg, Option<Vec<Operand>>>;
 
 /// The definitions of a function.
@@ -155,7 +156,7 @@ impl Copies {
     }
 }
 
-/// The parameters of functions that are passed on, at most, by function and position.
+/// The parameters of functions that are not used, except to be passed on to such parameters; by function and position.
 #[derive(Default)]
 pub(crate) struct Unused(HashSet<(FunctionId, usize)>);
 
@@ -204,7 +205,7 @@ impl Unused {
     }
 }
 
-/// The registers of arrays of which nothing but the elements is looked at, and that are released once.
+/// The registers of arrays of which only the elements are read, and that are released once.
 pub(crate) fn arrays(function: &Function, release: FunctionId, unused: &Unused) -> HashSet<Reg> {
     fn uses(stmts: &[Stmt], release: FunctionId, found: &mut HashMap<Reg, [u32; 2]>) {
         for stmt in stmts {

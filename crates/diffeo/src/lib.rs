@@ -1,7 +1,8 @@
 //! Diffeo, a differentiable programming language: load programs, check them, run them.
 //!
-//! The front page is [`Session`]: it loads files, checks them and runs entry points. The phases are
-//! `resolve` (names), `infer` (types), `exhaustive` (patterns) and `elaborate` (to Core).
+//! [`Session`] is the entry point: it loads files, checks them and runs entry points. The phases are `resolve` (names),
+//! `infer` (types), `exhaustive` (patterns) and `elaborate` (to Core); [`pipeline`] has the way from Core to machine
+//! code.
 
 /// The Rust code of the README is a test.
 #[cfg(doctest)]

@@ -1,11 +1,11 @@
-//! The ways of a program from Core: every list of passes on one page.
+//! The way of a program from Core to code: every list of passes on one page.
 //!
 //! ```text
 //! Core ──lower──▶ Flat ──opt::PASSES──▶ Flat ──▶ the evaluator of Flat
 //!                                            ──memory──▶ Low ──▶ machine code, by a back end
 //! ```
 //!
-//! A pass is a function from modules to modules that cannot fail. In debug builds every module is checked.
+//! A pass is a function from modules to modules that cannot fail. In debug builds every module is linted.
 
 use crate::lower::{self, Lowered, Unsupported};
 use diffeo_array::ir::Module;

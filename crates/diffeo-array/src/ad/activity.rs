@@ -1,9 +1,9 @@
-//! Which variables of a function vary with given parameters, and which matter for its results.
+//! Activity analysis: which variables of a function vary with given parameters, and which matter for its results.
 //!
-//! A variable varies if a Real in it is computed from what varies by operations that have a derivative: Ints, truth
-//! values and texts never do, whatever they are computed from. An accumulator or stack varies if something that does
-//! is ever put into it or a view of it. Both are found for the variables of a function at once, by going over it
-//! until nothing is added; what a call does is found for the function called and its arguments, likewise.
+//! A variable varies if a Real in it is computed from what varies by operations that have a derivative; Ints, truth
+//! values and texts never vary, whatever they are computed from. An accumulator or stack varies if something that
+//! varies is ever put into it or a view of it. Both are found for all variables of a function at once, by repeating
+//! until nothing is added. The effect of a call is found in the same way, for the function called and its arguments.
 
 use super::{Deriver, Key};
 use crate::ir::{Atom, Block, BoxId, Elem, FunctionId, Module, Op, Stmt, Ty, Var};

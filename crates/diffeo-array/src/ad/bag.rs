@@ -1,19 +1,19 @@
-//! Adjoints of arrays as values: of arrays of boxes, and of arrays of Reals of which it is not known where they come
-//! from, such as those in boxes, or those that a branch chooses.
+//! Sparse adjoints, called bags: adjoints as values, of arrays of boxes, and of arrays of Reals whose origin is not
+//! known, such as those in boxes, or those that a branch chooses.
 //!
-//! What reads an element of an array adds to the adjoint of that element alone, and a loop may do so in each of its
-//! steps. So such an adjoint is a *bag* of what is added to it: a box with
+//! A read of an element adds to the adjoint of that element alone, and a loop may read one in each of its steps. So
+//! such an adjoint is a *bag* of what is added to it: a box with
 //!
 //! | tag | | what it is |
 //! |---|---|---|
 //! | 0 | `All(array)` | the adjoint of every element |
-//! | 1 | `Part(index, adjoint, bag)` | of the element there, or of the rows there (a bag again), and what is in a bag |
-//! | 2 | `From(lo, bag, bag)` | of the elements from `lo` on, and what is in a bag |
+//! | 1 | `Part(index, adjoint, bag)` | that of the element there, or of the rows there (a bag again), and a bag of the rest |
+//! | 2 | `From(lo, bag, bag)` | that of the elements from `lo` on, and a bag of the rest |
 //! | 3 | `Both(bag, bag)` | the sum |
 //! | 4 | `Zero` | |
 //!
-//! What is added to `All` is put into its array, in place; nothing else has an `All` of the same array in it. Everything
-//! else is put into an array, or added to an accumulator, once, where the array was made: so all of it takes no longer
+//! What is added to `All` is put into its array, in place; nothing else contains an `All` of the same array. Everything
+//! else is put into an array, or added to an accumulator, once, where the array was made. So all of it takes no longer
 //! than the reads did, and the making of the array.
 
 use super::helpers::{complete, declare};
@@ -299,7 +299,8 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
     function
 }
 
-/// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin at.
+/// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin
+/// at.
 pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> FunctionId {
     if let Some(known) = cache.pourers.get(&bag) {
         return *known;

@@ -1,9 +1,9 @@
 //! Forward mode: a function that computes the values of another with their tangents, or their Taylor coefficients.
 //!
-//! What comes in: a function and which of its parameters vary. What goes out: the function that takes its parameters
-//! and the tangents of those that vary, and gives its results and the tangents of those that vary. The statements of
-//! the function stand in it as they are, so they fail where they did and in the same order, each followed by what its
-//! tangents take, which cannot fail. What does not vary has no tangent. Of order R, each tangent is R normalised
+//! What comes in: a function and which of its parameters vary. What goes out: a function that takes its parameters and
+//! the tangents of those that vary, and gives its results and the tangents of those that vary. The statements of the
+//! function stay as they are, so they fail where they did and in the same order; each is followed by the computation of
+//! its tangents, which cannot fail. What does not vary has no tangent. At order R, each tangent is R normalised
 //! coefficients of a Taylor series, `x⁽ⁱ⁾ / i!` for i from 1 to R; only arithmetic knows the difference.
 
 use super::operators::put_body;

@@ -1,5 +1,5 @@
-//! Functions of derivatives that stand in no program: what adds up, converts and puts together tangents and adjoints.
-//! They call themselves for what lies in boxes, so they are declared first and made then.
+//! Helper functions of derivatives: they add up, convert and put together tangents and adjoints. They call themselves
+//! for the contents of boxes, so they are declared first, and their bodies are made later.
 
 use crate::build::Builder;
 use crate::ir::{Atom, FunctionId, Module, Stop, Ty};

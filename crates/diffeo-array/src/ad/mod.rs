@@ -1,28 +1,27 @@
 //! Derivatives: from functions of Flat to functions of Flat.
 //!
-//! What comes in: a function, complete with all that it calls, and which of its parameters vary. What goes out:
-//! further functions of the module that compute its values with their derivatives, each once for each set of
-//! parameters that vary. What is derived is ordinary Flat and can be derived again, so derivatives nest: the
-//! innermost comes first.
+//! What comes in: a function, complete with all that it calls, and which of its parameters vary. What goes out: further
+//! functions of the module that compute its values with their derivatives, each once for each set of parameters that
+//! vary. A derived function is ordinary Flat and can be derived again, so derivatives nest: the innermost comes first.
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `activity.rs` | which variables vary with the parameters, and which matter for the results |
+//! | `activity.rs` | activity analysis: which variables vary with the parameters, and which matter for the results |
 //! | `partials.rs` | the partial derivatives of operations on Reals, as operations |
 //! | `forward.rs` | forward mode: values and tangents, or Taylor coefficients |
-//! | `orders.rs`, `taylor.rs` | which Taylor coefficients there are; those of arithmetic |
+//! | `orders.rs`, `taylor.rs` | multi-indices; Taylor coefficients of arithmetic |
 //! | `rules.rs` | Taylor coefficients by the rules of `with_derivative` |
-//! | `reverse.rs` | reverse mode: values and what the backward part needs; the backward part |
+//! | `reverse.rs` | reverse mode: forward parts with residuals; backward parts |
 //! | `operators.rs` | the derivative operators of programs |
-//! | `helpers.rs` | functions that stand in no program |
-//! | `bag.rs` | adjoints of arrays as values |
+//! | `helpers.rs` | helper functions |
+//! | `bag.rs` | sparse adjoints of arrays |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
-//! | `series.rs` | tangents put together from others: of other orders, from values, and back |
-//! | `watch.rs` | looking for nan |
+//! | `series.rs` | conversions of tangents: to other orders, from values, and back |
+//! | `watch.rs` | nan guards |
 //!
-//! What is varied counts as such whatever its derivative is: the product of a tangent 0 and an infinite slope is nan,
-//! where the evaluator, which knows of each number whether it varies at all, has 0. Who takes a derivative looks for
-//! nan in it.
+//! A variable that varies is treated so whatever its derivative is: the product of a tangent 0 and an infinite slope is
+//! nan, where the evaluator, which knows of each number whether it varies at all, has 0. Therefore the caller of a
+//! derivative looks for nan in it.
 
 mod activity;
 mod bag;
@@ -84,7 +83,8 @@ pub struct Deriver {
     names: HashMap<FunctionId, u32>,
     /// The shadows of types of boxes, by order.
     shadows: HashMap<(BoxId, usize), BoxId>,
-    /// What makes adjoints of boxes, and boxes of adjoints, looking for nan or not; boxes with zeros; tangents of others.
+    /// What makes adjoints of boxes, and boxes of adjoints, looking for nan or not; boxes with zeros; tangents of
+    /// others.
     to_boxes: HashMap<BoxId, FunctionId>,
     from_boxes: HashMap<(BoxId, bool), FunctionId>,
     zeroed: HashMap<BoxId, FunctionId>,

@@ -1,5 +1,4 @@
-//! The derivative operators of programs: functions that take and give tangents as values of the types of what they
-//! are tangents of.
+//! The derivative operators of programs: functions that take and give tangents as values of the program's types.
 
 use super::forward::forward_along;
 use super::series::{make, Coefficient, Form, Recipe};

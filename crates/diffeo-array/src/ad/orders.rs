@@ -1,5 +1,5 @@
-//! Which Taylor coefficients there are: those of the multi-indices of k variables up to order R, in lexicographic order
-//! (Huot, Staton & Vákár's (k,R)-jets).
+//! Multi-indices of k variables up to order R, in lexicographic order: the Taylor coefficients of Huot, Staton &
+//! Vákár's (k,R)-jets.
 
 use diffeo_calculus::eval::derivative::multi_indices;
 use hashbrown::HashMap;

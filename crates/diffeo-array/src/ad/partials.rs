@@ -1,8 +1,8 @@
 //! The partial derivatives of operations on Reals, as operations of Flat.
 //!
 //! What comes in: an operation of the table ([`mod@diffeo_calculus::prim::real`]), its operands and its result. What
-//! goes out: by operand, what a tangent of it is multiplied with, or an adjoint of the result. Subterms that the
-//! partial derivatives share are computed once. All of it is ordinary arithmetic, which can be derived again.
+//! goes out: for each operand, the factor of its tangent, or of the adjoint of the result. Subterms that the partial
+//! derivatives share are computed once. All of it is ordinary arithmetic, which can be derived again.
 
 use crate::build::Builder;
 use crate::ir::{Atom, Module, Op, Scalar};

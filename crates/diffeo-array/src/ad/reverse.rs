@@ -1,18 +1,19 @@
-//! Reverse mode: of a function, a forward part that gives its results and what the backward part needs, and a
-//! backward part that adds to the adjoints of its parameters.
+//! Reverse mode: makes of a function a forward part, which gives its results and residuals, and a backward part, which
+//! adds to the adjoints of its parameters.
 //!
-//! - The *forward part* takes the parameters of the function and gives its results, then the *residuals*.
-//! - The *backward part* takes the residuals; for each result that varies, in order, its adjoint, of an array of Reals
-//!   as an accumulator, which it uses up; and for each array of Reals among the parameters that vary, in order, an
+//! - The *forward part* takes the parameters of the function and gives its results, then the *residuals*: what the
+//!   backward part needs.
+//! - The *backward part* takes the residuals; the adjoint of each result that varies, in order (for an array of Reals
+//!   an accumulator, which it uses up); and for each array of Reals among the parameters that vary, in order, an
 //!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
-//!   and arrays of boxes. The adjoint of a box is a shadow of it, that of an array of boxes a bag ([`super::bag`]), and so
-//!   is that of an array of Reals for which the caller has no accumulator.
-//!   Of an accumulator among the parameters, the adjoint is an accumulator: of what is in it in the end, then of what
-//!   is in it in the beginning.
+//!   and arrays of boxes. The adjoint of a box is a shadow of it. The adjoint of an array of boxes is a bag
+//!   ([`super::bag`]), and so is that of an array of Reals for which the caller has no accumulator. The adjoint of an
+//!   accumulator among the parameters is an accumulator: first of its contents at the end, then of its contents at the
+//!   beginning.
 //!
-//! Residuals are ordinary values, which are read only, so a pullback is residuals, and may be called any number of
-//! times. What is cheap is computed again from them ([`scope`]). A Real has a local variable as its adjoint, and an
-//! array has an accumulator, which it may have in common with other versions of it ([`plan`]).
+//! Residuals are ordinary values that are only read, so a pullback is its residuals, and may be called any number of
+//! times. What is cheap is computed again from them ([`scope`]). The adjoint of a Real is a local variable; that of an
+//! array is an accumulator, which it may share with other versions of the array ([`plan`]).
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -26,7 +27,7 @@
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
-//! | `prepare.rs` | what is written in another way before |
+//! | `prepare.rs` | rewrites before reverse mode |
 
 mod bags;
 mod boxes;
@@ -66,8 +67,8 @@ const MOST_RESIDUALS: usize = 32;
 pub struct Reverse {
     /// Parameters → results, residuals.
     pub forward: FunctionId,
-    /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for the
-    /// arrays among the parameters that vary → adjoints of the others among them.
+    /// Residuals, adjoints of the results that vary (Reals, shadows; accumulators, which are used up), accumulators for
+    /// the arrays among the parameters that vary → adjoints of the others among them.
     pub back: FunctionId,
     /// Which results vary.
     pub active: Box<[bool]>,

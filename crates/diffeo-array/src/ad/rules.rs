@@ -1,9 +1,9 @@
-//! Calls of functions with rules of their own in forward mode: tangents, and Taylor coefficients.
+//! Calls of functions with rules in forward mode: tangents, and Taylor coefficients.
 //!
-//! What comes in: the call of a function with a [`Rule`], `(y, w) = rule(c, x, v)`, where w is linear in v and c is what
-//! the rule captured. What goes out: that of the rule, and the tangents of y. With Taylor coefficients of order R,
-//! `∂ᵢy = D_c y [∂ᵢc] + w(c, x, ∂ᵢx)` for each variable i, with coefficients of order R - 1: so a rule may use the
-//! function that it belongs to, the order falls until nothing varies.
+//! What comes in: the call of a function with a [`Rule`], `(y, w) = rule(c, x, v)`, where w is linear in v and c is
+//! what the rule captured. What goes out: the call of the rule, and the tangents of y. With Taylor coefficients of
+//! order R, `∂ᵢy = D_c y [∂ᵢc] + w(c, x, ∂ᵢx)` for each variable i, with coefficients of order R - 1. So a rule may use
+//! the function that it belongs to: the order falls until nothing varies.
 
 use super::forward::{declare, forward, Derive, Wanted};
 use super::operators::put_body;
@@ -113,7 +113,8 @@ impl Derive<'_> {
 
     /// The function that gives the derivatives of what a rule is for, with so many results, along directions: it takes
     /// the rule's parameters, then directions for those that it captured and that vary. It gives the results, then the
-    /// derivatives of the differentiable ones. Directions and derivatives are values of the types of what they belong to.
+    /// derivatives of the differentiable ones. Directions and derivatives are values of the types of what they belong
+    /// to.
     fn slope(
         &mut self,
         rule: &Rule,

@@ -1,7 +1,7 @@
-//! Tangents of values of any type, put together from others: each coefficient of what is made is one of what is given,
+//! Conversions of tangents of values of any type: each coefficient of the result is one of the given coefficients,
 //! perhaps times a number. So tangents become values and values tangents, and Taylor coefficients move to other orders.
 //!
-//! Where there are Reals and arrays of them, this takes a few statements; for each type of boxes there is a function.
+//! For Reals and arrays of them, this takes a few statements; for each type of boxes there is a function.
 
 use super::bag::Cx;
 use super::shadow::{each, field, make_helper, shadow, tangents, varies, zero_tag, zeroed};

@@ -1,12 +1,12 @@
 //! Tangents of values by their types.
 //!
 //! The tangent of a Real is a Real, of an array of Reals an array of the same sizes, of an accumulator an accumulator.
-//! The tangent of a box is its *shadow*: a box of another type with the same alternatives, of whose fields it has the
-//! tangents, those without Reals left out. The shadows have one more alternative, without fields: nothing in the box
-//! varies. So what does not vary needs no shadow made of it, however large it is.
+//! The tangent of a box is its *shadow*: a box of another type with the same variants, whose fields are the tangents of
+//! the fields that contain Reals. A shadow has one more variant, without fields: nothing in the box varies. So what
+//! does not vary needs no shadow made of it, however large it is.
 //!
-//! With Taylor coefficients there are several tangents, one for each order. Adjoints are as tangents are, but of arrays
-//! they are bags.
+//! With Taylor coefficients there are several tangents, one for each order. Adjoints are as tangents are, except that
+//! those of arrays are bags.
 
 use super::bag::{all, bag, nothing, unfold, Cx};
 use super::watch::watch;
@@ -414,8 +414,8 @@ pub(super) fn zero_value((b, module, cache): Cx<'_>, value: Atom) -> Atom {
     }
 }
 
-/// Adds a function that has to do with a type of boxes, with these parameters, that gives a box; its body is made later.
-/// The type is in its name.
+/// Adds a function that has to do with a type of boxes, with these parameters, that gives a box; its body is made
+/// later. The type is in its name.
 pub(super) fn make_helper(
     module: &mut Module,
     what: &str,

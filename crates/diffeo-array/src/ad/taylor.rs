@@ -1,8 +1,8 @@
 //! Taylor coefficients of operations on Reals, as operations of Flat.
 //!
-//! What comes in: an operation and, by operand, the normalised coefficients `x_α = ∂^α x / α!` without that of the value;
-//! one that is 0 whatever the program does is left out. What goes out: those of the result. They are solved one after
-//! the other from `E y = Σ ∂f·E x`, where E multiplies coefficient α by |α|: `|γ| y_γ = Σ_{β≠0} |β| ∂f_{γ-β} x_β`
+//! What comes in: an operation and, by operand, the normalised coefficients `x_α = ∂^α x / α!` without that of the
+//! value; one that is 0 whatever the program does is left out. What goes out: those of the result. They are solved one
+//! after the other from `E y = Σ ∂f·E x`, where E multiplies coefficient α by |α|: `|γ| y_γ = Σ_{β≠0} |β| ∂f_{γ-β} x_β`
 //! (in one variable Griewank & Walther, *Evaluating Derivatives*, 2008, chapter 13), where the partial derivatives of
 //! the table are series themselves: nodes of a small graph, the same operation of the same nodes being one, so that
 //! sine and cosine, say, close on each other. A coefficient is solved when it is needed, so chains of derivatives end.

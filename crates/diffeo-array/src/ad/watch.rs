@@ -1,11 +1,11 @@
-//! Looks for nan in derivatives.
+//! Nan guards: stops the program if a derivative is nan.
 
 use crate::build::Builder;
 use crate::ir::{Atom, Block, Elem, Module, Op, Reduction, Stop, Ty};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
-/// Stops the program if one of these numbers, or an element of one of these arrays of them, is nan: for the evaluator to
-/// begin again.
+/// Stops the program if one of these numbers, or an element of one of these arrays of them, is nan: for the evaluator
+/// to begin again.
 pub(super) fn watch(b: &mut Builder, module: &Module, of: &[Atom]) {
     let is_number = |x: &&Atom| matches!(b.ty(x), Ty::Real | Ty::Array(Elem::Real, _));
     let numbers: Vec<Atom> = of.iter().filter(is_number).cloned().collect();

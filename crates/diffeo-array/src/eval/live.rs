@@ -1,8 +1,8 @@
-//! When variables are used for the last time.
+//! Liveness: when variables are used for the last time.
 //!
-//! A function comes in; what goes out says for each of its blocks which variables are dropped where, so that
-//! an array is shared only as long as somebody looks at it, and is updated in place afterwards. What always
-//! holds: a variable is dropped exactly once on every way from its definition to the end of its block.
+//! What comes in: a function. What goes out: for each of its blocks, where which variables are dropped, so that an
+//! array is shared only while something still reads it, and is updated in place afterwards. What always holds: a
+//! variable is dropped exactly once on every path from its definition to the end of its block.
 
 use crate::deep::deep;
 use crate::ir::{Atom, Block, Carried, Function, Op, Stmt, Var};

@@ -1,10 +1,9 @@
-//! The evaluator: what a program of Flat means.
+//! The evaluator, which defines what a program of Flat means.
 //!
-//! A module that lints comes in; results of calls of its functions go out, or [`RuntimeError`]s with their
-//! place and the open calls. The blocks that are open lie in a vector of the machine, so calls nest as deep as
-//! memory allows. Last uses are dropped ([`live`]), and arrays that nothing else refers to are updated in
-//! place. What a pass must prove before it leaves out a check is checked here nonetheless, and reported as a
-//! bug.
+//! A module that lints comes in; results of calls of its functions go out, or [`RuntimeError`]s with their place and
+//! the open calls. The open blocks lie in a vector of the machine, so calls nest as deep as memory allows. Last uses
+//! are dropped ([`live`]), and arrays that nothing else refers to are updated in place. What a pass must prove before
+//! it leaves out a check is checked here nonetheless, and reported as a bug.
 
 mod live;
 mod ops;

@@ -1,4 +1,4 @@
-//! Operations without blocks: their values, or why there is none.
+//! Operations without blocks: their values and errors.
 
 use super::Values;
 use crate::ir::{Check, FunctionId, Op, Scalar, Stop};

@@ -1,4 +1,4 @@
-//! Blocks, calls and boxes: what makes programs long, bounded.
+//! Blocks, calls and boxes, in bounded numbers: what makes programs long.
 
 use super::Generator;
 use crate::ir::{Atom, BoxId, Carried, FunctionId, Op, Reduction, Ty};

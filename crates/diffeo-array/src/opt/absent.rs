@@ -1,12 +1,13 @@
-//! Drops what is done with boxes that nothing makes.
+//! Dead-variant elimination: removes code that can only run if a box has a variant that the program never constructs.
 //!
-//! Backward parts have a branch for each way that the forward part might have gone, and residuals for it. Where passes
-//! find that it never goes there, the branch is only seen to be dead by the box of its residuals.
+//! A backward part branches on how its forward part went and reads residuals from a box with a variant for each way.
+//! Where other passes find that the forward part never takes a way, only the missing variant shows that its branch is
+//! dead.
 //!
 //! What it needs: nothing; `simplify` afterwards, which drops branches that are not chosen. Why it is right: a field is
-//! read only where the box is there and has this tag. Where nothing makes such a box, and none comes from outside, the
-//! statement is never come to, and neither is the beginning of its block, if nothing between them can stop the program.
-//! What takes the place of such a statement leaves the program to the evaluator.
+//! read only where the box exists and has this tag. If nothing constructs such a box, and none comes from outside, the
+//! statement is never reached; neither is the start of its block, if nothing between the two can stop the program. A
+//! stop that leaves the program to the evaluator replaces what is never reached.
 
 use super::effects::Effects;
 use super::graph::{call_graph, from_outside, CallGraph};
@@ -15,7 +16,7 @@ use super::walk::{deep, has_regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, BoxId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
 use hashbrown::HashSet;
 
-/// See the head of the file.
+/// Dead-variant elimination: see the head of the file.
 pub fn absent(mut module: Module) -> Module {
     let mut never = vec![false; module.functions.len()];
     loop {

@@ -1,15 +1,15 @@
-//! Makes comprehensions of loops that only put a number into each element of new accumulators.
+//! Scatter to map: a loop that only puts a number into each element of new accumulators becomes a comprehension.
 //!
-//! What it takes: a counted loop without carried variables that adds to new accumulators, each of as many elements as the
-//! loop has steps, at its index, and touches no others; nothing else is added to them before they are read whole.
-//! Why it is right: each element is 0 and one number, as is each element of the comprehension.
+//! Where it applies: a counted loop without carried variables that adds to new accumulators, each of as many elements
+//! as the loop has steps, at its index, and touches no others; nothing else is added to them before they are read
+//! whole. Why it is right: each element is 0 plus one number, as is each element of the comprehension.
 
 use super::walk::{deep, has_regions, operands, regions, regions_mut, same, uses, var};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
-/// See the head of the file.
+/// Scatter to map: see the head of the file.
 pub fn adjoints(mut module: Module) -> Module {
     for function in &mut module.functions {
         if !function.vars.iter().any(|info| info.ty == Ty::Acc(1)) {

@@ -1,7 +1,7 @@
-//! Keeps accumulators of a few numbers, touched at constant indices only, as numbers.
+//! Accumulator promotion: keeps accumulators of a few numbers, touched at constant indices only, as numbers.
 //!
-//! What it needs: `unroll` before, for constant indices. Why it is right: what is done with such an accumulator and views
-//! of it stands in one block, so the numbers in it are known at each place; each begins as 0 and is added to in the same
+//! What it needs: `unroll` before, for constant indices. Why it is right: all uses of such an accumulator and of its
+//! views stand in one block, so the numbers in it are known at each place; each begins as 0 and is added to in the same
 //! order.
 
 use super::walk::{deep, has_regions, regions_mut, replace, uses, var};
@@ -9,10 +9,10 @@ use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, 
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
-/// Accumulators of at most so many numbers are looked at.
+/// Maximum size of an accumulator that becomes numbers.
 const MOST: i64 = 16;
 
-/// See the head of the file.
+/// Accumulator promotion: see the head of the file.
 pub fn cells(mut module: Module) -> Module {
     for function in &mut module.functions {
         if function.vars.iter().any(|info| matches!(info.ty, Ty::Acc(_))) {

@@ -1,14 +1,14 @@
-//! Constants that come through calls, branches, loops, boxes and arrays.
+//! Sparse constant propagation over the whole module (Wegman & Zadeck 1991): through calls, branches, loops, boxes and
+//! arrays.
 //!
-//! A number is found to be always the same one where its definition does not tell: the result of each call of a function,
-//! what a loop carries, a field of all boxes of a kind, the elements of an array, its sizes. Forward parts give sizes to
-//! backward parts by such ways.
+//! It finds numbers that are always the same where their definition does not tell: a result of each call of a function,
+//! a carried variable, a field of all boxes of a variant, the elements of an array, its sizes. Forward parts hand sizes
+//! to backward parts in such ways.
 //!
-//! What it needs: nothing; `simplify` afterwards, which computes with the constants, and `dce`, which drops what carried
-//! them. Why it is right: by sparse constant propagation (Wegman & Zadeck 1991) over the whole module. It begins with
-//! "nothing was seen yet" everywhere and goes on until no way by which a value comes adds anything; what comes from
-//! outside may be anything. Statements stay: only uses of variables change, and a use is come to only behind the
-//! definition.
+//! What it needs: nothing; `simplify` afterwards, which computes with the constants, and `dce`, which drops what
+//! carried them. Why it is right: it begins with "nothing was seen yet" everywhere and repeats until no value that
+//! flows anywhere adds anything; what comes from outside may be anything. Statements stay: only uses of variables
+//! change, and a use is reached only after the definition.
 
 use super::graph::{call_graph, from_outside};
 use super::walk::{deep, replace, statements, var};
@@ -17,7 +17,7 @@ use diffeo_calculus::prim::int::apply;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::HashMap;
 
-/// See the head of the file.
+/// Sparse constant propagation: see the head of the file.
 pub fn constants(mut module: Module) -> Module {
     let known = Walk::over(&module);
     for (function, values) in module.functions.iter_mut().zip(known) {

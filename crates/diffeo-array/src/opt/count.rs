@@ -1,16 +1,16 @@
-//! Makes loops that count up to a bound counted loops.
+//! Loop canonicalisation: a `while` loop that counts up to a bound becomes a counted loop, which other passes
+//! understand.
 //!
-//! What it needs: `simplify` before, so that conditions are comparisons and steps are additions. What it takes: a
-//! `while` whose condition is that a carried Int is below (or at most) one that does not change, and whose body
-//! adds 1 to it whatever happens, from a first value that is not negative. Why it is right: the condition has no
-//! effects and holds as many times as the difference says; the sum is at most the bound, so it fits, and the steps
-//! see the same values. Counted loops are what the other passes understand.
+//! What it needs: `simplify` before, so that conditions are comparisons and steps are additions. Where it applies: the
+//! condition says that a carried Int is below (or at most) one that does not change; the body adds 1 to it whatever
+//! happens; its first value is not negative. Why it is right: the condition has no effects and holds as many times as
+//! the difference says; the sum is at most the bound, so it fits, and the steps see the same values.
 
 use super::walk::{deep, has_regions, regions_mut, same, var};
 use crate::ir::{Atom, Block, Carried, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
-/// See the head of the file.
+/// Loop canonicalisation: see the head of the file.
 pub fn count(mut module: Module) -> Module {
     for function in &mut module.functions {
         let mut body = std::mem::take(&mut function.body);

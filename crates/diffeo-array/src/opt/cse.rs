@@ -1,10 +1,10 @@
-//! Computes once what was computed twice: of two equal statements, one of which stands before the other or in
-//! a block around it, the second goes.
+//! Common subexpression elimination: of two equal statements, one of which stands before the other or in a block around
+//! it, the second goes.
 //!
-//! What it needs: nothing. Why it is right: operations have no identity but their values, so equal operations on
-//! equal operands give equal results (what prints, and what reads or writes accumulators, is left alone); if
-//! the first of two equal checks holds, so does the second, and if it fails, the second is never reached. A
-//! check that two sizes are equal, and a branch on the equality of two Ints, make one stand for the other.
+//! What it needs: nothing. Why it is right: operations have no identity but their values, so equal operations on equal
+//! operands give equal results (what prints, and what reads or writes accumulators, is left alone). If the first of two
+//! equal checks holds, so does the second; if it fails, the second is never reached. After a check that two sizes are
+//! equal, and in a branch on the equality of two Ints, one replaces the other.
 
 use super::effects::Effects;
 use super::shapes::Shapes;
@@ -15,7 +15,7 @@ use hashbrown::HashTable;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
-/// See the head of the file.
+/// Common subexpression elimination: see the head of the file.
 pub fn cse(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {

@@ -1,18 +1,17 @@
-//! Drops what nothing needs: statements without effects whose results are not used, results of branches and
-//! loops, carried variables that only feed themselves, parameters and results of functions, functions and
-//! constants that are not reached. Variables are numbered anew, in the order of their definitions.
+//! Dead-code elimination: drops statements without effects whose results are not used, results of branches and loops,
+//! carried variables that only feed themselves, parameters and results of functions, functions and constants that are
+//! not reached. Numbers variables anew, in the order of their definitions.
 //!
-//! What it needs: nothing. Why it is right: what has effects is needed, and so is what it depends on, and
-//! nothing else is; effects are those of [`super::effects`], for a call those of the function called. What
-//! is needed is found over the whole module at once, so that a recursive function's parameter that it only
-//! hands on is not needed.
+//! What it needs: nothing. Why it is right: what has effects is needed, and so is what it depends on, and nothing else
+//! is; effects are those of [`super::effects`], for a call those of the function called. What is needed is found over
+//! the whole module at once, so a parameter that a recursive function only hands on is not needed.
 
 use super::effects::Effects;
 use super::shapes::Shapes;
 use super::walk::{deep, operands, regions};
 use crate::ir::{Atom, Block, Constant, Function, Module, Op, Stmt, Ty, Var};
 
-/// See the head of the file.
+/// Dead-code elimination: see the head of the file.
 pub fn dce(module: Module) -> Module {
     let needed = Needs::of(&module, false);
     sweep::sweep(module, &needed)

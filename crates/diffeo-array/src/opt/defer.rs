@@ -1,8 +1,8 @@
-//! Lets loops look for nan behind their steps, so that the steps cannot stop the program.
+//! Deferred checks: loops look for nan behind their steps, so that the steps cannot stop the program.
 //!
-//! Where each step of a comprehension or a sum takes a derivative, it stops the program if that is nan. Instead, a sum
-//! counts the steps that would have, a comprehension has the number beside its elements, and behind the loop the
-//! program is stopped if there was one:
+//! Where each step of a comprehension or a sum takes a derivative, the step stops the program if that is nan. Instead,
+//! a sum counts the steps that found one, a comprehension keeps the number beside its elements, and a check behind the
+//! loop stops the program if there was one:
 //! ```text
 //! s = reduce[add] i < n { …; if is_nan(d) { fail_nan() }; yield x }
 //! ```
@@ -12,8 +12,8 @@
 //! if gt(found, 0.0) { fail_nan() }
 //! ```
 //! Why it is right: the steps do not depend on each other, and what stands behind the check in its own step has no
-//! effect. What stands before it in later steps may stop the program first, and would have done so on the evaluator,
-//! too, that a nan leads to.
+//! effect. A later step may now stop the program for another reason first. On the evaluator, to which a nan leads, it
+//! would have done so, too.
 
 use super::effects::Effects;
 use super::shapes::Shapes;
@@ -23,7 +23,7 @@ use crate::ir::{
 };
 use diffeo_calculus::prim::Comparison;
 
-/// See the head of the file.
+/// Deferred checks: see the head of the file.
 pub fn defer(mut module: Module) -> Module {
     if !module.functions.iter().any(|function| looks_for_nan(&function.body)) {
         return module;

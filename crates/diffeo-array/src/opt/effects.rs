@@ -1,4 +1,4 @@
-//! What statements do besides giving results, and which of them may be computed where they did not stand.
+//! The effects of statements, and which statements may be computed speculatively.
 
 use super::graph::{call_graph, CallGraph};
 use super::shapes::Shapes;
@@ -6,14 +6,14 @@ use super::walk::{deep, has_regions, regions, statements};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
 use diffeo_calculus::prim::IntOp;
 
-/// What a statement does besides giving results.
+/// The effect of a statement: what it does besides giving results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Effect {
     /// It may stop the program, or never end.
     pub stops: bool,
     /// It prints.
     pub prints: bool,
-    /// It reads or writes what changes: accumulators and stacks.
+    /// It reads or writes mutable state: accumulators and stacks.
     pub state: bool,
 }
 
@@ -25,7 +25,7 @@ impl Effect {
     const PRINTS: Effect = Effect { prints: true, ..Effect::NONE };
     const STATE: Effect = Effect { state: true, ..Effect::NONE };
 
-    /// Both.
+    /// The union of two effects.
     pub fn and(self, other: Effect) -> Effect {
         Effect {
             stops: self.stops || other.stops,
@@ -34,12 +34,12 @@ impl Effect {
         }
     }
 
-    /// Whether there is any.
+    /// Whether there is any effect.
     pub fn any(self) -> bool {
         self != Effect::NONE
     }
 
-    /// Whether it gives the same results each time, so that the first of two equal statements is enough.
+    /// Whether equal statements with this effect give equal results, so that the first of two is enough.
     pub fn repeatable(self) -> bool {
         !self.prints && !self.state
     }
@@ -57,7 +57,7 @@ impl Effects {
         Effects::with(module, &call_graph(module))
     }
 
-    /// The effects in a module with this graph of calls.
+    /// The effects in a module with this call graph.
     pub fn with(module: &Module, graph: &CallGraph) -> Effects {
         let mut effects = Effects {
             functions: vec![Effect::NONE; module.functions.len()],
@@ -87,12 +87,12 @@ impl Effects {
         effects
     }
 
-    /// What a block does.
+    /// The effect of a block.
     pub fn block(&self, block: &Block, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
         block.stmts.iter().fold(Effect::NONE, |e, stmt| e.and(self.stmt(stmt, shapes, vars)))
     }
 
-    /// What a statement does, with its regions.
+    /// The effect of a statement, with its regions.
     pub fn stmt(&self, stmt: &Stmt, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
         let mut effect = self.own(stmt, shapes, vars);
         if has_regions(&stmt.op) {
@@ -101,7 +101,7 @@ impl Effects {
         effect
     }
 
-    /// What a statement does, without its regions.
+    /// The effect of a statement, without its regions.
     pub fn own(&self, stmt: &Stmt, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
         match &stmt.op {
             Op::Int(op, args) if int_can_fail(*op, args) => Effect::STOPS,
@@ -169,7 +169,7 @@ impl Effects {
     }
 }
 
-/// Whether an operation on Ints can fail on operands of which the constants are known.
+/// Whether an operation on Ints can fail, given the constants among its operands.
 pub(crate) fn int_can_fail(op: IntOp, args: &[Atom]) -> bool {
     match op {
         IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg | IntOp::Abs | IntOp::Pow => true,
@@ -190,9 +190,9 @@ pub(crate) fn int_can_fail(op: IntOp, args: &[Atom]) -> bool {
     }
 }
 
-/// Whether the operands of an operation that costs something ([`speculative_cost`]) have derivative 0 wherever its
-/// result does not matter, whatever they are: its partial derivatives are 0, 1 and -1. Those of others are infinite
-/// somewhere, and 0 times that is nan.
+/// Whether the partial derivatives of an operation with a [`speculative_cost`] are bounded (0, 1 and -1). Then its
+/// operands have derivative 0 wherever its result does not matter. The partial derivatives of other operations are
+/// infinite somewhere, and 0 times that is nan.
 pub(crate) fn has_bounded_partials(op: &Op) -> bool {
     use diffeo_calculus::prim::RealOp;
     match op {
@@ -210,8 +210,8 @@ pub(crate) fn has_bounded_partials(op: &Op) -> bool {
     }
 }
 
-/// What computing an operation where it did not stand costs, counted in additions; `None` where it must not be:
-/// it has effects, or what guards it (a check, a branch) may not hold there.
+/// The cost of computing an operation speculatively, in additions. `None` where that is not allowed: it has effects, or
+/// a check or branch guards it.
 pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
     use diffeo_calculus::prim::RealOp;
     Some(match op {

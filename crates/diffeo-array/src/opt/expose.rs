@@ -1,11 +1,13 @@
-//! Comprehensions at the end of functions are made by the callers, where those read elements of them and nothing else.
+//! Producer sinking: a comprehension at the end of a function is made by the callers, where they only read elements of
+//! it.
 //!
-//! `fn f(x) { s…; ys = build i < n { … } return ys }` becomes `fn f(x) { s…; return n, … }`, with what the comprehension
-//! refers to as results, and each call a call with the comprehension behind it: "worker/wrapper" (Gill & Hutton, *The
-//! worker/wrapper transformation*, 2009). So passes see which elements are wanted ([`select`](super::select())).
+//! `fn f(x) { s…; ys = build i < n { … } return ys }` becomes `fn f(x) { s…; return n, … }`, whose results are what the
+//! comprehension refers to, and each call is followed by the comprehension: "worker/wrapper" (Gill & Hutton, *The
+//! worker/wrapper transformation*, 2009). So passes see which elements are read ([`select`](super::select())).
 //!
-//! What it needs: `split` before, which leaves comprehensions without effects. Why it is right: a function ends with it, so
-//! nothing comes between. It is done only for what is dear, in few places.
+//! What it needs: `split` before, which leaves comprehensions without effects. Why it is right: the comprehension is
+//! the last statement of the function, so nothing comes between. It is done only for expensive elements and for
+//! functions that are called at few places.
 
 use super::effects::{Effect, Effects};
 use super::graph::call_graph;
@@ -17,13 +19,13 @@ use super::walk::{deep, operands, regions, regions_mut, size, statements, var, C
 use crate::ir::{Atom, Block, Function, Module, Op, Site, Stmt, Ty, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 
-/// Comprehensions of more statements stay where they are.
+/// Maximum number of statements of a comprehension that moves.
 const LARGE: usize = 120;
 
-/// Functions that are called at more places stay as they are.
+/// Maximum number of calls of a function whose comprehension moves.
 const PLACES: usize = 3;
 
-/// See the head of the file.
+/// Producer sinking: see the head of the file.
 pub fn expose(mut module: Module) -> Module {
     let graph = call_graph(&module);
     let effects = Effects::of(&module);

@@ -1,18 +1,19 @@
-//! Makes loops that look for the largest or smallest Real reductions, whose steps may be done in any order.
+//! Reduction recognition: a loop that looks for the largest or smallest Real becomes a reduction, whose steps may be
+//! done in any order.
 //!
-//! What it needs: `simplify` before. What it takes: a counted loop whose carried variables are each used for one
-//! thing, to be compared with a value by `max` or `min`. Why it is right: the largest of several numbers is the
-//! same in every order, and nan wins in every order; of zeros, that of the wanted sign.
+//! What it needs: `simplify` before. Where it applies: a counted loop whose carried variables are each used for one
+//! thing, to be compared with a value by `max` or `min`. Why it is right: the largest of several numbers is the same in
+//! every order, and nan wins in every order; of zeros, that of the wanted sign.
 //!
-//! Where the loop begins with the first element of an array and goes on with the others, it becomes a reduction
-//! of all elements, so that a comprehension can be fused with it.
+//! Where the loop begins with the first element of an array and goes on with the others, it becomes a reduction of all
+//! elements, so that a comprehension can be fused with it.
 
 use super::shapes::{Shapes, Size};
 use super::walk::{deep, has_regions, operands, regions, regions_mut, same, var};
 use crate::ir::{Atom, Block, Carried, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
-/// See the head of the file.
+/// Reduction recognition: see the head of the file.
 pub fn extrema(mut module: Module) -> Module {
     for function in &mut module.functions {
         if !has_loops(&function.body) {

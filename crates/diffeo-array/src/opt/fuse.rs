@@ -1,17 +1,17 @@
-//! Computes the elements of a comprehension where they are read, so that the array is never made.
+//! Vertical fusion: computes the elements of a comprehension where they are read, so that the array is never made.
 //!
-//! What it needs: `simplify` before, which takes sizes from where they come from, so that only reads of elements
-//! are left; `ranges`, because only what cannot fail is moved freely. A comprehension is fused
+//! What it needs: `simplify` before, which takes sizes from where they come from, so that only reads of elements are
+//! left; `ranges`, because only what cannot fail is moved freely. A comprehension is fused
 //! - into one loop over as many steps that reads it at its index (at the start of a step, shared by all reads);
-//! - into the one place that reads it, if no element is read twice there: outside of loops, or at indices that
-//!   are different in each step of all the loops around;
+//! - into the one place that reads it, if no element is read twice there: outside of loops, or at indices that are
+//!   different in each step of all the loops around;
 //! - into a few places, if an element is as cheap as reading it, or if the places are certain to read different ones
 //!   (the first element, and in a loop the others).
 //!
-//! Why it is right: the body has no effects, and it sees only what does not change, so it gives the same wherever
-//! it is evaluated for an index below the count, and every read has one. Where the body can stop the
-//! program, the loop that it goes into must do nothing else of that kind, must run over the same indices, and must be
-//! the next to have effects: then the same index fails first.
+//! Why it is right: the body has no effects and sees only what does not change, so it gives the same wherever it is
+//! evaluated for an index below the count, and every read has such an index. A body that can stop the program is fused
+//! only into a loop over the same indices that does nothing else of that kind and whose effects come next: then the
+//! same index fails first.
 
 use super::effects::{speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
@@ -23,25 +23,25 @@ use crate::ir::{Atom, Block, Function, Module, Op, Stmt, Var, VarInfo};
 use diffeo_calculus::prim::IntOp;
 use hashbrown::{HashMap, HashSet};
 
-/// What an element may cost, in additions, to be computed at several places.
+/// Maximum cost of an element, in additions, to be computed at several places.
 const CHEAP: u32 = 6;
 
-/// What it may cost, if an element is read more than once at one place.
+/// Maximum cost of an element, if one place reads an element more than once.
 const FREE: u32 = 2;
 
-/// At so many places.
+/// Maximum number of places into which an element may be duplicated.
 const PLACES: usize = 4;
 
-/// Bodies of so many statements are written more than once, if each element is computed once all the same.
+/// Maximum size of a body that is duplicated where each element is still computed once.
 const APART: usize = 60;
 
-/// Larger bodies stay where they are, so that none is moved on again and again.
+/// Maximum size of a body that is fused, so that none is moved on again and again.
 const LARGE: usize = 1000;
 
-/// So many statements are looked at for the loop that comes next.
+/// How many statements the search for the next loop covers.
 const NEAR: usize = 40;
 
-/// See the head of the file.
+/// Vertical fusion: see the head of the file.
 pub fn fuse(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {

@@ -1,19 +1,19 @@
-//! The graph of calls: which function reaches which, callees first. The types of boxes that come from outside.
+//! The call graph, callees first; the types of boxes that come from outside.
 
 use super::walk::statements;
 use crate::ir::{BoxId, Elem, Module, Op, Ty};
 
-/// The strongly connected components of the graph of calls. The use of a constant is a call of what computes it.
+/// The call graph and its strongly connected components. The use of a constant is a call of its initialiser.
 pub(crate) struct CallGraph {
     /// The components, each after those that it calls.
     pub components: Vec<Vec<usize>>,
-    /// Of each function, whether it can call itself, directly or not.
+    /// Whether each function can call itself, directly or not.
     pub recursive: Vec<bool>,
-    /// Of each function, those that it calls, as often as it does.
+    /// The callees of each function, once for each call.
     pub callees: Vec<Vec<usize>>,
 }
 
-/// The graph of calls of a module.
+/// The call graph of a module.
 pub(crate) fn call_graph(module: &Module) -> CallGraph {
     let callees: Vec<Vec<usize>> = module
         .functions

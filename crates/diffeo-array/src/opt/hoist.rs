@@ -1,12 +1,13 @@
-//! Moves what is the same in every step of a loop before the loop.
+//! Loop-invariant code motion: moves what is the same in every step of a loop before the loop.
 //!
 //! What it needs: `cse` before, so that equal operands are the same variable. Why it is right: a statement whose
-//! operands are defined outside gives the same in each step. Scalars that nothing guards may be computed before
-//! even if the loop makes no step. Everything else (what can fail; an element or a field, which a check or a
-//! branch guards; whole loops) moves only from the start of the body, behind nothing but statements that have
-//! no effects or move, too, and only to where the loop certainly makes a step, by a branch on the count
-//! if need be: so it happens when it would have happened first, and it would have been the first to happen.
-//! Loops are gone through from the inside out, so a statement leaves as many loops as it can.
+//! operands are defined outside gives the same in each step. Scalars that nothing guards may be computed before the
+//! loop even if it makes no step. Everything else (what can fail; an element or a field, which a check or a branch
+//! guards; whole loops) moves only from the start of the body, past statements that have no effects or move, too, and
+//! only to where the loop certainly makes a step, by a branch on the count if need be. So an effect that moves still
+//! happens when, and only if, it would have happened first.
+//!
+//! Loops are visited from the inside out, so a statement leaves as many loops as it can.
 
 use super::effects::{has_bounded_partials, speculative_cost, Effects};
 use super::shapes::Shapes;
@@ -15,12 +16,12 @@ use crate::ir::{Atom, Block, Check, Module, Op, Scalar, SiteId, Stmt, Ty, Var, V
 use diffeo_calculus::prim::Comparison;
 use hashbrown::{HashMap, HashSet};
 
-/// See the head of the file.
+/// Loop-invariant code motion: see the head of the file.
 pub fn hoist(module: Module) -> Module {
     hoist_all(module, false)
 }
 
-/// The same, before derivatives are taken: what may have an infinite derivative moves only to where the loop
+/// As [`hoist`], before derivatives are taken: what may have an infinite derivative moves only to where the loop
 /// certainly makes a step, too.
 pub(super) fn hoist_early(module: Module) -> Module {
     hoist_all(module, true)

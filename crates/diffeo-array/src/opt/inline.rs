@@ -1,13 +1,15 @@
-//! Puts the bodies of functions in the place of their calls: of small functions, and of those that are called
-//! seldom. Constants that are plain numbers are put in their places, too. Small functions that call themselves are put
-//! into themselves once, so that half as many calls are left. Where others call themselves, it is tested before the
-//! call whether there is anything to do but to give the result of a small case, which needs no call then.
+//! Inlining: replaces calls by the bodies of the functions called, of small functions and of those that are called
+//! seldom; replaces constants that are plain numbers by the numbers.
 //!
-//! What it needs: nothing; `dce` drops the functions that are then not called any more. What stays: other recursive
-//! functions, large ones, and what would make the caller too large, so the module grows at most by a constant
-//! factor; every statement that comes out is copied once. Why it is right: a call evaluates nothing but the body, with
-//! the arguments as they are. What an error says stays the same, because the places of the body remember the
-//! call that stood there ([`Site::inlined`]).
+//! Small recursive functions are inlined into themselves once, so that half as many calls are left. A larger recursive
+//! function that begins by testing for a small case gets the test before its own calls of itself: the small case then
+//! needs no call.
+//!
+//! What it needs: nothing; `dce` drops the functions that are not called any more. What stays: other recursive
+//! functions, large ones, and what would make the caller too large, so the module grows at most by a constant factor;
+//! every statement that comes out is copied once. Why it is right: a call evaluates nothing but the body, with the
+//! arguments as they are. Errors stay the same, because the sites of the body remember the call that stood there
+//! ([`Site::inlined`]).
 
 use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
@@ -17,31 +19,31 @@ use crate::ir::{
 };
 use hashbrown::{HashMap, HashSet};
 
-/// Functions of at most so many statements are put into their callers.
+/// Maximum number of statements of a function that is inlined at every call.
 const SMALL: usize = 30;
 
-/// So are those of at most so many statements that are called once.
+/// Maximum number of statements of a function that is inlined because it is called once.
 const ONCE: usize = 600;
 
-/// So are those that cost at most so much in all their places together, counted in additions.
+/// Maximum cost of all copies of a function together, in additions, for it to be inlined up to [`ONCE`] as well.
 const FEW: u64 = 120;
 
-/// Functions of at most so many statements are put into themselves.
+/// Maximum number of statements of a function that is inlined into itself.
 const TINY: usize = 16;
 
-/// What is done before that test, and the small case, have at most so many statements each; a function has at most so
-/// many calls of itself that are tested.
+/// Maximum number of statements before the test for a small case, and of the small case; maximum number of calls of
+/// itself that get such a test.
 const BASE: usize = 8;
 
-/// A function grows at most to so many statements, or this often its size.
+/// Inlining adds at most this many statements to a function, or as many as it has, if that is more.
 const LARGE: usize = 6_000;
 
-/// See the head of the file.
+/// Inlining: see the head of the file.
 pub fn inline(module: Module) -> Module {
     expand(module, Which::All)
 }
 
-/// What has become small since, but nothing is put into itself.
+/// Inlines functions that have become small since; no function into itself.
 pub fn inline_small(module: Module) -> Module {
     expand(module, Which::Small)
 }
@@ -53,15 +55,15 @@ enum Which<'a> {
     Early(&'a Early<'a>),
 }
 
-/// Functions that derivatives are taken of.
+/// What [`inline_early`] is told of functions that are to be differentiated.
 pub(super) struct Early<'a> {
-    /// Those that are called from elsewhere than the module, too.
+    /// Functions that are called from outside the module, too.
     pub roots: &'a [FunctionId],
-    /// Those that stay calls.
+    /// Functions whose calls stay calls.
     pub stay: &'a HashSet<FunctionId>,
 }
 
-/// As [`inline`], but nothing is put into itself.
+/// As [`inline`], before derivatives are taken; no function is inlined into itself.
 pub(super) fn inline_early(module: Module, early: &Early<'_>) -> Module {
     expand(module, Which::Early(early))
 }
@@ -124,8 +126,8 @@ fn expand(mut module: Module, which: Which<'_>) -> Module {
 }
 
 /// By function, its size with what goes into it, if it goes into its callers; `once` is the most for a function that is
-/// called once. Where such a function would become too large by what goes into it, it goes into its caller nevertheless,
-/// and larger ones than itself that it calls stay calls: what is left in a loop is then seen there.
+/// called once. Where such a function would become too large by what goes into it, it goes into its caller
+/// nevertheless, and larger ones than itself that it calls stay calls: what is left in a loop is then seen there.
 fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<usize>> {
     let mut calls = vec![0u64; functions.len()];
     for callee in graph.callees.iter().flatten() {
@@ -303,21 +305,21 @@ impl Inliner<'_> {
     }
 }
 
-/// The places of a copied body.
+/// The sites of a copied body.
 pub(super) struct Sites<'a> {
-    /// All places.
+    /// All sites of the module.
     pub all: &'a mut Vec<Site>,
-    /// Those of the copy so far.
+    /// The new site of each old one, so far.
     pub new: HashMap<SiteId, SiteId>,
-    /// The function.
+    /// The function called.
     pub callee: &'a Function,
-    /// The place of its call.
+    /// The site of its call.
     pub call: SiteId,
 }
 
 impl Sites<'_> {
-    /// The place of the body within the call that it stands for. What was inlined into the body before stays
-    /// within its own call, which is now within this one.
+    /// The site of a statement of the body, within the call that the body replaces. What was inlined into the body
+    /// earlier stays within its own call, which is now within this one.
     pub fn within(&mut self, site: SiteId) -> SiteId {
         // From the inside out, the places that have no copy yet.
         let mut chain = Vec::new();

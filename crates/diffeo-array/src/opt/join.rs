@@ -1,10 +1,10 @@
-//! Makes one sum of several over the same steps that read the same arrays, and one comprehension of several, so that
-//! what they read and compute alike is done once. A comprehension of the elements of another one, at the same
+//! Horizontal fusion: several sums over the same steps that read the same arrays become one, and so do comprehensions,
+//! so that what they read and compute alike is done once. A comprehension over the elements of another one, at the same
 //! indices, is joined with it, too.
 //!
-//! What it needs: `split` before, which leaves loops without effects; `cse` after, for what the bodies have in
-//! common. Why it is right: a loop without effects gives the same wherever what it refers to is defined. The later
-//! one moves up to the earlier one, and over no check, because a check may guard what it reads.
+//! What it needs: `split` before, which leaves loops without effects; `cse` after, for what the bodies have in common.
+//! Why it is right: a loop without effects gives the same wherever what it refers to is defined. The later one moves up
+//! to the earlier one, but past no check, because a check may guard what it reads.
 
 use super::effects::Effects;
 use super::shapes::Shapes;
@@ -14,13 +14,13 @@ use super::walk::{
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 
-/// Loops with bodies of more statements together stay apart.
+/// Maximum number of statements of a joined body.
 const LARGE: usize = 200;
 
-/// So many loops before are tried.
+/// How many earlier loops are tried as partners.
 const TRIED: usize = 16;
 
-/// See the head of the file.
+/// Horizontal fusion: see the head of the file.
 pub fn join(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {

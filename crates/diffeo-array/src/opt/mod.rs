@@ -1,30 +1,30 @@
 //! Passes from Flat to Flat, and the order in which they run.
 //!
-//! Each pass is a function in a file of its own, whose head says what it does and why it is right. Values,
-//! errors, their places and their order stay the same through every pass; arithmetic does, too, to the last bit.
+//! Each pass is a function in a file of its own, whose head says what it does and why it is right. Every pass keeps
+//! values, errors, their places and their order, and keeps arithmetic to the last bit (only a `Reduce` may add in
+//! another order).
 //!
-//! | file | |
+//! | file | pass |
 //! |---|---|
-//! | `simplify/` | constants, identities, elements and sizes from where they come from |
-//! | `cse.rs`, `dce.rs`, `reach.rs` | what was computed before; what nothing needs; functions that nothing calls |
-//! | `absent.rs` | what is done with boxes that nothing makes |
-//! | `constants.rs` | constants through calls, loops, boxes and arrays |
-//! | `tail.rs` | calls at the end of functions become loops |
-//! | `inline.rs` | bodies in the place of calls |
-//! | `count.rs` | loops that count are counted loops |
-//! | `extrema.rs` | loops for the largest or smallest number are reductions |
-//! | `ranges/` | checks that certainly hold |
-//! | `fuse.rs` | comprehensions without arrays |
-//! | `defer.rs`, `split.rs`, `join.rs` | looks for nan and checks out of loops; several loops to one |
-//! | `hoist.rs`, `sink.rs` | out of loops; into branches |
-//! | `expose.rs`, `select.rs` | comprehensions at the end of functions to the callers; only elements that are read |
-//! | `sizes.rs` | copies of functions for the sizes of their arrays |
-//! | `rows.rs` | matrices that are written out |
-//! | `numbers.rs` | small arrays into functions, and out of functions, branches and loops, as numbers |
-//! | `tabulate.rs` | tables of what inner loops compute from their index |
-//! | `adjoints.rs` | comprehensions for loops that fill accumulators |
-//! | `unroll.rs`, `cells.rs` | short loops written out; small arrays and accumulators as numbers |
-//! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walking over terms |
+//! | `simplify/` | constant folding, identities, copy propagation, elements and sizes from where they come from |
+//! | `cse.rs`, `dce.rs`, `reach.rs` | common subexpressions; dead code; dead functions |
+//! | `absent.rs` | dead-variant elimination |
+//! | `constants.rs` | sparse constant propagation through calls, loops, boxes and arrays |
+//! | `tail.rs` | tail-call elimination |
+//! | `inline.rs` | inlining |
+//! | `count.rs` | loop canonicalisation: `while` to counted loops |
+//! | `extrema.rs` | reduction recognition: loops for the largest or smallest number |
+//! | `ranges/` | elimination of checks that certainly hold |
+//! | `fuse.rs`, `join.rs` | vertical and horizontal fusion |
+//! | `defer.rs`, `split.rs` | deferred checks; check hoisting |
+//! | `hoist.rs`, `sink.rs` | loop-invariant code motion; sinking into branches |
+//! | `expose.rs`, `select.rs` | producer sinking; demand slicing |
+//! | `sizes.rs` | shape specialisation |
+//! | `numbers.rs`, `rows.rs` | scalar replacement of small arrays across calls, branches and loops; flat matrices |
+//! | `tabulate.rs` | index tables |
+//! | `adjoints.rs`, `cells.rs` | scatter to map; accumulator promotion |
+//! | `unroll.rs` | unrolling; small arrays as numbers |
+//! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walks over terms |
 
 mod absent;
 mod adjoints;
@@ -93,7 +93,7 @@ use unroll::unroll_early;
 /// A pass with its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// The name that people call it by; that of the function, with a number where it runs again.
+    /// Its name for people: that of the function, with a number where it runs again.
     pub name: &'static str,
     /// What it does.
     pub run: fn(Module) -> Module,
@@ -103,8 +103,7 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
     Pass { name, run }
 }
 
-/// The passes in order. Everything runs a second time on what the first round uncovered, with what is not
-/// worth a second time left out.
+/// The passes in order. Those that are worth it run again on what the first round uncovered.
 pub const PASSES: &[Pass] = &[
     pass("reach", reach),
     pass("tail", tail),
@@ -162,21 +161,22 @@ pub const PASSES: &[Pass] = &[
     pass("dce.4", dce),
 ];
 
-/// What derivatives are taken of.
+/// What [`early`] is told of functions that are to be differentiated.
 #[derive(Clone, Copy, Debug)]
 pub struct Early<'a> {
-    /// The functions that are called from elsewhere than the module, too.
+    /// Functions that are called from outside the module, too.
     pub roots: &'a [FunctionId],
-    /// Those of which calls stay calls.
+    /// Functions whose calls stay calls.
     pub stay: &'a HashSet<FunctionId>,
-    /// Whether all derivatives are forward ones: what is written out has a long backward part.
+    /// Whether all derivatives are forward ones. For reverse mode less is unrolled, because unrolled code has a long
+    /// backward part.
     pub forward: bool,
 }
 
-/// What is done before derivatives are taken: what is computed at once has no residuals. Functions and constants stay
-/// where they are, with their parameters and results. Loops for the largest number are no reductions yet: which one of
-/// equal numbers has the derivative depends on how they are written. What may have an infinite derivative is not computed
-/// where it was not.
+/// Optimises a module before derivatives are taken, so that there are fewer residuals. Functions and constants stay
+/// where they are, with their parameters and results. Loops for the largest number are not made reductions, because it
+/// depends on how they are written which of equal numbers has the derivative. What may have an infinite derivative is
+/// not computed speculatively.
 pub fn early(module: Module, of: &Early<'_>) -> Module {
     let Early { roots, stay, forward } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];

@@ -1,13 +1,14 @@
-//! Small arrays that are written out go into functions, and come out of functions, branches and loops, as numbers.
+//! Scalar replacement across functions: small arrays whose elements are written out enter functions, and leave
+//! functions, branches and loops, as numbers.
 //!
-//! `fn f(a) { … return reshape(elements(x, y, z, w), 2, 2) }` gives four numbers, and callers put the array together;
+//! `fn f(a) { … return reshape(elements(x, y, z, w), 2, 2) }` returns four numbers, and callers put the array together;
 //! `f(reshape(elements(a, b, c, d), 2, 2))` becomes `f(a, b, c, d)` where `f` only reads elements of it:
-//! "worker/wrapper" (Gill & Hutton, *The worker/wrapper transformation*, 2009). `simplify` takes the numbers from where an
-//! array is put together, so one that is only read is made nowhere.
+//! "worker/wrapper" (Gill & Hutton, *The worker/wrapper transformation*, 2009). `simplify` takes the numbers from where
+//! an array is put together, so an array that is only read is never made.
 //!
-//! What it needs: `sizes` and `unroll` before, for constant sizes and indices; `dce` after. Why it is right: an array is its
-//! sizes and its elements. What is put together was made before, as often; elements that a function reads are read
-//! before its call, where the sizes are written down, so they are there.
+//! What it needs: `sizes` and `unroll` before, for constant sizes and indices; `dce` after. Why it is right: an array
+//! is its sizes and its elements. Arrays are put together as often as they were made before. Elements that a function
+//! reads are read before its call, where the sizes are written down, so they exist.
 
 use super::graph::{call_graph, CallGraph};
 use super::shapes::{Extent, Shapes, Size};
@@ -17,16 +18,16 @@ use super::walk::{deep, has_regions, operands, regions, regions_mut, statements,
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 
-/// Arrays of at most so many elements are looked at.
+/// Maximum number of elements of an array that becomes numbers.
 const ELEMENTS: i64 = 16;
 
-/// A function gets at most so many parameters, and results, for arrays.
+/// Maximum number of parameters, and of results, that replace arrays of a function.
 const MANY: usize = 64;
 
-/// So often is looked at all calls, while fewer parameters turn out to become numbers.
+/// Maximum number of rounds over all calls, each of which leaves fewer parameters that can become numbers.
 const ROUNDS: usize = 16;
 
-/// See the head of the file.
+/// Scalar replacement across functions: see the head of the file.
 pub fn numbers(mut module: Module) -> Module {
     let graph = call_graph(&module);
     let mut stays = vec![false; module.functions.len()];
@@ -207,7 +208,8 @@ fn has_arrays(function: &Function) -> bool {
     function.vars.iter().any(|v| matches!(v.ty, Ty::Array(..)))
 }
 
-/// Finds which results of calls are read, passed on as numbers, or put into other arrays: those need no block of memory.
+/// Finds which results of calls are read, passed on as numbers, or put into other arrays: those need no block of
+/// memory.
 fn want(function: &Function, stays: bool, reads: &HashMap<Place, Read>, wanted: &mut [Vec<bool>]) {
     let mut from: HashMap<Var, (usize, usize)> = HashMap::new();
     let mut used = Vec::new();

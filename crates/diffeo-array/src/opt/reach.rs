@@ -1,6 +1,8 @@
-//! Drops functions and constants that the program never comes to: those whose calls have all become their bodies, or
-//! calls of copies. `dce` does that, too, and much more; this takes a fraction of its time, so it stands behind the
-//! passes that leave such functions, and those that follow have less to look at.
+//! Dead-function elimination: drops functions and constants that the program cannot reach, because all their calls were
+//! inlined or go to copies.
+//!
+//! `dce` does that, too, and much more; this takes a fraction of its time, so it runs behind the passes that leave such
+//! functions, and the passes after it have less to look at.
 //!
 //! What it needs: nothing. Why it is right: what is dropped is not called.
 
@@ -8,7 +10,7 @@ use super::graph::call_graph;
 use super::walk::{deep, has_regions, regions_mut};
 use crate::ir::{Block, ConstantId, FunctionId, Module, Op};
 
-/// See the head of the file.
+/// Dead-function elimination: see the head of the file.
 pub fn reach(mut module: Module) -> Module {
     let callees = call_graph(&module).callees;
     let mut functions = vec![false; module.functions.len()];

@@ -1,16 +1,17 @@
-//! Matrices that are written out are one array from the start, instead of rows that are put together.
+//! Flat matrices: a matrix whose elements are written out is one array from the start, instead of rows that are put
+//! together.
 //!
 //! `rows(elements(a, b), elements(c, d))` becomes `reshape(elements(a, b, c, d), 2, 2)`, which makes one block of
-//! memory instead of three. It comes late: other passes know elements of rows.
+//! memory instead of three. It runs late, because other passes understand rows.
 
 use super::walk::{deep, has_regions, regions_mut, var};
 use crate::ir::{Atom, Block, Elem, Module, Op, Stmt, Ty, Var, VarInfo};
 use hashbrown::HashMap;
 
-/// Larger matrices are put together.
+/// Maximum number of elements of a matrix that becomes one array.
 const LARGE: usize = 64;
 
-/// See the head of the file.
+/// Flat matrices: see the head of the file.
 pub fn rows(mut module: Module) -> Module {
     for function in &mut module.functions {
         let mut cx = Rows { vars: std::mem::take(&mut function.vars), elements: HashMap::new() };

@@ -1,17 +1,19 @@
-//! Of a comprehension with dear elements, only those are computed that a loop behind it reads.
+//! Demand slicing: where a later loop reads few elements of an expensive comprehension, only those are computed.
 //!
 //! ```text
 //! ys = build i < n { … }                    places, which, m = … what the loop reads, each once …
 //! zs = build j < k { … ys[is[j]] … }   →    ys = build i < m { … which[i] … }
 //!                                           zs = build j < k { … ys[places[is[j]]] … }
 //! ```
-//! What the loop reads is found by going through its indices before ("inspector and executor": Saltz, Mirchandaney &
-//! Crowley, *Run-time parallelization and scheduling of loops*, 1991). It is done where these are cheap, and, which is
-//! decided when the sizes are known, where there are few of them beside the elements; else all elements are computed.
-//! Rows that belong to the elements are copied, so that those of the ones that are wanted lie together.
+//! An inspector loop goes through the indices first and collects those that are read ("inspector and executor": Saltz,
+//! Mirchandaney & Crowley, *Run-time parallelization and scheduling of loops*, 1991). It applies where the indices are
+//! cheap to compute. The program decides, when the sizes are known, whether the reads are few beside the elements; if
+//! not, all elements are computed. Rows that belong to the elements are copied, so that the rows of the chosen elements
+//! lie together.
 //!
-//! What it needs: `split` before, which leaves loops without effects. Why it is right: neither of them has effects,
-//! and what the indices are computed from is computed in each step of the loop anyway, and does not depend on the elements.
+//! What it needs: `split` before, which leaves loops without effects. Why it is right: neither loop has effects; what
+//! the indices are computed from is computed in each step of the reading loop anyway, and does not depend on the
+//! elements.
 
 use super::effects::{speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
@@ -21,19 +23,19 @@ use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
 
-/// What an element has to cost at least, in additions ([`is_dear`]).
+/// Minimum cost of an element, in additions ([`is_dear`]).
 const DEAR: u64 = 200;
 
-/// What finding the indices may cost in a step.
+/// Maximum cost of computing the indices in a step.
 const CHEAP: u64 = 24;
 
-/// How many reads there may be for each element.
+/// Maximum number of reads, as a multiple of the number of elements.
 const READS: i64 = 4;
 
-/// So many indices are looked at in a step.
+/// Maximum number of indices that a step reads.
 const INDICES: usize = 4;
 
-/// See the head of the file.
+/// Demand slicing: see the head of the file.
 pub fn select(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
@@ -317,7 +319,7 @@ struct Wanted {
     copies: Vec<Var>,
 }
 
-/// Whether an element costs much more than noting that it is wanted.
+/// Whether an element costs much more than noting that it is read.
 pub(super) fn is_dear(body: &Block) -> bool {
     body.stmts.iter().fold(0, |sum: u64, stmt| sum.saturating_add(cost(stmt))) >= DEAR
 }

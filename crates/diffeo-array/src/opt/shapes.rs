@@ -1,5 +1,4 @@
-//! What is known of the sizes of arrays, without running anything: which sizes are the same, and which
-//! comprehensions have rows of one size for sure.
+//! Static knowledge of array sizes: which sizes are equal, and which comprehensions certainly have rows of one size.
 
 use super::walk::{binders, deep, same, statements};
 use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var, VarInfo};
@@ -13,7 +12,7 @@ pub(crate) enum Size {
     Of(Var, u8),
 }
 
-/// A size, and whether it is so even where the array has no rows (then the size of rows may be -1).
+/// A size, and whether it holds even where the array has no rows (then the size of rows may be -1).
 #[derive(Clone, Debug)]
 pub(crate) struct Extent {
     pub size: Size,
@@ -44,8 +43,8 @@ impl Shapes {
         Shapes::from(function, function.vars.iter().any(is_array))
     }
 
-    /// The sizes in a function, for who asks only whether comprehensions have rows of one size. Most functions make no
-    /// rows.
+    /// The sizes in a function, for callers that only ask whether comprehensions have rows of one size. It is cheap for
+    /// functions that make no rows, which are most.
     pub fn of_rows(function: &Function) -> Shapes {
         let is_matrix =
             |v: &Var| matches!(function.vars[v.0 as usize].ty, Ty::Array(_, rank) if rank > 1);

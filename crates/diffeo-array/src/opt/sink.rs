@@ -1,8 +1,8 @@
-//! Moves what only one branch uses into that branch.
+//! Sinking: moves a statement that only one branch uses into that branch.
 //!
-//! What it needs: nothing. Why it is right: what moves has no effects and reads only scalars, so it
-//! gives the same later; it is evaluated at most as often as before, because branches are no loops. Blocks are
-//! gone through from the end, so what is needed by something that moves can move with it.
+//! What it needs: nothing. Why it is right: what moves has no effects and reads only scalars, so it gives the same
+//! later; it is evaluated at most as often as before, because branches are no loops. Blocks are visited from the end,
+//! so what is needed by something that moves can move with it.
 
 use super::effects::Effects;
 use super::shapes::Shapes;
@@ -10,7 +10,7 @@ use super::walk::{deep, has_regions, operands, regions_mut, var};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
 use hashbrown::HashMap;
 
-/// See the head of the file.
+/// Sinking into branches: see the head of the file.
 pub fn sink(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {

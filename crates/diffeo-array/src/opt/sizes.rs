@@ -1,9 +1,10 @@
-//! Functions of small arrays are copied for the sizes that they are called with; sizes that are known are written down.
+//! Shape specialisation: copies functions of small arrays for the sizes that they are called with, and writes down
+//! sizes that are known.
 //!
-//! A product of matrices that is called for 4×4 matrices becomes one for those: the loops of its copy have constant
-//! counts, so `unroll` writes them out. What is known of sizes comes from where arrays are made (`Shapes`), from
-//! checks that stand before ("the size 4 of a type"), and from what functions give. It is written down as a `reshape`
-//! to these sizes, which is a view, so that other passes, and derivatives, know it, too.
+//! A matrix product that is called for 4×4 matrices gets a copy for those: the loops of the copy have constant counts,
+//! so `unroll` writes them out. Sizes are known from where arrays are made (`Shapes`), from checks before ("the size 4
+//! of a type"), and from the results of functions. A known size is written down as a `reshape` to it, which is a view,
+//! so that other passes, and derivatives, know it, too.
 //!
 //! What it needs: `inline` before, because small functions need no copies. Why it is right: a copy does the same as the
 //! function, of which at most [`COPIES`] are made, and the size of an array never changes.
@@ -17,22 +18,22 @@ use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;
 use hashbrown::{HashMap, HashSet};
 
-/// So many copies of a function are made at most.
+/// Maximum number of copies of a function.
 const COPIES: usize = 4;
 
-/// Functions of more statements are not copied.
+/// Maximum number of statements of a function that is copied.
 const LARGE: usize = 200;
 
-/// Copies are for arrays, or rows, of at most so many elements.
+/// Maximum number of elements of an array, or row, for which there are copies.
 const ELEMENTS: i64 = 16;
 
-/// So often is looked at a function, while there is more to know.
+/// Maximum number of rounds over a function, while each finds more sizes.
 const ROUNDS: usize = 3;
 
 /// The sizes of an array as far as they are known, those of rows where there are rows; none of other values.
 type Known = Vec<Option<i64>>;
 
-/// See the head of the file.
+/// Shape specialisation: see the head of the file.
 pub fn sizes(module: Module) -> Module {
     copies(module, &HashSet::new(), false)
 }
@@ -182,7 +183,7 @@ struct Walk<'a> {
     changed: bool,
 }
 
-/// The variables that may be unused values, whose sizes are what they are elsewhere.
+/// The variables that hold [`Atom::Unused`] on some way; there, their sizes are not those of the other ways.
 pub(super) fn unused(function: &Function) -> HashSet<Var> {
     let mut found = HashSet::new();
     loop {

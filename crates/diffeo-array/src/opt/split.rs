@@ -1,5 +1,4 @@
-//! Takes checks out of loops: a loop that can stop the program becomes one that only checks, and behind it one that
-//! cannot fail.
+//! Check hoisting: a loop that can stop the program becomes a loop that only checks, followed by one that cannot fail.
 //!
 //! `build i < n { check_index(i, m); body }` becomes
 //! ```text
@@ -7,16 +6,16 @@
 //! if ok {} else { for i < n { check_index(i, m) } }
 //! build i < n { body }
 //! ```
-//! The first loop has all that can stop the second one, in its order and with its places, and what that depends on;
-//! where no step needs the index, it is a branch on the count. So the program stops where it did. What is left has
-//! no effects: it can be computed in any order, several steps at once.
+//! The first loop has all checks of the second one, in their order and with their places, and what they depend on;
+//! where no step needs the index, it is a branch on the count. So the program stops where it did. The second loop has
+//! no effects: its steps can be done in any order, several at once.
 //!
-//! A loop whose steps cannot be told from their checks, because they depend on each other or call functions, is cut at
-//! the first step in which a comparison of its index could fail: before that, the steps do without these checks.
+//! A loop whose checks cannot be separated from its steps, because they depend on each other or call functions, is cut
+//! at the first step in which a comparison of its index could fail: the steps before that do without these checks.
 //!
-//! The first pays where the checks depend on few of the loops around them (then they happen once, and not in every
-//! step), where they hold by a comparison of sizes, or where they cost little beside the rest. It does not pay, and
-//! is left alone, where what is checked depends on results that are expensive.
+//! Separating pays where the checks depend on few of the loops around them (then they happen once, and not in every
+//! step), where they follow from a comparison of sizes, or where they cost little beside the rest. It does not pay, and
+//! is left alone, where the checks depend on expensive results.
 
 use super::effects::{int_can_fail, speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
@@ -29,16 +28,16 @@ use crate::ir::{
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
 
-/// How many steps a loop is taken to have where nothing is known.
+/// Assumed number of steps of a loop.
 const STEPS: u64 = 16;
 
-/// The first loop has to cost less than the second by this factor, unless comparisons take its place.
+/// The checking loop has to cost less than the original one by this factor, unless comparisons replace it.
 const CHEAPER: u64 = 3;
 
-/// Loops with bodies of more statements are not cut.
+/// Maximum number of statements of the body of a loop that is cut.
 const SHORT: usize = 60;
 
-/// See the head of the file.
+/// Check hoisting: see the head of the file.
 pub fn split(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
@@ -403,7 +402,7 @@ fn enough(stmt: &Stmt, inner: &mut HashMap<Var, Option<Atom>>, out: &mut Vec<Con
     known
 }
 
-/// What a statement costs, roughly.
+/// The rough cost of a statement.
 pub(super) fn cost(stmt: &Stmt) -> u64 {
     let mut inner: u64 = 0;
     deep(|| {

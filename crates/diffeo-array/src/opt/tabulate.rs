@@ -1,4 +1,5 @@
-//! Ints that an inner loop computes again and again from its index are computed once, before the loops around it.
+//! Index tables: Ints that an inner loop computes again and again from its index are computed once, before the loops
+//! around it.
 //!
 //! ```text
 //! for i < d { for j < i { … l[j * (2 * d - j - 1) / 2 + i - j - 1] … } }
@@ -8,26 +9,26 @@
 //! places = build j < d { j * (2 * d - j - 1) / 2 - j - 1 }
 //! for i < d { for j < i { … l[places[j] + i] … } }
 //! ```
-//! Sums are taken apart: what depends on the inner index and what is known before the outermost possible loop goes into
-//! the table, the rest is added to it. The table is as long as the inner loop ever is: its count is known before, or it is
-//! the index of a loop around it. It pays where much is computed for an index, as in packed triangles.
+//! A sum is taken apart: the terms that depend on the inner index and on what is known before the outermost possible
+//! loop go into the table; the rest is added to what is read. The table is as long as the inner loop ever is: its count
+//! is known before, or is the index of a loop around it. It pays where an index takes many operations, as in packed
+//! triangles.
 //!
 //! Why it is right: only operations that were proved to fit are moved, and sums of these are the same in any order
-//! modulo 2^64. Elements that no step reads may be wrong, but computing them does not fail: nothing is divided by but
-//! constants.
+//! modulo 2^64. Elements that no step reads may be wrong, but computing them does not fail: divisors are constants.
 
 use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var};
 use crate::ir::{Atom, Block, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
 
-/// What computing an Int has to cost, in additions, to be read from a table.
+/// Minimum cost of an Int, in additions, to be read from a table.
 const WORTH: u32 = 6;
 
-/// Sums of more terms stay as they are.
+/// Maximum number of terms of a sum that is taken apart.
 const TERMS: usize = 12;
 
-/// See the head of the file.
+/// Index tables: see the head of the file.
 pub fn tabulate(mut module: Module) -> Module {
     for function in &mut module.functions {
         let mut cx = Tabulate {

@@ -1,9 +1,10 @@
-//! Calls at the end of functions that lead back to the function become loops, so that they take no memory.
+//! Tail-call elimination: calls at the end of functions that lead back to the function become loops, so that they take
+//! no memory.
 //!
-//! A function that calls itself at its end becomes a loop. Several functions that call each other at their ends
-//! become one, a loop around a switch between their bodies; what is left of each of them is a call of that. The
-//! places in such a body say that it was inlined, so errors name the function that ran. A call at the end of a
-//! function is none that a trace would show: it took the place of its caller.
+//! A function that calls itself at its end becomes a loop. Several functions that call each other at their ends become
+//! one function, a loop around a switch between their bodies; each of them is left as a call of it. The sites in such a
+//! body say that it was inlined, so errors name the function that ran. A call at the end of a function appears in no
+//! trace: it took the place of its caller.
 
 use super::graph::components;
 use super::walk::{deep, Copier};
@@ -14,7 +15,7 @@ use crate::ir::{
 use diffeo_base::{Name, Span};
 use hashbrown::{HashMap, HashSet};
 
-/// The module without calls at the end of functions that lead back to them.
+/// Tail-call elimination: see the head of the file.
 pub fn tail(mut module: Module) -> Module {
     let callees: Vec<Vec<usize>> = module
         .functions

@@ -1,11 +1,11 @@
-//! Writes out loops of a few steps, and keeps small arrays of known length as numbers.
+//! Unrolling: writes out loops of a few steps, and keeps small arrays of known length as numbers.
 //!
 //! What it needs: `simplify` before, for counts that are constants, and behind, to take what is read at constant
-//! indices from where it was put. A comprehension, a reduction or a counted loop with a small constant count and
-//! a small body becomes its steps, one after the other; an array of a few elements that a branch gives, or that a
-//! loop carries and touches at constant indices only, becomes its elements. Why it is right: the steps happen in the
-//! order of their indices, as before; a reduction adds in that order, too. The rows of a comprehension are made
-//! rows of an array only where their sizes are certainly equal.
+//! indices from where it was put. A comprehension, a reduction or a counted loop with a small constant count and a
+//! small body becomes its steps, one after the other; an array of a few elements that a branch gives, or that a loop
+//! carries and touches at constant indices only, becomes its elements. Why it is right: the steps happen in the order
+//! of their indices, as before; a reduction adds in that order, too. The rows of a comprehension become rows of an
+//! array only where their sizes are certainly equal.
 
 use super::shapes::{Extent, Shapes, Size};
 use super::simplify::neutral;
@@ -18,25 +18,26 @@ use crate::ir::{
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
-/// So many steps at most are written out.
+/// Maximum number of steps that are written out.
 const STEPS: i64 = 16;
 
-/// Of sums around sums, which become one loop ([`join`](super::join())).
+/// The same for sums around sums, which become one loop ([`join`](super::join())).
 const SUMS: i64 = 4;
 
-/// To so many statements, and to so many before derivatives are taken: backward parts are longer.
+/// Maximum number of statements that a loop becomes; before derivatives are taken it is `EARLY`, because backward parts
+/// are longer.
 const STATEMENTS: usize = 300;
 const EARLY: usize = 200;
 
-/// Arrays of at most so many elements are kept as numbers.
+/// Maximum number of elements of an array that is kept as numbers.
 const ELEMENTS: i64 = 16;
 
-/// See the head of the file.
+/// Unrolling: see the head of the file.
 pub fn unroll(module: Module) -> Module {
     within(module, STATEMENTS)
 }
 
-/// The same before derivatives are taken.
+/// As [`unroll`], before derivatives are taken: writes out less.
 pub(super) fn unroll_early(module: Module) -> Module {
     within(module, EARLY)
 }

@@ -1,6 +1,6 @@
-//! Walking over the parts of statements: operands, regions, binders; copying a block with new variables.
+//! Walks over the parts of statements: operands, regions, binders; copies of blocks with new variables.
 //!
-//! Everything here goes over one level; whoever wants the regions, too, recurses with [`deep`].
+//! Everything here visits one level; a caller that wants the regions, too, recurses with [`deep`].
 
 pub(crate) use crate::deep::deep;
 use crate::ir::{Atom, Block, Check, Function, Op, SiteId, Stmt, Stop, Var, VarInfo};
@@ -240,7 +240,7 @@ pub fn binders(op: &Op, mut each: impl FnMut(Var)) {
     }
 }
 
-/// The same, to be changed.
+/// The variables that an operation defines for its regions, to be changed.
 pub fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
     match op {
         Op::For { index, carried, .. } => {
@@ -304,9 +304,9 @@ pub(crate) struct Copier<'a, S> {
     pub source: Option<&'a [VarInfo]>,
     /// The variables of the function that the copy is for.
     pub vars: &'a mut Vec<VarInfo>,
-    /// What stands for variables of the block. Others keep their names.
+    /// The atoms that replace variables of the block. Other variables stay.
     pub map: HashMap<Var, Atom>,
-    /// The places of the copy's statements.
+    /// The site of a copied statement, by the old one.
     pub site: S,
 }
 
@@ -323,7 +323,7 @@ impl<S: FnMut(SiteId) -> SiteId> Copier<'_, S> {
         new
     }
 
-    /// What stands for an atom.
+    /// The atom that replaces an atom.
     pub fn atom(&self, atom: &Atom) -> Atom {
         match atom {
             Atom::Var(v) => self.map.get(v).unwrap_or(atom).clone(),
@@ -404,7 +404,7 @@ pub(crate) fn uses(function: &Function) -> Vec<u32> {
     uses
 }
 
-/// Puts atoms in the place of variables.
+/// Replaces variables by atoms.
 pub(crate) fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
     let resolve = |a: &mut Atom| {
         while let Some(new) = var(a).and_then(|v| replaced.get(&v)) {

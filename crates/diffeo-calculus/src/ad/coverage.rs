@@ -1,6 +1,6 @@
-//! Which system has which form of Core: the matches are exhaustive, so that a new form has to be placed.
+//! Which system has which form of Core. The matches are exhaustive, so that a new form has to be given its row.
 //!
-//! `tests/coverage.rs` translates and runs a program for every cell, and compares the book's table with this one.
+//! `tests/it/coverage.rs` translates and runs a program for every cell, and compares the book's table with this one.
 
 use crate::names::{listed_prims, prim_name, Named};
 use crate::prim::{

@@ -1,4 +1,4 @@
-//! Every derivative term of Core, by what a system has of its own (ours).
+//! Every derivative term of Core, defined by the operators that a system has (ours).
 //!
 //! The papers give a forward derivative F, a reverse derivative R and a Taylor macro D_(k,R). The engine `delta` has F
 //! and R of the same paper, the others have one operator. The other terms are defined by these:
@@ -10,12 +10,12 @@
 //! jets from F:    ∂^α at 0 of t ↦ f(Σ_β x_β t^β / β!), one variable after the other
 //! ```
 //!
-//! A derivative that is nan warns ([`Lifting::Watch`]), and numbers that do not vary have a 0 of their own
-//! ([`numbers::nothing`]), where the program is to run; programs that are shown have neither.
+//! A program that is to run warns of a derivative that is nan ([`Lifting::Watch`]), and has a 0 of its own for numbers
+//! that do not vary ([`numbers::nothing`]); a program that is shown has neither.
 //!
 //! A program comes in; out comes one whose only derivative terms are `stop_gradient`, `checkpoint` and
-//! `with_derivative`. Function values are translated when it runs ([`crate::Prim::Lift`]), functions that are
-//! written where they are differentiated, at once.
+//! `with_derivative`. Function values are translated when it runs ([`crate::Prim::Lift`]); functions that are written
+//! where they are differentiated, at once.
 
 use super::build::*;
 use super::engine::Engine;

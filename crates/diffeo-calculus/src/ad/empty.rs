@@ -1,8 +1,8 @@
-//! Rows that are not there have a shape, too (ours).
+//! Shapes of arrays without elements (ours).
 //!
-//! In: an array without elements, translated or not. Out: what goes through its elements gives for it, or what they add
-//! up to. What always holds: the result has the sizes that the array knows of rows that it does not have, which going
-//! through its elements would lose.
+//! What comes in: an array without elements, translated or not. What goes out: what a walk over its elements, or their
+//! sum, gives for it. What always holds: the result has the row sizes that the array knows although it has no rows;
+//! walking over its elements would lose them.
 
 use super::build::*;
 use super::delta::split;
@@ -14,8 +14,8 @@ use crate::ty::Ty;
 use diffeo_base::Name;
 use std::rc::Rc;
 
-/// `array`, made of the elements of `xs` one by one; if there are none and they are arrays, an array without elements that
-/// knows their sizes. The types are those of `element` in the systems of the two.
+/// `array`, made of the elements of `xs` one by one; if there are none and they are arrays, an array without elements
+/// that knows their sizes. The types are those of `element` in the systems of the two.
 pub(super) fn kept(
     w: &mut Workspace,
     (from, to): (&At, &At),

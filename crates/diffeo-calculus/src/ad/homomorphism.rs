@@ -1,13 +1,13 @@
-//! What all translations by numbers have in common: `D{·}` on everything but the Reals (Krawiec et al.,
-//! Figure 3; Huot, Staton & Vákár, sections 3.2 and 5.1).
+//! The homomorphic part of all translations by numbers: `D{·}` on everything but the Reals (Krawiec et al., Figure 3;
+//! Huot, Staton & Vákár, sections 3.2 and 5.1).
 //!
 //! ```text
 //! D{A × B} = D{A} × D{B}      D{A → B} = D{A} → D{B}      D{L} = L      D{ℝ}: the system says
 //! ```
 //!
-//! Types and terms go homomorphically to types and terms; what becomes of a Real, of a number and of an
-//! operation is in the room of the [`System`]: [`super::dual`], [`super::jet`], [`super::delta`]. Invariant:
-//! if Γ ⊢ e : A then D{Γ} ⊢ D{e} : D{A}.
+//! Types and terms go homomorphically to types and terms. What becomes of a Real, of a number and of an operation
+//! stands in the file of the [`System`]: [`super::dual`], [`super::jet`], [`super::delta`]. Invariant: if Γ ⊢ e : A
+//! then D{Γ} ⊢ D{e} : D{A}.
 //!
 //! What comes in has no derivative terms but `stop_gradient`, `checkpoint` and `with_derivative`: see
 //! [`super::derived`].

@@ -1,4 +1,4 @@
-//! The derivative systems of three papers, as they are printed, on Core: what every faster engine is judged by.
+//! The derivative systems of three papers, as they are printed, on Core: the reference for every faster engine.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -6,7 +6,8 @@
 //! | `jet.rs`, `jet/` | Huot, Staton & Vákár, *Higher Order Automatic Differentiation of Higher Order Functions* (LMCS 2022) |
 //! | `dual.rs`, `delta/` | Krawiec et al., *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation* (POPL 2022) |
 //! | `homomorphism.rs`, `numbers.rs` | what the translations of the last two have in common |
-//! | `polytypic.rs`, `expansion.rs`, `empty.rs` | operations by induction on the type; sums of nothing |
+//! | `derived.rs`, `engine.rs` | every derivative term by the operators of a system; machines that run such programs |
+//! | `polytypic.rs`, `expansion.rs`, `empty.rs` | operations by induction on the type; arrays without elements |
 //! | `partial.rs` | partial derivatives as terms |
 //! | `shown.rs`, `shown/` | translated programs in short, for readers |
 //! | `coverage.rs` | which system has which form of Core, from the paper or as an extension |

@@ -1,4 +1,4 @@
-//! What each system makes of Reals: one line for each, in the room that the paper's figure is in.
+//! The translation of Reals in each system: one line for each, beside the figure of the paper that it comes from.
 
 use super::build::*;
 use super::{delta, dual, jet, System, Workspace};

@@ -1,8 +1,8 @@
 //! Derivatives that are asked for from outside a program, as definitions in it.
 //!
-//! What comes in: a program and a definition, a function `f : S → T` between first-order types. What goes out: the program
-//! with one more definition, which takes and gives data alone, so that whatever runs programs can run it. It has no
-//! name: messages name the functions that it calls.
+//! What comes in: a program and a definition, a function `f : S → T` between first-order types. What goes out: the
+//! program with one more definition, which takes and gives data alone, so that whatever runs programs can run it. It
+//! has no name: messages name the functions that it calls.
 
 use super::build::*;
 use super::workspace::next_variable;

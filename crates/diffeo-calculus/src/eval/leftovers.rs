@@ -1,7 +1,7 @@
-//! What a process has to put away before it ends at once: temporary files, other programs at work.
+//! What a process has to clean up before it ends at once: temporary files, other programs at work.
 //!
-//! What always holds: what was [`make`]d is put away by its maker or by [`put_away`], whenever the process ends, unless
-//! the system kills it.
+//! What always holds: what was [`make`]d is cleaned up by its maker or by [`put_away`], whenever the process ends,
+//! unless the system kills it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,7 +1,7 @@
-//! What a run may take, and how it is stopped from outside.
+//! The bounds on a run, and how it is stopped from outside.
 //!
-//! The machine asks [`Limits::check`] every so many operations, and so does everything else that works
-//! long on a user's behalf (reading data, writing results).
+//! The machine asks [`Limits::check`] every so many operations, and so does everything else that works long on a user's
+//! behalf (reading data, writing results).
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};

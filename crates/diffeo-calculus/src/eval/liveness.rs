@@ -1,12 +1,12 @@
-//! Which variables are still needed, while a function is compiled from its end to its beginning.
+//! Liveness of variables, while a function is compiled from its end to its beginning.
 //!
-//! Code is generated backwards: what stands later in the function is generated first, so at every moment
-//! [`Live`] knows what the rest of the function reads. A read of a variable that is not live is its last use.
-//! Of a variable in one register the components that are still needed count one by one, so that the last use
-//! of a component can move it out of the tuple.
+//! Code is generated backwards: what stands later in the function is generated first, so at every moment [`Live`] knows
+//! what the rest of the function reads. A read of a variable that is not live is its last use. For a variable in one
+//! register, the components that are still needed count one by one, so that the last use of a component can move it out
+//! of the tuple.
 //!
-//! Where the code branches, each arm starts from what is live after the branch; [`Live::join`] says what is
-//! live before it, and what each arm has to give back at its start because only other arms need it.
+//! Where the code branches, each arm starts from what is live after the branch; [`Live::join`] says what is live before
+//! it, and what each arm has to release at its start because only other arms need it.
 
 /// All of the value is needed.
 pub(crate) const WHOLE: u64 = u64::MAX;

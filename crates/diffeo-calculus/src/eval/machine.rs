@@ -254,9 +254,9 @@ impl Machine {
         std::mem::take(&mut self.reals.largest)
     }
 
-    /// The largest finite absolute values of the terms whose sums were Taylor coefficients of order 1 and of order 2 since
-    /// this was last asked: what rounding errors of derivatives of these orders are to be compared with. Infinity if
-    /// that is not known.
+    /// The largest finite absolute values of the terms whose sums were Taylor coefficients of order 1 and of order 2
+    /// since this was last asked: what rounding errors of derivatives of these orders are to be compared with. Infinity
+    /// if that is not known.
     pub fn take_largest_terms(&mut self) -> [f64; 2] {
         let [first, second] = std::mem::take(&mut self.reals.largest_terms);
         [first, if self.reals.nests { f64::INFINITY } else { second }]

@@ -1,9 +1,9 @@
-//! What a definition does with its variables, before it is compiled.
+//! How a definition uses its variables, found before it is compiled.
 //!
-//! A definition comes in; out come [`Nodes`]: for every variable a tree of the components that are used.
-//! A variable of tuple type that is only taken apart is *split*: its components live in registers of their
-//! own, and the tuple is never made. `let x = y` and `let x = y.0` bind no new value: `x` is another name for
-//! the node. (Where `y` turns out not to be split, [`super::scope`] gives `x` a tree of its own.)
+//! A definition comes in; out come [`Nodes`]: for every variable a tree of the components that are used. A variable of
+//! tuple type that is only taken apart is *split*: its components live in registers of their own, and the tuple is
+//! never made. `let x = y` and `let x = y.0` bind no new value: `x` is another name for the node. (Where `y` turns out
+//! not to be split, [`super::scope`] gives `x` a tree of its own.)
 
 use crate::deep::deep;
 use crate::prim::{Prim, Shape as SizeShape};

@@ -1,9 +1,9 @@
-//! What programs translated by the papers' systems need of the machine beside ordinary evaluation.
+//! Support of the machine for programs translated by the papers' systems: zeros that do not vary, and blame for nan.
 //!
-//! Their derivatives are ordinary numbers of ordinary programs. What comes in: [`Lifting`], which the translations
-//! write. What always holds: [`Value::Zero`] is the derivative of what does not vary, and times anything, also
-//! times inf, it is itself; so constants have no part in derivatives that are not finite. Which operation made
-//! such derivatives of finite ones is remembered for the warning.
+//! The derivatives of these programs are ordinary numbers. What comes in: [`Lifting`], which the translations write.
+//! What always holds: [`Value::Zero`] is the derivative of what does not vary, and times anything, also times inf, it
+//! is itself; so constants have no part in derivatives that are not finite. Which operation made such derivatives of
+//! finite ones is remembered for the warning.
 
 use super::derivative::jet::Culprit;
 use super::derivative::level::is_plain_zero;

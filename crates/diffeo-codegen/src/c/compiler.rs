@@ -61,7 +61,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What may be said about the code.
+/// Options of the compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The instructions that the code may have.
@@ -70,7 +70,7 @@ pub struct Options {
     pub quick: bool,
     /// Where compiled code is kept.
     pub cache: Option<Cache>,
-    /// What compiling may take.
+    /// The limits of compiling.
     pub limits: Limits,
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Export {
     /// Its name in the program.
     pub name: String,
-    /// What is said of it: its type, for people.
+    /// Its type, for people.
     pub about: String,
     /// The program that it is the entry of.
     pub module: Arc<Module>,
@@ -38,7 +38,7 @@ pub struct Export {
 pub struct Value {
     /// Its name.
     pub name: String,
-    /// Of an array: how many of its sizes, from the first on, are those of the value before.
+    /// If it is an array: how many of its sizes, from the first on, are those of the value before.
     pub shared: usize,
 }
 

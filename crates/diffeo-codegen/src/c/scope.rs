@@ -1,13 +1,13 @@
-//! Where the registers of a function are declared in C: in the innermost block that has all their uses, as far
-//! as that is right.
+//! Where a function's registers are declared in C: in the innermost block that contains all their uses, unless they
+//! have to keep their values from step to step.
 //!
-//! A register that is declared in the body of a loop does not keep its value for the next step. So it is
-//! declared there only if its first use sets it, straight in that block, or if the loop says that nothing is
-//! carried from step to step.
+//! A register that is declared in the body of a loop does not keep its value for the next step. So it is declared there
+//! only if its first use sets it, directly in that block, or if the loop says that nothing is carried from step to
+//! step.
 
 use crate::low::{Address, Expr, For, Function, Operand, Reg, Stmt};
 
-/// What the declarations of a function are.
+/// The declarations of a function.
 #[derive(Debug, Default)]
 pub struct Scopes {
     /// For each block, in the order in which their texts begin, the registers declared at its beginning.

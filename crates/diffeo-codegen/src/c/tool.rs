@@ -1,7 +1,7 @@
-//! Other programs at work for this one: the C compiler, `ar`.
+//! Runs other programs for this one: the C compiler, `ar`.
 //!
 //! What always holds: a tool and all that it starts are a group of processes, which has ended when [`run`] returns and
-//! before this process ends; its temporary files are in a [`Folder`], which goes in the same way; it keeps to the
+//! before this process ends. Its temporary files are in a [`Folder`], which goes in the same way. It keeps to the
 //! limits of the run that it works for.
 
 use super::compiler::Error;

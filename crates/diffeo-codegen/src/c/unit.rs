@@ -1,7 +1,7 @@
 //! A file of C: the runtime, the tables of one or several modules, and their functions.
 //!
-//! What always holds: everything in it is static, but for what the face of the file (what stands at its end)
-//! exports; the same modules give the same text; the time to write it is linear in its size.
+//! What always holds: everything in it is static, except what the end of the file (its face) exports; the same modules
+//! give the same text; writing it takes time linear in its size.
 
 use super::function::{function, letter, type_of};
 use super::literal::{comment, string};
@@ -24,7 +24,7 @@ const RUNTIME: [&str; 4] = [
     include_str!("runtime/errors.c"),
 ];
 
-/// Who has the memory of the programs, and what else the runtime does.
+/// Who provides the runtime: memory and the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Host {
     /// The file itself: it needs nothing else.

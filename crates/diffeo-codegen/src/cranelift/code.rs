@@ -1,4 +1,4 @@
-//! Machine code before it is put into memory. It holds no addresses, so it can be kept on disk.
+//! Machine code before it is put into memory. It contains no addresses, so it can be kept on disk.
 
 use super::{unsupported, well, Options};
 use crate::engine::{CompileError, Compiled, Cpu, Entry};
@@ -15,9 +15,10 @@ use std::sync::Arc;
 /// The machine code of a program.
 #[derive(Serialize, Deserialize)]
 pub struct Code {
-    /// The instructions that it may have.
+    /// The processor whose instructions it may use.
     pub(super) cpu: Cpu,
-    /// Each function of the module, then those that are called from outside, the entry last.
+    /// The functions of the module, then those with the convention of C, which are called from outside; the entry is
+    /// last.
     pub(super) functions: Vec<Part>,
     /// The names of the functions of the runtime that it calls; their indices follow those of the functions.
     pub(super) imports: Vec<String>,
@@ -25,7 +26,7 @@ pub struct Code {
     pub(super) raises: Vec<Raise>,
     /// See [`stack_margin`](crate::engine::stack_margin).
     pub(super) margin: usize,
-    /// How many statements it was made of.
+    /// The number of statements of Low that it was made of.
     pub(super) statements: usize,
 }
 

@@ -1,14 +1,14 @@
-//! How much work statements are, so that code can count what it does as it runs.
+//! Cost estimates of statements, by which code counts its own work as it runs.
 //!
 //! Work is measured in simple operations, roughly. What is counted where:
-//! - a loop with a number of steps, at its beginning: steps times what a step takes;
+//! - a counted loop, at its beginning: steps times the cost of a step;
 //! - a loop with a condition, when it asks whether the run is to end, and at its end;
-//! - calls of recursive functions, at the beginning of the list of statements that they stand in, for the callees;
-//! - statements that take much, at the beginning of their list.
+//! - calls of recursive functions, at the beginning of the list of statements that contains them, for the callees;
+//! - expensive statements, at the beginning of their list.
 //!
-//! Everything else belongs to what stands around it, calls of other functions included. Of branches, the one that takes
-//! the most counts. Functions that do loops block by block count nothing themselves, because the runtime may do the
-//! blocks in their place.
+//! Everything else is part of the cost of what contains it, calls of other functions included. A branch costs as much
+//! as its most expensive arm. Functions that do loops block by block count nothing themselves, because the runtime may
+//! do the blocks instead.
 
 use super::lanes;
 use crate::deep::deep;
@@ -31,7 +31,7 @@ const STEPS: u64 = 8;
 /// Steps that are done several at once take less, by this factor.
 const LANES: u64 = 3;
 
-/// What the functions of a module are.
+/// The costs of the functions of a module.
 pub(super) struct Weights {
     /// By function: what a call takes besides what the function counts itself.
     functions: Vec<Cell<Option<u64>>>,
@@ -42,16 +42,16 @@ pub(super) struct Weights {
 /// What is counted in a function.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// By the address of the first statement of a list: what is counted before it.
+    /// What is counted before a list, by the address of its first statement.
     pub lists: HashMap<*const Stmt, u64>,
-    /// By the address of a loop with a number of steps: what a step takes.
+    /// The cost of a step of a counted loop, by the address of the loop.
     pub loops: HashMap<*const For, u64>,
-    /// By the address of the first statement of a loop with a condition: what a step takes.
+    /// The cost of a step of a loop with a condition, by the address of its first statement.
     pub conditional: HashMap<*const Stmt, u64>,
 }
 
 impl Weights {
-    /// Of a module.
+    /// The costs of the functions of a module.
     pub fn new(module: &Module) -> Weights {
         let constants = module.flat.constants.iter().enumerate();
         let constants = constants.map(|(i, constant)| (constant.init.0, i as u32)).collect();
@@ -79,7 +79,7 @@ impl Weights {
         found
     }
 
-    /// The constant that a function computes, and what the call takes besides what the function counts itself.
+    /// The constant that a function initialises, and the cost of the call beyond what the function counts itself.
     pub fn constant(&self, id: FunctionId) -> Option<(u32, u64)> {
         let constant = self.constants.get(&id.0)?;
         Some((*constant, self.functions[id.0 as usize].get().unwrap_or(0)))

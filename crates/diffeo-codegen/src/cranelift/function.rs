@@ -94,7 +94,7 @@ impl Convention {
     }
 }
 
-/// How functions with the convention of C are called: so many parameters that are words, and a status.
+/// The signature of a function with the convention of C: so many parameters that are words, and a status.
 pub(super) fn outside(convention: CallConv, params: usize) -> Signature {
     let mut signature = Signature::new(convention);
     signature.params = vec![AbiParam::new(I64); params];
@@ -102,14 +102,14 @@ pub(super) fn outside(convention: CallConv, params: usize) -> Signature {
     signature
 }
 
-/// What functions are translated with.
+/// What the translations of all functions share.
 pub(super) struct Environment<'m> {
     pub module: &'m Module,
     pub conventions: &'m [Convention],
     pub imports: &'m mut Imports,
-    /// By the function that is a task: the index of what calls it with the convention of C.
+    /// The index of the function that calls a task with the convention of C, by the task.
     pub tasks: &'m HashMap<u32, u32>,
-    /// If work is counted: what functions are.
+    /// The costs of functions, if work is counted.
     pub weights: Option<&'m Weights>,
     /// Whether there are instructions for [`low::Expr::Fma`] …
     pub has_fma: bool,
@@ -117,7 +117,7 @@ pub(super) struct Environment<'m> {
     pub has_rounding: bool,
     /// Whether there are those that `lanes.rs` uses.
     pub has_lanes: bool,
-    /// With the convention of C.
+    /// The target, with the convention of C.
     pub frontend: TargetFrontendConfig,
 }
 
@@ -186,7 +186,7 @@ pub(super) fn translate<'t>(
     translator.finish();
 }
 
-/// A function that others than functions of the module call: with the convention of C; the status is an Int.
+/// Translates a function that is called from outside the module, with the convention of C; the status is an Int.
 pub(super) fn translate_outside(
     mut b: FunctionBuilder<'_>,
     callee: FuncRef,
@@ -209,7 +209,7 @@ pub(super) fn translate_outside(
     b.finalize(frontend);
 }
 
-/// The flags of accesses to memory: they are aligned, and what they access is there.
+/// The flags of accesses to memory: aligned, and never to memory that is not mapped.
 pub(super) fn trusted() -> MemFlagsData {
     MemFlagsData::trusted()
 }
@@ -332,7 +332,7 @@ impl Translator<'_, '_> {
         self.values[reg.0 as usize] = Some(value);
     }
 
-    /// The value of a register; where nothing has set it, nothing looks at it, either.
+    /// The value of a register. Where nothing has set it, nothing reads it, either.
     pub fn get(&mut self, reg: Reg) -> Value {
         match self.values[reg.0 as usize] {
             Some(value) => value,

@@ -1,9 +1,9 @@
-//! Innermost loops whose steps do not depend on each other, several steps at once: in the two lanes of vectors of
-//! 128 bits, and several vectors one after the other. The steps that are left are done one by one.
+//! Vectorisation of innermost loops whose steps do not depend on each other: several steps at once, in the two lanes of
+//! vectors of 128 bits, and several vectors one after the other. The remaining steps are done one by one.
 //!
-//! A register is one value for all lanes, or one that grows by a constant from lane to lane (the index, addresses),
-//! or a value for each lane, or a vector. A truth value in a vector is all ones or zeros. What there is no
-//! vector instruction for is done for each lane.
+//! A register is one value for all lanes, or one that grows by a constant from lane to lane (the index, addresses), or
+//! a value for each lane, or a vector. A truth value in a vector is all ones or zeros. An operation without a vector
+//! instruction is done for each lane.
 
 use super::function::{clif_type, Translator};
 use super::scope::Shape;
@@ -75,7 +75,7 @@ pub(super) fn expand(registers: &mut Vec<Ty>, body: &mut [Stmt]) {
     }
 }
 
-/// Whether there is anything for [`expand`].
+/// Whether [`expand`] has anything to do.
 pub(super) fn expands(body: &[Stmt]) -> bool {
     let mut pending = vec![body];
     while let Some(stmts) = pending.pop() {
@@ -116,7 +116,7 @@ fn unaligned() -> MemFlagsData {
 }
 
 impl Translator<'_, '_> {
-    /// Does as many steps of a loop as fill vectors; gives the first index that is left.
+    /// Emits the vectorised part of a loop; gives the first index that is left to the rest.
     pub(super) fn in_lanes(
         &mut self,
         step: &For,

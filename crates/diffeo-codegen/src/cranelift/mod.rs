@@ -1,16 +1,16 @@
-//! Low to machine code by Cranelift, in process.
+//! The back end Cranelift: Low to machine code, in process.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `scope.rs` | which registers have several values, and where |
 //! | `function.rs` | statements, and how functions are called |
 //! | `expr.rs` | operands and expressions |
-//! | `lanes.rs` | several steps of a loop at once |
-//! | `count.rs` | how much work is done |
+//! | `lanes.rs` | vectorisation of innermost loops |
+//! | `count.rs` | work, as code counts it |
 //! | `code.rs` | machine code, and how it is put into memory |
 //!
-//! Functions are translated one by one and compiled each by itself, in large programs on several threads; then they are put
-//! into memory together and their references to each other are filled in.
+//! Functions are compiled separately, in large programs on several threads. Then they are put into memory together, and
+//! their references to each other are filled in.
 
 mod code;
 mod count;
@@ -44,7 +44,7 @@ pub struct Options {
     pub cpu: Cpu,
     /// Whether the code counts the work that it does ([`Instance::work`](crate::engine::Instance::work)).
     pub counted: bool,
-    /// Whether Cranelift checks what it is given and what it makes of it, for tests.
+    /// Whether Cranelift verifies its input and its code, for tests.
     pub verify: bool,
 }
 
@@ -287,8 +287,8 @@ pub fn text(module: &Arc<Module>, options: &Options) -> Result<String, CompileEr
     Ok(out)
 }
 
-/// Translates each function, the largest ones first, as they take longest to compile, and then those that are called from
-/// outside: with its index, and how many statements it has.
+/// Translates each function, the largest ones first, as they take longest to compile, and then those that are called
+/// from outside: with its index, and how many statements it has.
 fn each_function(
     module: &Module,
     target: &Target,

@@ -1,14 +1,14 @@
-//! Where the registers of a function live: which of them a statement with inner statements changes for what
-//! comes after it, or for its next step.
+//! The basis of SSA form: which registers a statement with inner statements changes for what follows it, or for its
+//! next step.
 //!
-//! A register has a *home*: the innermost list of statements with everything that sets or uses it. A register
-//! whose home lies within an arm or a body is none of the outside's business; so the code has a block
-//! parameter exactly where a register may have several values, and translation takes linear time.
+//! A register has a *home*: the innermost list of statements that contains everything that sets or uses it. A register
+//! whose home lies within an arm or a body does not concern the outside. So the code has a block parameter exactly
+//! where a register may have several values, and translation takes linear time.
 
 use crate::deep::deep;
 use crate::low::{Address, Expr, Function, Operand, Reg, Stmt};
 
-/// What is known of a statement with inner statements.
+/// Facts about a statement with inner statements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
     /// The registers that its inner statements set and that live outside of them.
@@ -17,7 +17,7 @@ pub(super) struct Shape {
     pub falls: Vec<bool>,
     /// Of a loop, whether anything leaves it by `Break`.
     pub breaks: bool,
-    /// For each list of inner statements, the index of the first shape in it; then the first behind all.
+    /// The index of the first shape in each list of inner statements; then that of the first shape behind them all.
     pub starts: Vec<usize>,
 }
 

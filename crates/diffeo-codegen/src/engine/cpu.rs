@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The instructions that compiled code may have.
+/// A processor: the instructions that compiled code may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Cpu {
     /// Those that every processor of the architecture has.
@@ -21,7 +21,7 @@ pub enum Cpu {
 }
 
 impl Cpu {
-    /// Those of this architecture.
+    /// The processors of this architecture.
     pub fn all() -> impl Iterator<Item = Cpu> {
         let all = [Cpu::Host, Cpu::Baseline, Cpu::X86V2, Cpu::X86V3, Cpu::X86V4];
         all.into_iter().filter(|cpu| match cpu {
@@ -50,7 +50,7 @@ impl Cpu {
         }
     }
 
-    /// An instruction set that code for it needs and this processor lacks.
+    /// An instruction set that its code needs and that the processor of this machine lacks.
     pub fn lacking(self) -> Option<&'static str> {
         let needed = match self {
             Cpu::Baseline | Cpu::Host => 0,

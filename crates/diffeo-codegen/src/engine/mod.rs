@@ -1,8 +1,8 @@
-//! The common face of compiled code: a program that can be called, whichever engine compiled it.
+//! The interface of compiled code: a program that can be called, whichever engine compiled it.
 //!
-//! [`Compiled`] is the code, which any number of threads may share; an [`Instance`] runs it, one call at a time,
-//! with memory and constants of its own. Programs run on a stack of their own, so that recursion is as deep
-//! as its size allows. A call needs no allocation but for what the program itself makes.
+//! [`Compiled`] is the code, which any number of threads may share; an [`Instance`] runs it, one call at a time, with
+//! memory and constants of its own. Programs run on a stack of their own, so that recursion is as deep as its size
+//! allows. A call allocates nothing beyond what the program itself makes.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -111,7 +111,7 @@ impl Compiled {
         Compiled { module, raises, entry, margin, statements, face, _code: code }
     }
 
-    /// The same, made of so many statements: the functions of the module need not be there any more.
+    /// Sets the number of statements, for a module whose functions are not there any more.
     pub(crate) fn of_statements(self, statements: usize) -> Compiled {
         Compiled { statements, ..self }
     }
@@ -151,19 +151,19 @@ impl Default for RunOptions {
 /// Where a program stopped, and why.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stopped {
-    /// Why.
+    /// Why it stopped.
     pub raise: Raise,
     /// The words of the operands that the error names.
     pub operands: [u64; 3],
     /// The operand, if it is a text.
     pub text: Option<String>,
-    /// Of [`Raise::Stopped`] and [`Raise::Memory`]: the bound. Without one the stack is used up.
+    /// The bound that was reached, for [`Raise::Stopped`] and [`Raise::Memory`]. Without one the stack is used up.
     pub exceeded: Option<Exceeded>,
     /// The statement, in the innermost function.
     pub site: SiteId,
     /// The innermost open calls, innermost first.
     pub innermost: Vec<Open>,
-    /// How many follow that are left out.
+    /// How many open calls are left out after them.
     pub skipped: usize,
     /// The outermost open calls, innermost first.
     pub outermost: Vec<Open>,
@@ -253,21 +253,21 @@ impl Instance {
         self.limits = limits;
     }
 
-    /// From now on, somebody decides about runs by the work that was done, if the code counts it. Beyond the bound, they print
-    /// and report nothing, but end.
+    /// From now on an overseer decides about runs by their work, if the code counts it. A run beyond the bound prints
+    /// and reports nothing, but ends.
     pub fn oversee(&mut self, bound: u64, overseer: Overseer) {
         self.context.work().set_bound(bound);
         self.overseer = Some(overseer);
     }
 
-    /// Nobody decides about runs any more.
+    /// Removes the overseer.
     pub fn free(&mut self) {
         self.context.work().set_bound(u64::MAX);
         self.overseer = None;
     }
 
-    /// The work that all calls have done, if the code counts it. Of calls that have succeeded, it depends on nothing but the program
-    /// and its arguments.
+    /// The work that all calls have done, if the code counts it. For calls that succeeded, it depends on the program
+    /// and its arguments alone.
     pub fn work(&self) -> u64 {
         self.context.work().done()
     }
@@ -277,7 +277,7 @@ impl Instance {
         self.context.work().silent()
     }
 
-    /// How many blocks there are: 0 if all results were released, and the constants.
+    /// The number of live blocks: 0 if all results and the constants were released.
     pub fn live_blocks(&mut self) -> usize {
         self.context.blocks().1
     }

@@ -1,8 +1,8 @@
 //! The stack that programs run on.
 //!
-//! Recursive functions test whether there is room left; other functions are called so many deep at most as
-//! there are functions, and [`stack_margin`] says how much they need. So the test leaves that much, and
-//! the program never gets to the guard page.
+//! Recursive functions test whether there is room left. Between two tests, at most as many calls nest as there are
+//! functions, and [`stack_margin`] says how many bytes they need. The test leaves that much, so the program never
+//! reaches the guard page.
 
 use crate::low::{Function, Module, Stmt};
 use corosensei::stack::{DefaultStack, Stack};

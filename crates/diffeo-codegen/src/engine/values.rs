@@ -1,8 +1,8 @@
-//! Values of Flat as words of compiled code, and back.
+//! Conversion between values of Flat and words of compiled code.
 //!
-//! Arrays of numbers among the arguments are borrowed; texts, boxes and arrays of them are made in the memory
-//! of the run, and released after the call. Results are copied, then released. Boxes that are shared stay
-//! shared, and long chains of them take no recursion.
+//! Arrays of numbers among the arguments are borrowed; texts, boxes and arrays of them are made in the memory of the
+//! run, and released after the call. Results are copied, then released. Shared boxes stay shared, and long chains of
+//! them take no recursion.
 
 use crate::low::{Module, BYTES, COUNT, DATA, FIELDS, LAYOUT};
 use crate::runtime::{Owned, REFERENCES};
@@ -12,8 +12,8 @@ use diffeo_array::value::{Array, Data, Object, Value};
 use hashbrown::HashMap;
 use std::rc::Rc;
 
-/// How a program is called: the types of its parameters and results, and where the boxes of a type have their
-/// layouts.
+/// The interface of a program: the types of its parameters and results, and where the layouts of each type of boxes
+/// begin.
 pub(super) struct Face {
     pub params: Vec<Ty>,
     pub results: Vec<Ty>,

@@ -1,7 +1,7 @@
-//! The thread that ends runs: compiled code looks at one word of its context, and this writes it.
+//! The thread that ends runs: it writes a word of the context that compiled code reads.
 //!
-//! There is one thread for all runs; it starts with the first run that has a bound on its time or can be
-//! interrupted, and sleeps while there is none.
+//! There is one thread for all runs. It starts with the first run that has a bound on its time, can be interrupted, or
+//! has an overseer; it sleeps while there is none.
 
 use crate::runtime::{Work, STOP};
 use diffeo_calculus::eval::{Exceeded, Limits};
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// How often the thread looks.
 const TICK: Duration = Duration::from_millis(2);
 
-/// What becomes of a run.
+/// The decision about a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It goes on.
@@ -55,7 +55,7 @@ fn runs() -> MutexGuard<'static, Runs> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A run that is perhaps watched.
+/// A run that is watched, if anything can end it.
 pub(super) struct Watch<'w> {
     number: Option<u64>,
     _end: &'w AtomicUsize,

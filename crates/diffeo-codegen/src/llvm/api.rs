@@ -1,6 +1,6 @@
 //! The functions of LLVM's C interface that are used, as the headers `llvm-c/*.h` declare them.
 //!
-//! Handles are addresses that belong to LLVM; who frees what is said where they are used.
+//! Handles are addresses that belong to LLVM; each use says who frees what.
 
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 pub type Handle = *mut c_void;
 /// An error, or null.
 pub type ErrorRef = *mut c_void;
-/// A function that takes what LLVM has to say.
+/// A function that receives LLVM's diagnostics.
 pub type DiagnosticHandler = extern "C" fn(Handle, *mut c_void);
 
 /// A symbol with its address.

@@ -30,7 +30,7 @@ pub(super) struct Machine {
 /// The level of code generation and the passes before it: well, and in linear time.
 const LEVELS: [(c_int, &CStr); 2] = [(3, c"default<O3>,always-inline"), (0, c"function(mem2reg)")];
 
-/// LLVM recurs over nested blocks.
+/// The stack of LLVM, which recurs over nested blocks.
 pub(super) const STACK: usize = 64 << 20;
 
 /// Code that does not depend on where it lies, within 2 GiB.

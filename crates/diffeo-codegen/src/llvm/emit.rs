@@ -1,12 +1,12 @@
 //! Low to the text of LLVM's intermediate representation, statement by statement.
 //!
-//! Every function of Low is a function with the context as its first parameter; its results are
-//! returned as a structure, the status (`true`: it failed) before them. A register that is set once, before
-//! everything that reads it, is a value; the others are places on the stack, which LLVM makes values.
+//! Every function of Low is a function with the context as its first parameter; it returns its results as a structure,
+//! the status (`true`: it failed) before them. A register that is set once, before everything that reads it, is a
+//! value; the others are stack slots, which LLVM promotes to values.
 //!
-//! What LLVM is told beyond the statements themselves: that the steps of an independent loop do not touch the
-//! same memory (`llvm.loop.parallel_accesses`), that sums of reductions may be regrouped (`reassoc`) and their
-//! products fused with them (`contract`), what is rare, and what is memory of its own.
+//! LLVM is told more than the statements say: that the steps of an independent loop do not touch the same memory
+//! (`llvm.loop.parallel_accesses`), that sums of reductions may be regrouped (`reassoc`) and their products fused with
+//! them (`contract`), which branches are rare, and which memory has no other reference.
 
 mod expr;
 mod lanes;
@@ -46,10 +46,10 @@ pub(super) struct Part {
     pub huge: bool,
 }
 
-/// The name of the function that callers have.
+/// The name of the function that callers of the program call.
 pub(super) const ENTRY: &str = "diffeo_entry";
 
-/// Above this number of bytes, LLVM reports the frame of a function.
+/// The largest frame of a function, in bytes, that LLVM does not report.
 pub(super) const SMALL_FRAME: usize = 1024;
 
 /// What the functions of a module share.
@@ -100,7 +100,8 @@ pub(super) fn planned(module: &Module, width: u32, eager: bool) -> HashSet<(usiz
 }
 
 /// The text of a program, in which some functions are not to be inlined; code with vectors of `width` bits at most is
-/// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it is.
+/// preferred. `eager`: loops run in lanes wherever that is possible, and the program is cut into parts however small it
+/// is.
 pub(super) fn emit(module: &Module, shared: &[FunctionId], width: u32, eager: bool) -> Text {
     let calls = calls(module);
     let apart = apart(module, &calls).into_iter().chain(shared.iter().copied()).collect();
@@ -258,8 +259,8 @@ fn llvm_type(ty: Ty) -> &'static str {
     }
 }
 
-/// So many Reals next to each other make a vector where functions take or give [`MANY`] of them, such as the elements of
-/// a matrix: they stay in registers, and what is computed alike of them is found by LLVM.
+/// So many Reals next to each other make a vector where functions take or give [`MANY`] of them, such as the elements
+/// of a matrix: they stay in registers, and what is computed alike of them is found by LLVM.
 const PACK: usize = 4;
 const MANY: usize = 8;
 

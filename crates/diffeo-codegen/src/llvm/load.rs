@@ -1,4 +1,4 @@
-//! From objects to code that can be called: LLVM's linker puts them into memory.
+//! Loads objects: LLVM's linker puts them into memory as code that can be called.
 
 use super::api::{Api, Handle, SymbolPair};
 use super::compile::{check, Object};

@@ -1,15 +1,15 @@
-//! Which registers are set, on every way to a place.
+//! Definite assignment: which registers are set on every path to a place.
 
 use super::Reg;
 
-/// Those that are set, and those that were set since some place, in order.
+/// The registers that are set, and those that were set since some place, in order.
 pub(crate) struct Assigned {
     set: Vec<bool>,
     log: Vec<Reg>,
 }
 
 impl Assigned {
-    /// Of a function with so many registers, none.
+    /// No register is set, in a function with so many of them.
     pub fn new(registers: usize) -> Assigned {
         Assigned { set: vec![false; registers], log: Vec::new() }
     }
@@ -30,17 +30,17 @@ impl Assigned {
         }
     }
 
-    /// This place.
+    /// The current place.
     pub fn here(&self) -> usize {
         self.log.len()
     }
 
-    /// What was set since a place.
+    /// The registers that were set since a place.
     pub fn since(&self, place: usize) -> Vec<Reg> {
         self.log[place..].to_vec()
     }
 
-    /// Forgets what was set since a place, and gives it.
+    /// Forgets and gives the registers that were set since a place.
     pub fn undo(&mut self, place: usize) -> Vec<Reg> {
         let set = self.log.split_off(place);
         for reg in &set {
@@ -49,7 +49,7 @@ impl Assigned {
         set
     }
 
-    /// Sets what all these ways have set.
+    /// Sets the registers that all these paths have set.
     pub fn join(&mut self, ways: Vec<Vec<Reg>>) {
         let count = ways.len();
         let mut all: Vec<Reg> = ways.into_iter().flatten().collect();

@@ -1,12 +1,12 @@
-//! What always holds of Low, checked: a module comes in, what is wrong with it goes out.
+//! The lint of Low: a module comes in, its violations go out.
 //!
 //! - Operands have the types that the statements want; calls and `Return` have as many as they should.
 //! - A register is set before it is used, on every path; a `For` sets nothing for what comes after it.
-//! - `Break` stands in a `Loop` of its own; no statement follows one that leaves, and a function does not end
-//!   but by leaving.
+//! - `Break` stands in a `Loop`, and in no `For` within it; no statement follows one that leaves; a function ends only
+//!   by leaving.
 //! - What can fail says so: `Raise`, and calls of functions that can fail.
-//! - A `For` sets neither its index nor, if its steps are independent, anything that outlives a step, but for
-//!   its reductions.
+//! - A `For` sets neither its index nor, if its steps are independent, anything that outlives a step, except its
+//!   reductions.
 
 use super::assigned::Assigned;
 use super::{
@@ -16,7 +16,7 @@ use super::{
 use crate::deep::deep;
 use diffeo_calculus::prim::real;
 
-/// What is wrong with a module, one line each: the function and the statement.
+/// The violations in a module, one line each: the function and the statement.
 pub fn lint(module: &Module) -> Vec<String> {
     let mut errors = Vec::new();
     let mut names: Vec<&str> = module.functions.iter().map(|f| f.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Statements with those within them: their registers, how many they are, whether they leave their function.
+//! Walks over statements and those within them: their registers, their number, whether they leave their function.
 
 use super::{Address, Expr, FunctionId, Operand, Reg, Stmt};
 use crate::deep::deep;
@@ -127,7 +127,7 @@ pub(crate) fn occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
     });
 }
 
-/// Those without the statements within it.
+/// All occurrences of registers in a statement, without the statements within it.
 pub(crate) fn own_occurrences(stmt: &Stmt, each: &mut dyn FnMut(Reg, bool)) {
     let read = |operand: &Operand, each: &mut dyn FnMut(Reg, bool)| {
         if let Operand::Reg(register) = operand {

@@ -1,4 +1,5 @@
-//! Straight-line code written as formulas: operations on [`Real`], [`Int`] and [`Truth`] append statements.
+//! A notation for straight-line code: operations on [`Real`], [`Int`] and [`Truth`] append statements, so that formulas
+//! are written as formulas.
 
 use crate::low::{Binary, Compare, Expr, Operand, Reg, Stmt, Ty, Unary};
 use diffeo_calculus::prim::{RealOp, Rounding};
@@ -69,7 +70,7 @@ pub(super) struct Truth<'b> {
     operand: Operand,
 }
 
-/// What stands for a Real: a [`Real`] or a number.
+/// An operand of a formula: a [`Real`] or a number.
 pub(super) trait Number {
     /// As an operand.
     fn operand(self) -> Operand;

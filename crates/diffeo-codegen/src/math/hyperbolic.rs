@@ -1,4 +1,5 @@
-//! Hyperbolic functions and their inverses, by `expm1` and `log1p` (Muller, chapter 6), so that nothing is lost near zero.
+//! Hyperbolic functions and their inverses, by `expm1` and `log1p` (Muller, chapter 6), so that nothing is lost near
+//! zero.
 
 use super::builder::Real;
 use super::exponential::{exp, expm1, quarters};

@@ -15,7 +15,8 @@ pub(super) fn empty(rank: usize) -> Vec<Operand> {
 }
 
 impl Lower<'_, '_> {
-    /// The number of the element (or, with fewer indices than the rank, of the first element of the rows) there.
+    /// The position of the element at some indices (or, with fewer indices than the rank, of the first element of the
+    /// rows there).
     pub fn position(&mut self, sizes: &[Operand], indices: &[Operand]) -> Operand {
         let mut position = Operand::Int(0);
         for (size, index) in sizes.iter().zip(indices) {
@@ -26,13 +27,13 @@ impl Lower<'_, '_> {
         self.mul(position, rest)
     }
 
-    /// The address of what is there.
+    /// The address of what is at some indices.
     pub fn place(&mut self, array: &Array, indices: &[Operand], width: i64) -> Address {
         let position = self.position(&array.sizes, indices);
         element(array.data, position, width)
     }
 
-    /// The rows of an array or accumulator there, a view.
+    /// The rows of an array or accumulator at some indices, a view.
     pub fn rows_at(&mut self, array: &Atom, indices: &[Atom], width: i64) -> Vec<Operand> {
         let indices = self.word_list(indices);
         let array = self.array(array);
@@ -96,7 +97,7 @@ impl Lower<'_, '_> {
         [block, data]
     }
 
-    /// The array with other elements there: in place if there is no other reference.
+    /// The array with an element or rows replaced: in place if there is no other reference.
     pub fn update(
         &mut self,
         array: &Atom,
@@ -139,7 +140,7 @@ impl Lower<'_, '_> {
         array.words()
     }
 
-    /// Copies an array that is shared; `regs` are to have its block and data then, as before.
+    /// Copies an array if it is shared; `regs` then have its block and data.
     pub fn make_only(&mut self, array: &Array, elem: Elem, regs: [Reg; 2]) {
         let only = self.unshared(array.block);
         let outer = self.begin();

@@ -1,4 +1,4 @@
-//! Translating blocks: which statement a reference goes over to, and where references are given up.
+//! Translation of blocks: which statement takes over a reference, and where references are released.
 
 use super::function::Lower;
 use super::owners::Holder;
@@ -9,8 +9,8 @@ use crate::low::Operand;
 use diffeo_array::ir::{Atom, Block, Op, Stmt, Var};
 use hashbrown::HashMap;
 
-/// What a translated block leaves: the words of its results, and the variables whose references are to be given
-/// up when they have been looked at.
+/// The outcome of a translated block: the words of its results, and the variables to release after the results have
+/// been read.
 pub(super) struct Left {
     /// The results.
     pub results: Vec<Operand>,
@@ -20,19 +20,18 @@ pub(super) struct Left {
     pub pending: Vec<Var>,
 }
 
-/// How an operand is given to an operation.
+/// How an operand is passed to an operation.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Given {
-    /// With a reference that is not needed any more.
+    /// With a reference that is not needed any more, so that the operation may take it over.
     pub own: bool,
-    /// And that is the only one.
+    /// Whether that reference is the only one.
     pub only: bool,
 }
 
 impl<'a> Lower<'_, 'a> {
-    /// Translates a block that makes something of its results by what `how` says; `None` if its end is not
-    /// reached. The references of `owned` are to be given away or given up in it; those that are pending in the
-    /// end are the caller's to give up.
+    /// Translates a block whose results are used as `how` says; `None` if its end is not reached. It moves or releases
+    /// the references of `owned`; the caller releases those that are pending in the end.
     pub fn block(
         &mut self,
         block: &'a Block,
@@ -73,7 +72,7 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// Gives up the references of variables.
+    /// Releases the references of variables.
     pub fn release_all(&mut self, vars: Vec<Var>) {
         for v in vars {
             let block = self.word(&Atom::Var(v));
@@ -309,7 +308,7 @@ impl<'a> Lower<'_, 'a> {
         true
     }
 
-    /// Lets variables stand for words, one after the other.
+    /// Defines variables as words, one after the other.
     pub fn define_all(&mut self, results: &[Var], values: Vec<Operand>) {
         let mut values = values.into_iter();
         for v in results {

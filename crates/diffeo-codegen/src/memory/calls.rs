@@ -7,7 +7,7 @@ use diffeo_array::ir::{FunctionId, Module, SiteId};
 pub(super) struct Calls {
     /// All functions, each after those that it calls, but for recursion.
     pub order: Vec<FunctionId>,
-    /// Of each function that can be open several times, a call that leads there again.
+    /// For each function that can be open several times, a call that leads there again.
     pub recursive: Vec<Option<SiteId>>,
 }
 

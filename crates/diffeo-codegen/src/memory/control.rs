@@ -127,9 +127,9 @@ impl<'a> Lower<'_, 'a> {
         self.in_loop = around;
     }
 
-    /// A counted loop around `body`, which has been translated since `mark`; it is to be added. It asks now and then
-    /// whether the run is to end, if [`Polls`] says so. `separate` is of comprehensions and sums;
-    /// `short` of loops that need not ask.
+    /// A counted loop around `body`, which has been translated since `mark`; the caller adds it. It polls whether the
+    /// run is to end, if [`Polls`] says so. `separate` is set for comprehensions and sums, `short` for loops that need
+    /// not poll.
     #[allow(clippy::too_many_arguments)]
     pub fn repeat(
         &mut self,

@@ -1,6 +1,6 @@
-//! How much there is to do in a loop, roughly: in simple operations, of which a processor does a few in a nanosecond.
+//! Rough cost of a loop, in simple operations, of which a processor does a few in a nanosecond.
 //!
-//! The number of steps of inner loops is a factor where it is known before the loop; else a guess.
+//! The number of steps of an inner loop is a factor where it is known before the loop; else it is guessed.
 
 use super::emit::Code;
 use super::loops::whole;
@@ -10,15 +10,15 @@ use diffeo_calculus::prim::RealOp;
 
 /// How many steps a loop is taken to have if nothing is known.
 const STEPS: f64 = 8.0;
-/// What a call of a function takes that is not translated yet, because it is recursive.
+/// The cost of a call of a function that is not translated yet, because it is recursive.
 pub(super) const UNKNOWN: f64 = 64.0;
 /// So many inner loops are looked at, at most.
 const MOST_LOOPS: usize = 8;
 
-/// What statements take: so much, and for each loop its number of steps times what a step takes.
+/// The cost of statements: a fixed part, and for each loop its number of steps times the cost of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cost {
-    /// Without the loops.
+    /// The cost without the loops.
     pub fixed: f64,
     /// The loops.
     pub loops: Vec<(Operand, Cost)>,
@@ -47,7 +47,7 @@ impl Cost {
         }
     }
 
-    /// Code that computes it, a Real.
+    /// Emits code that computes the cost, a Real.
     pub fn emit(&self, code: &mut Code) -> Operand {
         let mut sum = Operand::Real(self.fixed);
         for (steps, step) in &self.loops {
@@ -60,14 +60,14 @@ impl Cost {
     }
 }
 
-/// What a step of a loop takes, where registers below `first` are known before the loop. `functions` has what
-/// functions take.
+/// The cost of a step of a loop, where registers below `first` are known before the loop. `functions` has the costs of
+/// functions.
 pub(super) fn of_step(functions: &[f64], step: &For, first: u32) -> Cost {
     let index = Some((step.index, step.to));
     Finder { functions, first, index, left: MOST_LOOPS }.list(&step.body)
 }
 
-/// What a function takes.
+/// The cost of a function.
 pub(super) fn of_function(functions: &[f64], function: &Function) -> f64 {
     if function.blocks.is_some() {
         // The loop as it stands beside the call counts.
@@ -141,7 +141,7 @@ impl Finder<'_> {
     }
 }
 
-/// What a statement takes that has no others in it and calls nothing of the module.
+/// The cost of a statement that has no others in it and calls nothing of the module.
 pub(crate) fn simple(stmt: &Stmt) -> f64 {
     match stmt {
         Stmt::Set(_, Expr::Copy(_)) | Stmt::Break | Stmt::Raise { .. } | Stmt::Return(_) => 0.0,

@@ -10,8 +10,8 @@ use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt, Ty as Flat, Var};
 use diffeo_array::opt::walk::has_regions;
 
 impl Lower<'_, '_> {
-    /// Of a step that uses accumulators at its own index only, so that no other step uses the same elements: how often it
-    /// does. Accumulators that were made here lie apart from all others.
+    /// If a step uses accumulators at its own index only, so that no other step uses the same elements: how often it
+    /// does. Accumulators that were made in this function lie apart from all others.
     pub fn adds_apart(&self, index: Var, body: &Block) -> Option<u64> {
         let mut places: Vec<(Var, &[Atom], bool)> = Vec::new();
         for stmt in &body.stmts {

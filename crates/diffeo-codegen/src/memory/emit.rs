@@ -1,4 +1,4 @@
-//! A function of Low in the making: registers, statements, small expressions.
+//! A function of Low under construction: registers, statements, small expressions.
 
 use crate::low::{
     Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Operand, Raise, Reg,
@@ -20,16 +20,16 @@ pub(super) struct Code {
     pub out: Vec<Stmt>,
     /// Whether it can fail.
     pub fails: bool,
-    /// How many statements cannot be done in any order: what fails, allocates, counts references, or reads or
-    /// writes what others write.
+    /// The number of statements so far that cannot be done in any order: they fail, allocate, count references, or
+    /// access memory that others write.
     pub effects: u64,
-    /// How many statements can leave the function.
+    /// The number of statements so far that can leave the function.
     pub exits: u64,
     /// The place of what is being translated.
     pub site: SiteId,
 }
 
-/// How many effects and exits there were at some point.
+/// The numbers of effects and exits at some point.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     /// [`Code::effects`]
@@ -50,7 +50,7 @@ pub(super) struct Array {
 }
 
 impl Array {
-    /// All of it, in the order of the registers of an array.
+    /// Its words, in the order of the registers of an array.
     pub fn words(self) -> Vec<Operand> {
         let mut words = vec![self.block, self.data];
         words.extend(self.sizes);
@@ -108,12 +108,12 @@ pub(super) fn element(data: Operand, index: Operand, width: i64) -> Address {
 }
 
 impl Code {
-    /// What was done so far.
+    /// The present numbers of effects and exits.
     pub fn mark(&self) -> Mark {
         Mark { effects: self.effects, exits: self.exits }
     }
 
-    /// Without anything.
+    /// An empty function.
     pub fn new() -> Code {
         Code {
             registers: Vec::new(),
@@ -141,7 +141,7 @@ impl Code {
         self.out.push(stmt);
     }
 
-    /// Begins a list of statements; [`Code::end`] wants what it gives.
+    /// Begins a list of statements; [`Code::end`] takes the outer list, which it gives.
     pub fn begin(&mut self) -> Vec<Stmt> {
         std::mem::take(&mut self.out)
     }
@@ -241,7 +241,7 @@ impl Code {
         self.set(ty, Expr::Select(c, a, b))
     }
 
-    /// What lies there.
+    /// Loads a value.
     pub fn load(&mut self, ty: Ty, address: Address) -> Operand {
         self.set(ty, Expr::Load(ty, address))
     }
@@ -254,7 +254,7 @@ impl Code {
         self.set(Ty::Ptr, Expr::Offset(address))
     }
 
-    /// Puts a value somewhere.
+    /// Stores a value.
     pub fn store(&mut self, ty: Ty, address: Address, value: Operand) {
         self.push(Stmt::Store(ty, address, value));
     }
@@ -306,7 +306,7 @@ impl Code {
         self.refuse(null, Raise::Memory, Vec::new());
     }
 
-    /// A block from an operation of the runtime, or failure.
+    /// A new block from an operation of the runtime; fails if there is no memory.
     pub fn fresh(&mut self, op: Runtime, args: Vec<Operand>) -> Operand {
         let block = self.runtime_one(op, args);
         self.check_memory(block);
@@ -319,7 +319,7 @@ impl Code {
         (block, self.offset(at(block, DATA)))
     }
 
-    /// The product of sizes, none of them negative, or failure if it is beyond any memory.
+    /// The product of sizes, none of them negative; fails if it is beyond any memory.
     pub fn total(&mut self, sizes: &[Operand]) -> Operand {
         let mut product = Operand::Int(1);
         for size in sizes {
@@ -391,7 +391,7 @@ impl Code {
         self.select(Ty::Real, is_known, known, other)
     }
 
-    /// What a reduction makes of what there is and a value.
+    /// The combination of a reduction's value so far with the next one.
     pub fn combine(&mut self, how: Reduction, so_far: Operand, value: Operand) -> Expr {
         match how {
             Reduction::Add => Expr::Binary(Binary::Add, so_far, value),
@@ -400,7 +400,7 @@ impl Code {
         }
     }
 
-    /// The function of these parts, whose statements are complete.
+    /// The finished function.
     pub fn finish(self, name: String, params: Vec<Reg>, results: Vec<Ty>) -> Function {
         Function {
             name,

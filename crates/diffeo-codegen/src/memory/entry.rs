@@ -6,7 +6,7 @@ use super::{symbol, word_types, words, Cx};
 use crate::low::{FunctionId, Operand, Stmt, Ty};
 use diffeo_array::typing::param_types;
 
-/// Makes it: arguments and results are arrays of words.
+/// Makes the entry, whose arguments and results are arrays of words.
 pub(super) fn entry(cx: &mut Cx) -> FunctionId {
     let flat = cx.flat;
     let function = &flat.functions[flat.entry.0 as usize];

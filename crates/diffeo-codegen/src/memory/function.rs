@@ -1,4 +1,4 @@
-//! Translating a function: what stands for its variables, and what helps everywhere.
+//! Translation of a function: the words that variables stand for, and what all other files use.
 
 use super::emit::{Array, Code};
 use super::helpers::Helper;
@@ -11,14 +11,14 @@ use diffeo_array::ir::{Atom, Elem, Function, FunctionId, SiteId, Ty, Var};
 use hashbrown::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
-/// Where rows of an array that is being made are to be put, instead of a block of their own.
+/// The destination of rows of an array that is being made, instead of a block of their own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// The address of the first element.
     pub data: Operand,
 }
 
-/// A function on its way to Low.
+/// The translation of a function to Low.
 pub(super) struct Lower<'c, 'a> {
     /// The module.
     pub cx: &'c mut Cx<'a>,
@@ -27,11 +27,11 @@ pub(super) struct Lower<'c, 'a> {
     id: FunctionId,
     /// Where variables are defined and used.
     pub scan: &'c Scan<'a>,
-    /// Who owns what.
+    /// The owners of its variables.
     pub owners: &'c Owners,
     /// What stands for each variable that is defined.
     values: Vec<Box<[Operand]>>,
-    /// The results of statements that are put elsewhere.
+    /// The results of statements that have a destination.
     pub placed: HashMap<Var, Place>,
     /// Variables with a reference of their own to a block that nothing else refers to.
     pub unshared: HashSet<Var>,
@@ -56,7 +56,7 @@ impl DerefMut for Lower<'_, '_> {
 }
 
 impl<'c, 'a> Lower<'c, 'a> {
-    /// At the beginning of a function.
+    /// The translation of a function, at its beginning.
     pub fn new(
         cx: &'c mut Cx<'a>,
         source: &'a Function,
@@ -119,12 +119,12 @@ impl<'c, 'a> Lower<'c, 'a> {
         }
     }
 
-    /// Lets a variable stand for these words.
+    /// Defines a variable as these words.
     pub fn define(&mut self, v: Var, words: Vec<Operand>) {
         self.values[v.0 as usize] = words.into();
     }
 
-    /// Lets a variable stand for new registers, which are to be set.
+    /// Defines a variable as new registers, which the caller sets.
     pub fn define_new(&mut self, v: Var) -> Vec<low::Reg> {
         let types = word_types(self.ty(v));
         let regs = self.regs(types);
@@ -181,7 +181,7 @@ impl<'c, 'a> Lower<'c, 'a> {
         }
     }
 
-    /// Takes a reference to a block away.
+    /// Releases a reference to a block.
     pub fn release(&mut self, block: Operand) {
         if is_counted(block) {
             self.effects += 1;
@@ -195,7 +195,7 @@ fn is_counted(block: Operand) -> bool {
     matches!(block, Operand::Reg(_))
 }
 
-/// The words of a value that nothing looks at.
+/// The words of a value that nothing reads.
 pub(super) fn unused(ty: &Ty) -> Vec<Operand> {
     let zero = |(ty, _)| match ty {
         low::Ty::Int => Operand::Int(0),

@@ -1,5 +1,5 @@
-//! Functions that the translation needs beside those of the program, made when they are first wanted. None of
-//! them fails.
+//! Helper functions that the translation adds to those of the program, each when it is first needed. None of them
+//! fails.
 
 use super::emit::{at, Code, PLAIN, REFERENCES};
 use super::parallel::block_steps;
@@ -8,7 +8,7 @@ use crate::low::{
     DATA,
 };
 
-/// What they do.
+/// A helper function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Helper {
     /// `(block)`: adds a reference, if it is counted.

@@ -1,4 +1,4 @@
-//! Counted loops, and how they ask whether the run is to end.
+//! Counted loops, and how they poll whether the run is to end.
 
 use super::control::neutral;
 use super::emit::Code;
@@ -19,13 +19,13 @@ const SUMMED_PART: i64 = 1 << 13;
 /// The same for loops around loops: those inside do not ask before they have done a part.
 const OUTER_PART: i64 = 16;
 
-/// A loop that is to be added.
+/// A loop that [`Code::add_loop`] adds.
 #[derive(Clone)]
 pub(super) struct Steps {
     /// The loop.
     pub step: For,
-    /// Its steps must not ask whether the run is to end, because they may become vector instructions: it is cut
-    /// into parts, and between them is asked.
+    /// Whether it is cut into parts that do not poll, because their steps may become vector instructions; the code
+    /// polls between the parts.
     pub in_parts: bool,
 }
 
@@ -36,7 +36,7 @@ impl Code {
         self.refuse(stop, Raise::Stopped, Vec::new());
     }
 
-    /// Asks now and then: if the last bits of a number are ones.
+    /// Polls whenever the last bits of a number are ones.
     pub fn poll_at(&mut self, step: Operand) {
         let bits = self.set(Ty::Int, Expr::Binary(Binary::And, step, Operand::Int(STEPS)));
         let due = self.compare(Compare::IntEq, bits, Operand::Int(STEPS));
@@ -93,11 +93,11 @@ fn has_loop(stmt: &Stmt) -> bool {
         || deep(|| stmt.blocks().into_iter().any(|inner| inner.iter().any(has_loop)))
 }
 
-/// How many steps of a loop there are between two questions.
+/// The number of steps of a loop between two polls.
 pub(crate) const POLLED_STEPS: i64 = STEPS + 1;
 
-/// Of a loop that asks now and then: the register whose last bits say when, the number of the step, and the statements that
-/// ask.
+/// For the body of a loop that polls: the register whose last bits say when (the number of the step), and the
+/// statements that poll.
 pub(crate) fn polled(body: &[Stmt]) -> Option<(Reg, &[Stmt])> {
     let due = body.windows(3).find_map(|stmts| match stmts {
         [Stmt::Set(bits, Expr::Binary(Binary::And, Operand::Reg(step), Operand::Int(STEPS))), Stmt::Set(due, Expr::Compare(Compare::IntEq, a, Operand::Int(STEPS))), Stmt::If(on, ask, _)]
@@ -110,7 +110,7 @@ pub(crate) fn polled(body: &[Stmt]) -> Option<(Reg, &[Stmt])> {
     due.filter(|(_, ask)| matches!(ask.first(), Some(Stmt::Runtime { op: Runtime::Poll, .. })))
 }
 
-/// The whole of a loop that is cut into parts: its end, and a part.
+/// For the body of a loop that is cut into parts: the end of the whole loop, and a part.
 pub(crate) fn whole(body: &[Stmt]) -> Option<(Operand, &For)> {
     let Some(Stmt::Set(_, Expr::Binary(Binary::IntSub, to, start))) = body.first() else {
         return None;

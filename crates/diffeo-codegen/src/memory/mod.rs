@@ -1,15 +1,16 @@
 //! From Flat to Low: arrays become addresses, references are counted.
 //!
 //! What comes in lints as Flat; what goes out lints as Low. What always holds of the result:
-//! - every block has a reference counted for each variable, array, box or constant that keeps it, and when the
-//!   entry returns, its results and the constants are all that is left;
+//! - every block has a reference counted for each variable, array, box or constant that keeps it, and when the entry
+//!   returns, its results and the constants are all that is left;
 //! - an array is changed in place only while nothing else refers to its block.
 //!
-//! The way: [`scan`] looks at each function by itself, [`owners`] decides which parameters are kept and which
-//! variables are counted, [`function`] translates statement by statement, after [`calls`] has put callees first.
+//! The steps: [`scan`] looks at each function by itself; [`owners`] decides which parameters are kept and which
+//! variables are counted (borrow inference); [`function`] translates statement by statement, callees first ([`calls`]).
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
-//! block by block; in the end, [`same`] leaves one of functions that do the same, [`tile`] puts loops into one another,
-//! [`peel`] takes loops apart, and [`outline`] makes functions of the parts of long ones.
+//! block by block. Passes over Low follow: [`same`] merges equal functions, [`tile`] strip-mines comprehensions,
+//! [`peel`] peels first steps, [`outline`] makes functions of large parts of long ones, and `scratch` reuses arrays
+//! that each step makes.
 
 mod array;
 mod block;
@@ -57,9 +58,9 @@ use std::sync::Arc;
 /// Which loops are done block by block, so that several blocks can be done at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Splitting {
-    /// Those with so much to do, in simple operations.
+    /// The least work of a loop, in simple operations.
     pub threshold: f64,
-    /// So much there is to do in a block at least, unless there were too many blocks then.
+    /// The least work of a block, unless that would make too many blocks.
     pub block: f64,
 }
 
@@ -71,13 +72,14 @@ impl Splitting {
 }
 
 impl Default for Splitting {
-    /// Where there is work for some 10 microseconds (as vector instructions) to 100: asking a thread for help takes a few.
+    /// Where there is work for some 10 microseconds (as vector instructions) to 100: asking a thread for help takes a
+    /// few.
     fn default() -> Splitting {
         Splitting { threshold: (1 << 18) as f64, block: (1 << 15) as f64 }
     }
 }
 
-/// Which loops ask now and then whether the run is to end.
+/// Which loops poll whether the run is to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Polls {
     /// Those that can be left anyway; others might not become vector instructions if they did.
@@ -87,16 +89,16 @@ pub enum Polls {
     All,
 }
 
-/// How loops are done, and long functions.
+/// Options of the lowering to Low.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
-    /// Which ask whether the run is to end.
+    /// Which loops poll whether the run is to end.
     pub polls: Polls,
-    /// Which are done block by block.
+    /// Which loops are done block by block.
     pub splitting: Splitting,
-    /// Whether arrays that each step makes for itself are made once.
+    /// Whether loops reuse arrays that each step makes for itself (`scratch.rs`).
     pub reuse: bool,
-    /// Functions of at least so many statements are several functions, if they have parts of a quarter of that.
+    /// The number of statements from which on functions are outlined, if they have parts of a quarter of that.
     pub long: usize,
 }
 

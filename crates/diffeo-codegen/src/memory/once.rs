@@ -1,5 +1,5 @@
-//! Loops that are done once in a run: they stand in no other loop, in the entry, in what computes a constant, or in a
-//! function that is called at one place, which is executed once.
+//! Finds the loops that run once in a run of the program: they stand in no other loop, and in the entry, in the
+//! initialiser of a constant, or in a function that is called at one place, which is executed once.
 
 use super::uses::{regions, statements};
 use crate::deep::deep;

@@ -1,8 +1,8 @@
-//! Large parts of long functions become functions: what compiles them does several at the same time, and takes time that
-//! grows faster than a function.
+//! Outlining: large parts of long functions become functions, because compilers take time that grows faster than a
+//! function, and compile several functions at the same time.
 //!
-//! What comes in: a module; what goes out: the same, in which such parts (loops and branches that stand in the body
-//! itself) are calls. Their parameters are the registers that they read before they set them, their results those that
+//! What comes in: a module; what goes out: the same, in which such parts (loops and branches that stand directly in the
+//! body) are calls. Their parameters are the registers that they read before they set them, their results those that
 //! are read behind them. What always holds: references are counted as before, because registers only move; a part that
 //! fails leaves its function as before, and notes no place.
 
@@ -16,8 +16,9 @@ use std::slice;
 /// Parts have so many parameters and results together at most.
 const WORDS: usize = 200;
 
-/// See the head of the file. The first functions are those of the program; the others are done in loops. Functions of
-/// fewer statements than `long` stay whole; their parts have a quarter of that at least, and so much is left.
+/// Outlining: see the head of the file. The first `program` functions are those of the program; the others are called
+/// in loops. Functions of fewer statements than `long` stay whole; each part, and what is left, has at least a quarter
+/// of that.
 pub(super) fn outline(module: &mut Module, program: usize, long: usize) {
     let fallible: Vec<bool> = module.functions.iter().map(|f| f.fallible).collect();
     let mut parts = Vec::new();
@@ -75,8 +76,8 @@ fn parts_of(
     }
 }
 
-/// Makes a function of a statement; gives its call, too, but for which function it is. Some registers are set before it, and
-/// some that are set then are needed.
+/// Makes a function of a statement; gives its call, too, but for which function it is. Some registers are set before
+/// it, and some that are set then are needed.
 fn part(
     function: &mut Function,
     i: usize,

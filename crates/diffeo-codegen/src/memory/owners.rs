@@ -1,18 +1,17 @@
-//! Who owns what: which parameters functions keep, and in each function which variable holds the reference that
-//! a variable lives by, and where that is used last.
+//! Borrow inference: which parameters functions keep; in each function, which variable holds the reference that keeps a
+//! variable alive, and where it is used last.
 //!
-//! References are counted as in Ullrich & de Moura, "Counting Immutable Beans" (2019): a parameter is borrowed
-//! unless its function changes or keeps it; and as in Reinking et al., "Perceus" (2021): a reference goes over
-//! at its last use. What is taken out of an array or a box is not counted as long as that lives: it is
-//! *borrowed* from it, and every use of it is a use of its *holder*. So nothing is counted for what is only
-//! looked at.
+//! References are counted as in Ullrich & de Moura, "Counting Immutable Beans" (2019): a parameter is borrowed unless
+//! its function changes or keeps it; and as in Reinking et al., "Perceus" (2021): the last use moves a reference. What
+//! is taken out of an array or a box is not counted while that lives: it is *borrowed* from it, and every use of it is
+//! a use of its *holder*. So what is only read is not counted.
 
 use super::scan::{BlockNumber, Scan};
 use super::uses::{container, is_reference, is_view, uses, var, Use};
 use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, FunctionId, Module, Op, Stmt, Var};
 
-/// Of each function, for each parameter, whether the function keeps it: its caller gives a reference away.
+/// For each parameter of each function, whether the function keeps it, so that the caller gives a reference away.
 pub(super) struct Signatures(Vec<Box<[bool]>>);
 
 impl Signatures {
@@ -21,7 +20,7 @@ impl Signatures {
         self.0[function.0 as usize][param]
     }
 
-    /// The least that the functions have to keep.
+    /// The smallest set of parameters that the functions have to keep.
     pub fn new(module: &Module, scans: &[Scan]) -> Signatures {
         let mut flows = Flows {
             keeps: module.functions.iter().map(|f| vec![false; f.params.len()].into()).collect(),
@@ -125,7 +124,7 @@ fn walks_with(scan: &Scan, op: &Op, atom: &Atom) -> bool {
     }
 }
 
-/// What a variable lives by.
+/// What keeps a variable alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Holder {
     /// It is no reference, or something outside of the function holds it.
@@ -139,9 +138,9 @@ pub(super) enum Holder {
     },
 }
 
-/// Who owns what in a function.
+/// The owners of the variables of a function.
 pub(super) struct Owners {
-    /// By variable.
+    /// The holder of each variable.
     pub holder: Vec<Holder>,
     /// By block, the holders used in it, each with the position of the statement in the block that uses it last;
     /// the number of statements for the results.

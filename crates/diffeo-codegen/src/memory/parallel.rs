@@ -1,16 +1,16 @@
-//! Loops with much to do, block by block: what [`Op::Build`] and [`Op::Reduce`] become where their steps may be
-//! done at once.
+//! Parallel loops: an [`Op::Build`] or [`Op::Reduce`] with much to do is done block by block, so that several blocks
+//! can be done at once.
 //!
-//! The steps become a function of their own, over a range. Where there is much to do, which the program finds out
-//! from the sizes before the loop, another function calls it for one block of steps after the other, and combines
-//! what they give in this order ([`Blocks`]). The blocks depend on the sizes alone. So whoever does several of them
-//! at once gets the same result, to the last bit. Loops with little to do stay as they are.
+//! The steps become a function over a range. Where there is much to do, which the program finds out from the sizes
+//! before the loop, another function calls it for one block of steps after the other, and combines the results in this
+//! order ([`Blocks`]). The blocks depend on the sizes alone, so doing several of them at once gives the same result, to
+//! the last bit. Loops with little to do stay as they are.
 //!
-//! It is done where
+//! Where it applies:
 //! - the steps print nothing, and put no references into arrays (counting is not atomic, so blocks of memory never go
 //!   from one thread to another);
 //! - the places of their results are known before the loop;
-//! - they do not lie within steps for which it is done.
+//! - they are not within steps for which it is done.
 
 use super::control::neutral;
 use super::cost::{of_step, Cost};
@@ -46,16 +46,16 @@ const MOST_CAPTURED: usize = 1000;
 /// More results are not combined.
 const MOST_RESULTS: usize = 16;
 
-/// What functions do that concerns other threads, themselves and by calls.
+/// The effects of functions, and of what they call, that concern other threads.
 pub(super) struct Effects {
-    /// Which print.
+    /// Whether each function prints.
     pub prints: Vec<bool>,
-    /// Which ask for constants.
+    /// Whether each function asks for constants.
     pub constants: Vec<bool>,
 }
 
 impl Effects {
-    /// Of the functions of a module.
+    /// The effects of the functions of a module.
     pub fn new(module: &Module) -> Effects {
         let prints = |op: &Op| matches!(op, Op::Trace(..) | Op::Progress(..));
         let constants = |op: &Op| matches!(op, Op::Constant(_));
@@ -149,7 +149,7 @@ impl Lower<'_, '_> {
         allowed.then_some(Candidate { shared, constants, once, first })
     }
 
-    /// Adds a loop; that of a candidate block by block, where there is much to do.
+    /// Adds a loop; a candidate is done block by block where there is much to do.
     pub fn spread(&mut self, mut steps: Steps, candidate: Option<Candidate>) {
         let Some(candidate) = candidate else { return self.add_loop(steps) };
         self.within = false;
@@ -291,8 +291,8 @@ impl Lower<'_, '_> {
     }
 }
 
-/// How many steps of a loop a block has, and returns it. `total` is how much there is to do; a block has `least` to
-/// do, if there are not too many blocks.
+/// Emits code that returns the number of steps in a block. `total` is the work of the loop; a block has at least
+/// `least` of it, unless that makes too many blocks.
 pub(super) fn block_steps(code: &mut Code, [count, total, least]: [Operand; 3]) {
     let real = |code: &mut Code, expr| code.set(Ty::Real, expr);
     let mut blocks = real(code, Expr::Binary(Binary::Div, total, least));

@@ -1,8 +1,7 @@
-//! Loops whose first step is another one: `if i == 0 { a } else { b }` in a loop from 0 becomes `a` before the loop, and
-//! `b` in it.
+//! Loop peeling: `if i == 0 { a } else { b }` in a loop from 0 becomes `a` before the loop, and `b` in it.
 //!
-//! The other steps have no branch then, so they can be done several at once. Only a branch that goes on at its end
-//! is taken apart, in a loop that is not long. The order of steps stays.
+//! The other steps then have no branch, so they can be done several at once. It applies to a branch that nothing
+//! leaves, in a loop that is not long. The order of steps stays.
 
 use crate::deep::deep;
 use crate::low::visit::{registers, size};
@@ -12,7 +11,7 @@ use hashbrown::HashMap;
 /// Loops with more statements stay.
 const LONG: usize = 100;
 
-/// See the head of the file. `from` of a loop is not negative.
+/// Loop peeling: see the head of the file. The first index of a loop is not negative.
 pub(super) fn peel(function: &mut Function) {
     if !list_has(&function.body) {
         return;

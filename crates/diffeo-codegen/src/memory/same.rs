@@ -1,5 +1,5 @@
-//! Functions beside those of the program that do the same are one function: a comprehension may stand in several
-//! places, and what does its steps and its blocks is the same each time then.
+//! Function merging: of helper functions that do the same, the first is left. A comprehension may stand in several
+//! places, and the functions for its steps and its blocks are then the same each time.
 
 use crate::deep::deep;
 use crate::low::{Function, FunctionId, Module, Stmt, Ty};
@@ -11,7 +11,7 @@ const ALIKE: usize = 8;
 /// What functions that do the same have in common at least: parameters, registers, statements and results.
 type Looks = (usize, usize, usize, Vec<Ty>);
 
-/// Leaves the first one of functions that do the same, among those behind the first `program`.
+/// Merges functions that do the same, among those behind the first `program`.
 pub(super) fn share(module: &mut Module, program: usize) {
     let mut alike: HashMap<Looks, Vec<usize>> = HashMap::new();
     let mut first: Vec<usize> = (0..module.functions.len()).collect();

@@ -1,4 +1,4 @@
-//! What a function looks like before anything is known of others: where variables are defined and last used.
+//! Facts about a function by itself: where variables are defined and last used, and which array each is a view of.
 
 use super::uses::{container, is_reference, is_view, uses, var};
 use crate::deep::deep;
@@ -8,29 +8,29 @@ use hashbrown::HashMap;
 /// The number of a block within its function; the body of the function is 0.
 pub(super) type BlockNumber = u32;
 
-/// What is known of a function.
+/// Facts about a function.
 pub(super) struct Scan<'a> {
     /// The statement that defines a variable and the position among its results; none for parameters, indices
     /// and carried variables.
     pub def: Vec<Option<(&'a Stmt, usize)>>,
-    /// The block in which a variable is defined: of what belongs to a loop, its body.
+    /// The block in which a variable is defined; for the index and the carried variables of a loop, its body.
     pub home: Vec<BlockNumber>,
-    /// How many operands and results are the variable.
+    /// How often a variable is an operand or a result of a block.
     pub count: Vec<u32>,
-    /// The variable that has the block of memory which the variable is a view of: itself, if it is none.
+    /// The variable that has the block of memory that a variable is a view of; the variable itself, if it is no view.
     pub root: Vec<Var>,
     /// The position of the last use of a root and its views; for what is used in a loop that it was defined
     /// before, the end of the loop.
     pub last: Vec<u32>,
-    /// What is borrowed wherever it is used: carried variables that walk along a structure, such as the rest of
-    /// a list, and what leads from each to the next one.
+    /// Whether a variable is borrowed wherever it is used: carried variables that walk along a structure, such as the
+    /// rest of a list, and what leads from each to the next one.
     pub walks: Vec<bool>,
     /// The numbers of the blocks, by address.
     pub blocks: HashMap<*const Block, BlockNumber>,
 }
 
 impl<'a> Scan<'a> {
-    /// Looks at a function.
+    /// The facts about a function.
     pub fn new(function: &'a Function) -> Scan<'a> {
         let count = function.vars.len();
         let mut scanner = Scanner {

@@ -1,5 +1,5 @@
-//! Comprehensions that read what the ones before them made, part by part: while a part of one array is still in the
-//! fastest cache, the next one is made of it ("strip-mining": Wolfe, *More iteration space tiling*, 1989).
+//! Strip-mining of comprehensions that read what earlier ones made (Wolfe, *More iteration space tiling*, 1989): while
+//! a part of one array is still in the fastest cache, the next array is computed from it.
 //!
 //! ```text
 //! for i in 0..n { a[i] = … }                 for part in 0..(n + 255) / 256 {
@@ -7,10 +7,10 @@
 //!                                              for i in start..end { b[i] = … a[i - 1] … }
 //!                                            }
 //! ```
-//! Why it is right: the arrays are new, and nothing but their own registers refers to them; a step reads elements of
-//! them only at its own index and below (or among the very first), which the loops before have made by then; nothing in
-//! the loops can fail. What stands between the loops makes room for the arrays, so it can stand before all of them.
-//! Where there is enough to do for several threads in each of the loops, they stay as they are.
+//! Why it is right: the arrays are new, and only their own registers refer to them; a step reads elements of them only
+//! at its own index and below (or among the very first), which the earlier loops have made by then; nothing in the
+//! loops can fail. What stands between the loops makes room for the arrays, so it can stand before all of them. Where
+//! each of the loops has enough to do for several threads, they stay as they are.
 
 use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of};
@@ -19,11 +19,12 @@ use crate::low::{
 };
 use hashbrown::{HashMap, HashSet};
 
-/// How many steps of each loop are done at a time, as a power of two: some arrays of as many numbers fit into any cache.
+/// How many steps of each loop are done at a time, as a power of two: some arrays of as many numbers fit into any
+/// cache.
 const PART: i64 = 1 << BITS;
 const BITS: i64 = 8;
 
-/// See the head of the file.
+/// Strip-mining: see the head of the file.
 pub(super) fn tile(function: &mut Function) {
     let mut body = std::mem::take(&mut function.body);
     Tile { registers: &mut function.registers }.list(&mut body);

@@ -1,8 +1,7 @@
-//! Which arrays a loop carries are never shared within it.
+//! Uniqueness analysis: which arrays that a loop carries are never shared within it.
 //!
-//! An array that a loop only changes in place and looks at has one reference at each step if it has one at the
-//! first: then the steps need not ask for the count, and the array stays where it is, which is what lets loops
-//! over arrays be vectorised.
+//! An array that a loop only reads and changes in place has one reference at each step if it has one at the first. Then
+//! the steps need not test the count, and the array stays where it is, so that loops over arrays can be vectorised.
 
 use super::scan::Scan;
 use super::uses::{regions, uses, var, Use};
@@ -10,7 +9,7 @@ use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, Op, Ty, Var};
 use hashbrown::HashSet;
 
-/// What becomes of a carried array.
+/// Whether a carried array is shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stays {
     /// It may be shared in the end of a step.

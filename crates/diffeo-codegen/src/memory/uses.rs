@@ -1,4 +1,4 @@
-//! What operations do with the references among their operands, and the parts of operations.
+//! How operations use the references among their operands (borrow, keep, change), and the blocks of operations.
 
 use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
@@ -15,8 +15,8 @@ pub(super) enum Use {
     Keep,
 }
 
-/// The operands of an operation with what it does with them, in order, without those in its blocks. Scalars are
-/// left out where that is easy. `keeps` says whether a function keeps its parameter with this position.
+/// The operands of an operation, each with its use, in order, without those in its blocks. Scalars are left out where
+/// that is easy. `keeps` says whether a function keeps its parameter at a position.
 pub(super) fn uses(
     vars: &[VarInfo],
     op: &Op,
@@ -143,7 +143,7 @@ pub(super) fn called(module: &Module, op: &Op) -> Option<FunctionId> {
     }
 }
 
-/// The array or box whose parts an operation gives out: a view of it, or something that it refers to.
+/// The array or box from which an operation takes its result: a view of it, or something that it refers to.
 pub(super) fn container(op: &Op) -> Option<&Atom> {
     if let Op::Get(a, _)
     | Op::Slice { array: a, .. }
@@ -160,7 +160,7 @@ pub(super) fn container(op: &Op) -> Option<&Atom> {
     }
 }
 
-/// Whether what an operation takes out of its [`container`], of this type, lies in the same block.
+/// Whether the result of an operation, of this type, lies in the same block as its [`container`].
 pub(super) fn is_view(op: &Op, result: &Ty) -> bool {
     matches!(result, Ty::Array(..) | Ty::Acc(_))
         && !matches!(op, Op::Field { .. } | Op::StackGet(..))

@@ -1,8 +1,8 @@
 //! The context of a run: the first argument of every compiled function.
 //!
-//! Compiled code reads the first words, at the offsets given here; everything else is changed by the
-//! functions of the runtime alone. They have a raw pointer and borrow one field at a time, because another
-//! thread may write the end of the stack at any moment.
+//! Compiled code reads the first words, at the offsets given here; only functions of the runtime change the rest. They
+//! have a raw pointer and borrow one field at a time, because another thread may write the end of the stack at any
+//! moment.
 
 use super::failure::Failure;
 use super::memory::{Memory, STATIC};
@@ -24,7 +24,7 @@ pub const CONSTANTS: i64 = std::mem::offset_of!(Context, constants) as i64;
 pub const TEXTS: i64 = std::mem::offset_of!(Context, texts) as i64;
 /// The offset of the address of the table of the blocks of boxes without fields, by layout; null for others.
 pub const STATICS: i64 = std::mem::offset_of!(Context, statics) as i64;
-/// The offset of the word that code adds the work to that it does.
+/// The offset of the word to which code adds its work.
 pub const WORK: i64 = (std::mem::offset_of!(Context, work) + COUNTER) as i64;
 /// What the end of the stack is if the run is to end.
 pub const STOP: usize = usize::MAX;
@@ -52,17 +52,17 @@ pub struct Context {
     texts: *const *mut u8,
     statics: *const *mut u8,
     pub(super) work: Work,
-    /// By constant, what it took, if that is counted.
+    /// The work of each constant, if work is counted.
     pub(super) counted: Vec<Option<u64>>,
     pub(super) memory: Memory,
     pub(super) failure: Failure,
     pub(super) callbacks: Callbacks,
-    /// What a callback panicked with: the run ends, and then it goes on.
+    /// The payload of a panic in a callback: the run ends, then the panic goes on.
     pub(super) panic: Option<Box<dyn Any + Send>>,
     pub(super) module: Arc<Module>,
     /// How many threads may do a loop.
     pub(super) threads: usize,
-    /// The contexts of the others, as far as there were any.
+    /// The contexts of the other threads so far.
     pub(super) workers: Workers,
     /// Whether loops that ask for constants may find some that have not been computed.
     pub(super) constants_missing: bool,
@@ -253,13 +253,13 @@ impl Owned {
         unsafe { &mut (*self.as_ptr()).memory }
     }
 
-    /// What went wrong in the last run that failed.
+    /// The error of the last run that failed.
     pub fn failure(&mut self) -> &mut Failure {
         // SAFETY: as for `memory`.
         unsafe { &mut (*self.as_ptr()).failure }
     }
 
-    /// What a callback panicked with in the last run.
+    /// The payload of a panic in a callback in the last run.
     pub fn take_panic(&mut self) -> Option<Box<dyn Any + Send>> {
         // SAFETY: as for `memory`.
         unsafe { (*self.as_ptr()).panic.take() }
@@ -304,7 +304,7 @@ impl Owned {
         }
     }
 
-    /// After an error: frees everything.
+    /// Frees everything, after an error.
     pub fn reset(&mut self) {
         self.clear_constants();
         // SAFETY: no compiled code runs, and no result is taken after an error; the constants are cleared.

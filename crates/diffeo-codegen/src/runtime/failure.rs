@@ -1,4 +1,4 @@
-//! What is kept of an error while the run leaves its functions: why, where, and the open calls.
+//! The record of an error while the run leaves its functions: why, where, and the open calls.
 
 use crate::low::FunctionId;
 use diffeo_array::ir::SiteId;

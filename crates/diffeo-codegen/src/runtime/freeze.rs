@@ -1,7 +1,7 @@
-//! Blocks of memory that several threads read: while they do, nothing writes the counts of references.
+//! Frozen blocks of memory: while several threads read them, nothing writes their reference counts.
 //!
-//! Counting is not atomic. So the counts of everything that can be reached are made those of blocks that are never
-//! freed, which are only looked at, and put back afterwards.
+//! Counting is not atomic. So the counts of all reachable blocks are replaced by those of blocks that are never freed,
+//! which are read but not written, and put back afterwards.
 
 use super::memory::{stack_tuples, word, STATIC};
 use crate::low::{Layout, BYTES, COUNT, DATA, FIELDS, LAYOUT, STACK_LENGTH};

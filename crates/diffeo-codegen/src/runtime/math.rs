@@ -1,4 +1,4 @@
-//! Real operations as functions with the calling convention of C: the evaluator's own, so that all engines
+//! Real operations as functions with the calling convention of C. They are the evaluator's own, so that all engines
 //! give the same numbers.
 
 use diffeo_calculus::prim::real::eval;

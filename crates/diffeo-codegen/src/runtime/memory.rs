@@ -1,8 +1,8 @@
 //! The allocator: blocks as [`low`](crate::low) describes them.
 //!
-//! Small blocks come from chunks that belong to the run, by size class, each with a list of free blocks;
-//! large ones from the allocator of the program, in a list of all of them. So after an error everything is
-//! freed at once, whoever referred to it. Nothing is atomic: a block belongs to one run.
+//! Small blocks come from chunks that belong to the run, by size class, each with a list of free blocks; large ones
+//! come from the allocator of the program and are kept in a list. So after an error everything is freed at once,
+//! whatever refers to it. Nothing is atomic: a block belongs to one run.
 
 use super::context::STOP;
 use crate::low::{

@@ -93,7 +93,8 @@ pub fn split() -> Function {
     function!("split", split::split, (Ptr, Ptr, Int, Int, Int, Int) -> Int)
 }
 
-/// `(constant, work)`: notes that a constant is computed: what was counted since the counter had this number belongs to it.
+/// `(constant, work)`: notes that a constant is computed: what was counted since the counter had this number belongs to
+/// it.
 pub fn constant() -> Function {
     function!("constant", work::constant, (Int, Int))
 }

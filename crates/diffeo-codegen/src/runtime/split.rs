@@ -1,12 +1,12 @@
-//! The blocks of a loop, several at once ([`Blocks`]): by the thread that comes to the loop, and by others of a pool.
+//! Parallel execution of the blocks of a loop ([`Blocks`]): by the thread that reaches the loop, and by others of a
+//! pool.
 //!
-//! Whoever is free takes the next block. What they give is combined in the order of the blocks, so it does not
-//! depend on who did which. Each of the other threads has a [`Context`] of its own: with memory, a stack
-//! with as much room as there is left on the one of the first thread, and a copy of the constants. In it, loops
-//! are done one block after the other.
+//! A free thread takes the next block. The results are combined in the order of the blocks, so they do not depend on
+//! which thread did which. Each of the other threads has a [`Context`] of its own: with memory, a stack with as much
+//! room as is left on the first thread's, and a copy of the constants. In it, loops are done one block after the other.
 //!
-//! Of several errors that of the lowest block counts, which is that of the lowest step: blocks are taken
-//! in their order, and none is taken after an error, so all blocks before it are done to their end.
+//! Of several errors, that of the lowest block counts, which is that of the lowest step: blocks are taken in their
+//! order, and none is taken after an error, so all blocks before it are done to their end.
 
 use super::context::{Context, Owned, STOP};
 use super::freeze::Frozen;
@@ -29,7 +29,7 @@ const MOST_THREADS: usize = 128;
 /// How often the first thread looks whether the run is to end, while it waits for the others.
 const TICK: Duration = Duration::from_millis(2);
 
-/// What [`split`] is told of a function with blocks, in two words.
+/// A function with blocks as [`split`] is told of it, in two words.
 pub fn shape(function: &Function, blocks: &Blocks) -> [i64; 2] {
     let captured = function.params.len().saturating_sub(2) as i64;
     let layout = captured | (blocks.shared as i64) << 16 | i64::from(blocks.constants) << 32;
@@ -289,12 +289,12 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
 }
 
 /// Does the blocks of a loop of `count` steps, `step` in each, as `layout` and `how` say ([`shape`]). The frame has the
-/// words of what the steps read, and room for the results behind them. Gives 0, or 1 if a block failed; then the error is
-/// recorded.
+/// words of what the steps read, and room for the results behind them. Gives 0, or 1 if a block failed; then the error
+/// is recorded.
 ///
 /// # Safety
-/// The context is that of the run, the task is that of the function with blocks, compiled with the convention of C;
-/// the frame has the words.
+/// The context is that of the run, the task is that of the function with blocks, compiled with the convention of C; the
+/// frame has the words.
 pub(super) unsafe extern "C" fn split(
     context: *mut Context,
     task: *const u8,

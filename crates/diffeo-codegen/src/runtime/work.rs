@@ -1,8 +1,8 @@
-//! The work of a run, counted by the code itself where the engine asked for it.
+//! The work of a run, which the code itself counts where the engine asked for it.
 //!
-//! Compiled code adds to one word. What always holds: what is counted when a run ends without an error depends on the
-//! program and its input alone, neither on time nor on how many threads there were. So what several threads do is
-//! added up block by block (`split.rs`), and a constant counts once, whoever computes it, and however often.
+//! Compiled code adds to one word. What always holds: the count of a run that ends without an error depends on the
+//! program and its input alone, neither on time nor on the number of threads. So the counts of several threads are
+//! added up block by block (`split.rs`), and a constant counts once, whichever thread computes it, and however often.
 
 use super::context::Context;
 use std::ptr::null_mut;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 /// What stands for the counter of a block that nobody does.
 static NOBODY: AtomicU64 = AtomicU64::new(0);
 
-/// What was done so far. Another thread may read it at any moment.
+/// The work done so far. Another thread may read it at any moment.
 #[repr(C)]
 pub struct Work {
     /// Compiled code adds to it.
@@ -43,7 +43,7 @@ impl Work {
         }
     }
 
-    /// What was done so far; while several threads do a loop, what is certain of it: the first blocks.
+    /// The work done so far; while several threads do a loop, the part that is certain: that of the first blocks.
     pub fn done(&self) -> u64 {
         let constants = self.constants.load(Ordering::Relaxed);
         loop {
@@ -92,7 +92,8 @@ impl Work {
         self.counter.store(self.counter.load(Ordering::Relaxed) + work, Ordering::Relaxed);
     }
 
-    /// Lets another counter count on from here: that of the lowest block that is not done, if anybody does it.
+    /// Continues the count by another counter from here: that of the lowest block that is not done, if a thread does
+    /// it.
     pub(super) fn follow(&self, before: u64, counter: Option<*const AtomicU64>) {
         let counter = counter.unwrap_or(std::ptr::from_ref(&NOBODY));
         // In this order: what is read between is less than what was done.
@@ -100,7 +101,7 @@ impl Work {
         self.before.store(before, Ordering::Release);
     }
 
-    /// Counts by itself again from here.
+    /// Continues the count by its own counter from here.
     pub(super) fn alone(&self, before: u64) {
         self.follow(0, None);
         self.counter.store(before, Ordering::Relaxed);
@@ -108,7 +109,7 @@ impl Work {
     }
 }
 
-/// A constant is computed: what it took, all that was counted since `before`, counts by itself.
+/// Called when a constant has been computed: its work, all that was counted since `before`, counts apart from the rest.
 pub(super) unsafe extern "C" fn constant(context: *mut Context, constant: i64, before: u64) {
     // SAFETY: the context is that of the run; nothing else uses these fields now.
     unsafe {

@@ -1,9 +1,9 @@
-//! What the formatter keeps of a text: its tokens and, between them, the comments and line breaks.
+//! The text as the formatter keeps it: its tokens and, between them, the comments and line breaks.
 //!
-//! Comes in: a text that parses without errors. Goes out: its tokens without those that are set anew (a
-//! comma before a closing bracket, a `|` at the edges of a list of alternatives), and for each the gap
-//! before it. Every comment belongs to exactly one gap. No comment stands before a token that belongs
-//! to the end of a line, such as a comma or `in`: there it is moved behind the token.
+//! What comes in: a text that parses without errors. What goes out: its tokens without those that are set anew (a comma
+//! before a closing bracket, a `|` at the edges of a list of alternatives), and for each the gap before it. Every
+//! comment belongs to exactly one gap. No comment stands before a token that belongs to the end of a line, such as a
+//! comma or `in`: there it is moved behind the token.
 
 use crate::lexer::lex;
 use crate::token::{Kind, Token};

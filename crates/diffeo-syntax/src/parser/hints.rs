@@ -1,7 +1,7 @@
-//! What habit from another language may have led to the next token, and what to write instead.
+//! Guesses which habit from another language led to the next token, and says what to write instead.
 //!
-//! Words and signs are looked up in the table of [`diffeo_base::foreign`]; what follows from several tokens is
-//! worked out here, with the names that the user wrote. Where no pattern truly matches there is no help.
+//! Words and signs are looked up in the table of [`diffeo_base::foreign`]; patterns of several tokens are recognised
+//! here, with the names that the user wrote. Where no pattern truly matches there is no help.
 
 use super::{Level, Parser};
 use crate::token::{Kind, Token};

@@ -1,10 +1,9 @@
 //! Data in and out: arguments and data files into a declared type, results into data files.
 //!
-//! What comes in is a text of the command line (JSON, or the [`Place`] of a data file) and a
-//! first-order type; what goes out is a [`Value`](diffeo_calculus::value::Value) of that type, or a
-//! [`DataError`] that names the field, the place in the file and the type. Sizes are no part of the
-//! types here: the program checks them. Files are read and written piece by piece, so that a large
-//! one takes little more memory than its value; JSON alone is read as a whole text.
+//! What comes in: a text of the command line (JSON, or the [`Place`] of a data file) and a first-order type. What goes
+//! out: a [`Value`](diffeo_calculus::value::Value) of that type, or a [`DataError`] that names the field, the place in
+//! the file and the type. Sizes are no part of the types here: the program checks them. Files are read and written
+//! piece by piece, so that a large one takes little more memory than its value; JSON alone is read as a whole text.
 
 mod error;
 mod message;

@@ -240,8 +240,8 @@ impl<P> Worst<P> {
 mod tests {
     use super::{Cells, Rank};
 
-    /// How many components disagree of one with the second derivatives of hypot(x, 2.0) at 1e8 as two ways gave them that
-    /// lost digits, where the largest term of a derivative was this.
+    /// How many components disagree of one with the second derivatives of hypot(x, 2.0) at 1e8 as two ways gave them
+    /// that lost digits, where the largest term of a derivative was this.
     fn disagreements(of_order: f64) -> usize {
         let mut cells = Cells::new(vec![Rank::Single]);
         cells.add(0, "reverse", 3.31e-24, 1e8, true);

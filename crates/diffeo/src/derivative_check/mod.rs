@@ -136,9 +136,9 @@ impl Report {
     }
 }
 
-/// Compares the derivatives of a function at a point. Nothing is compared where there is no Real in the
-/// point; see [`Report::inputs`]. Where there is none in the value, as in `Nothing`, its derivatives have its shape, and
-/// the point has gradients that are 0.
+/// Compares the derivatives of a function at a point. Nothing is compared where there is no Real in the point; see
+/// [`Report::inputs`]. Where there is none in the value, as in `Nothing`, its derivatives have its shape, and the point
+/// has gradients that are 0.
 ///
 /// # Errors
 /// What stops the program at the point.
@@ -339,8 +339,8 @@ impl<'a> Checker<'a> {
         Ok((result, self.evaluator.machine.take_largest()))
     }
 
-    /// As [`Checker::measured`], for Taylor coefficients; the largest of the terms of those of order 1 and of order 2 come,
-    /// too.
+    /// As [`Checker::measured`], for Taylor coefficients; the largest of the terms of those of order 1 and of order 2
+    /// come, too.
     fn measured_with_terms<T>(
         &mut self,
         run: impl FnOnce(&mut Evaluator<'a>) -> Result<T, RuntimeError>,

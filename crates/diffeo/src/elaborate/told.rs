@@ -1,9 +1,9 @@
-//! Methods of the standard library whose results may be none: what a call gives is looked at, and the program tells,
-//! where it was called, that a method ended without converging.
+//! Warnings for methods of the standard library that may end without converging: the program itself tests the result of
+//! a call, and prints a line, with the place of the call, if it did not converge.
 //!
-//! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out: the
-//! method with a call around it of `told` or `told_fit` of the library's module, which prints as `trace` does, so on every
-//! engine. The session makes a warning of the line ([`crate::session::Note`]).
+//! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out:
+//! the method with a call around it of `told` or `told_fit` of the library's module, which prints as `trace` does, so
+//! on every engine. The session makes a warning of the line ([`crate::session::Note`]).
 
 use super::{var, Body};
 use crate::db::DefId;
@@ -14,7 +14,8 @@ use diffeo_calculus::Ty;
 use diffeo_syntax::ast::ExprId;
 
 impl Body<'_, '_> {
-    /// A definition that this expression names, with what tells of its results around it, if it is one that may have to.
+    /// A definition that this expression names, with what tells of its results around it, if it is one that may have
+    /// to.
     pub(super) fn told(&mut self, def: DefId, id: ExprId, method: Term) -> Term {
         let module = self.cx.db.def(def).module;
         if self.cx.db.module(self.module).std || !self.cx.db.module(module).std {

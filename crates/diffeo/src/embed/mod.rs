@@ -177,9 +177,9 @@ impl Program {
     }
 }
 
-/// A function of a program, ready to be called with Rust values and differentiated. Calls and derivatives run as machine
-/// code: the first of each kind makes it, and after many there is better one ([`Engine::Auto`](crate::Engine::Auto)). What
-/// is not compiled, or looks for kinks, runs on the evaluator.
+/// A function of a program, ready to be called with Rust values and differentiated. Calls and derivatives run as
+/// machine code: the first of each kind makes it, and after many there is better one
+/// ([`Engine::Auto`](crate::Engine::Auto)). What is not compiled, or looks for kinks, runs on the evaluator.
 pub struct Function {
     session: Rc<RefCell<Session>>,
     entry: Entry,

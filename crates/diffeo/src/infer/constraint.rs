@@ -1,7 +1,7 @@
-//! What cannot be decided when it is met: operators and field accesses at types still unknown.
+//! Constraints on types still unknown: operators and field accesses that cannot be decided when they are met.
 //!
-//! A constraint waits on the open variables that would decide it and is tried again when one of them
-//! is bound. At the end of a top-level definition the defaults are taken, then what is left is reported.
+//! A constraint waits on the open variables that would decide it and is tried again when one of them is bound. At the
+//! end of a top-level definition the defaults are taken, then what is left is reported.
 
 use super::error::Because;
 use super::Infer;

@@ -1,4 +1,4 @@
-//! Infix operators, and what is looked at once the types are decided.
+//! Infix operators, and checks that wait until the types are decided.
 
 use super::constraint::{Constraint, Operands};
 use super::error::Because;

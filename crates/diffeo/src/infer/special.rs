@@ -1,5 +1,5 @@
-//! What is typed by rules of its own: `builtin("name", …)` of the standard library, `jet` and
-//! `derivatives`, whose types depend on literals.
+//! Forms with typing rules of their own: `builtin("name", …)` of the standard library, `jet` and `derivatives`, whose
+//! types depend on literals.
 
 use super::constraint::Constraint;
 use super::error::Because;

@@ -1,5 +1,5 @@
-//! What is found out about Core before it is lowered: whether it can be, and for each definition its functions
-//! with the variables that they capture, how often variables are used, and their types.
+//! Analysis of Core before it is lowered: whether it can be; for each definition its functions with the variables that
+//! they capture, how often variables are used, and their types.
 
 use super::{deep, Lower};
 use diffeo_base::{Name, Span};

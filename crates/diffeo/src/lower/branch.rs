@@ -1,4 +1,4 @@
-//! Branches and loops: several values that become one.
+//! Branches and loops: where several symbolic values meet and become one.
 
 use super::shape::Shape;
 use super::sym::Sym;

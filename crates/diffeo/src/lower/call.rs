@@ -1,10 +1,11 @@
 //! Calls: instances of functions, constants, and functions in boxes.
 //!
-//! An instance whose result is known by its type is lowered later ([`Job`]), so that chains of definitions do
-//! not nest; one that gives functions is lowered at once, for its caller has to know which.
+//! An instance whose result is known by its type is lowered later ([`Job`]), so that chains of definitions do not nest;
+//! an instance that gives functions is lowered at once, because its caller has to know which.
 //!
-//! A function that is stored is a box: of the functions of its type that are ever stored, which one it is,
-//! with what it captured. One function of Flat for each type calls them.
+//! A stored function is a box (defunctionalisation): its tag says which of the functions of its type that are ever
+//! stored it is, its fields are what it captured. For each function type, one function of Flat calls what is in such a
+//! box.
 
 use super::analyse::Lambda;
 use super::shape::Shape;

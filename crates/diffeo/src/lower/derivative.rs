@@ -1,13 +1,13 @@
 //! Derivative operators.
 //!
-//! What comes in: an operator of Core with its operands. What goes out: the call of a function that is *declared* for
-//! the derivative of the function. Its body is made when everything has been lowered ([`Lower::derive`]), because then
-//! what the function calls is complete; what is differentiated within it comes first. A function whose derivative is
-//! taken within itself has infinitely many derivatives: the first is made, and where that would have to be derived, the
-//! program stops (`Stop::Order`), for the evaluator to begin again.
+//! What comes in: an operator of Core with its operands. What goes out: the call of a function that is *declared* as
+//! the derivative of the function. Its body is made when everything has been lowered ([`Lower::derive`]), because only
+//! then is complete what the function calls; the derivatives that it takes itself come first. A function whose
+//! derivative is taken within itself has infinitely many derivatives: the first is made, and where that would have to
+//! be derived, the program stops (`Stop::Order`), and the evaluator begins it again.
 //!
-//! A derivative that is nan stops the program (`Stop::Nan`): whether it is nan indeed, and which operation made it
-//! so, the evaluator finds out, which knows of each number whether it varies at all.
+//! A derivative that is nan stops the program (`Stop::Nan`). The evaluator, which knows of each number whether it
+//! varies at all, finds out whether it is nan indeed, and which operation made it so.
 
 mod make;
 

@@ -1,8 +1,9 @@
-//! Kinks and operands outside domains, if they are looked for.
+//! Detection of kinks and of operands outside domains, where they are to be reported.
 //!
-//! The evaluator knows of each number whether it varies in this run; compiled code does not. So it stops before an operation
-//! that is outside its domain, or, in programs that take derivatives, would be at a kink if its operands varied, and the
-//! evaluator runs the program and says what there is to say. A program that does not stop has met neither.
+//! The evaluator knows of each number whether it varies in this run; compiled code does not. So compiled code stops
+//! before an operation that is outside its domain, or that, in a program that takes derivatives, would be at a kink if
+//! its operands varied. The evaluator then runs the program and reports what there is to report. A program that does
+//! not stop has met neither.
 
 use super::Lower;
 use diffeo_array::ir::{Atom, Elem, Op, Scalar, SiteId, Stop};

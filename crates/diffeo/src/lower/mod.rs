@@ -1,33 +1,33 @@
 //! Core to Flat.
 //!
-//! What comes in: a Core program that lints, and one of its definitions, of a first-order type or a function
-//! between such. What goes out: a module of Flat whose entry computes it, with the same values, failures and
-//! places as the evaluator. What is not lowered, some derivatives, is found before anything is done, or when they are
+//! What comes in: a Core program that lints, and one of its definitions, of a first-order type or a function between
+//! such. What goes out: a module of Flat whose entry computes it, with the same values, failures and places as the
+//! evaluator. Programs that cannot be lowered are found before anything is done; derivatives that cannot, when they are
 //! made.
 //!
-//! A term is lowered by evaluating it on *symbolic values* ([`sym`]): a variable stands for what is known of
-//! its value and the variables of Flat that hold the rest. So tuples cost nothing, known functions are called
-//! directly and a case of a known constructor is no branch.
+//! A term is lowered by evaluating it on *symbolic values* ([`sym`]): a variable stands for what is known of its value
+//! and the variables of Flat that hold the rest. So tuples cost nothing, known functions are called directly and a case
+//! of a known constructor is no branch.
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `analyse.rs` | what is found out about Core beforehand |
+//! | `analyse.rs` | analysis of Core beforehand |
 //! | `shape.rs` | how values of a type are laid out; what can be known of a value |
 //! | `sym.rs` | symbolic values, and values of Flat made of them and turned into them |
 //! | `term.rs`, `branch.rs` | the forms of Core |
 //! | `call.rs` | instances of functions, constants, functions in boxes |
 //! | `derivative.rs`, `derivative/make.rs` | derivative operators: declared; made when all else is there |
-//! | `kinks.rs` | where kinks are looked for |
+//! | `kinks.rs` | detection of kinks |
 //! | `prim.rs`, `array.rs`, `sizes.rs` | primitive operations |
 //! | `polytypic/` | operations by induction on types |
 //! | `value.rs` | values of programs as values of Flat and back |
 //!
-//! A function of Core is lowered once for each *instance*: each combination of what is known of the functions
-//! in its argument and in what it captured. What is no longer known (functions in lists, functions that grow
-//! in a recursion) is a box of captured values; a function for each function type calls what is in such a box.
+//! A function of Core is lowered once for each *instance*: each combination of what is known of the functions in its
+//! argument and in what it captured. A function of which nothing is known any more (in a list, or growing in a
+//! recursion) is a box of captured values; a function for each function type calls what is in such a box.
 //!
-//! Functions that the lowering itself made (for equality of lists, say) have an empty [`shown`] name: they do
-//! not appear in messages, and what fails in them failed at their call.
+//! Functions that the lowering itself made (for equality of lists, say) have an empty [`shown`] name: they do not
+//! appear in messages, and what fails in them failed at their call.
 //!
 //! [`shown`]: diffeo_array::ir::Function::shown
 
@@ -264,8 +264,8 @@ pub struct Options {
     pub kinks: bool,
     /// How many statements the derivatives may have, if that is bounded.
     pub longest: Option<usize>,
-    /// For tests: whether Ints and Bools in fields that a variant's constructor does not have are values that change the
-    /// result of whoever reads them.
+    /// For tests: whether Ints and Bools in fields that a variant's constructor does not have are values that change
+    /// the result of whoever reads them.
     pub poison: bool,
 }
 

@@ -114,8 +114,8 @@ impl Interface {
         self.value_of(results, &self.to)
     }
 
-    /// Whether the Reals that the constructors of variants do not have are 0 in results, outside boxes. Arrays that they
-    /// do not have may be any.
+    /// Whether the Reals that the constructors of variants do not have are 0 in results, outside boxes. Arrays that
+    /// they do not have may be any.
     #[must_use]
     pub fn absent_reals_are_zero(&self, results: &[Flat]) -> bool {
         let bits = |xs: &[f64]| xs.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();

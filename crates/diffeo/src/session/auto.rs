@@ -1,10 +1,10 @@
-//! Engine `auto`: a run begins at once on Cranelift's code, which counts the work that it does; where there is much, LLVM
-//! compiles the same program meanwhile, and where there is more, the run begins again on that.
+//! Engine `auto`: a run begins at once on Cranelift's code, which counts its work. If there is much, LLVM compiles the
+//! same program meanwhile; if there is more, the run begins again on LLVM's code.
 //!
 //! What always holds:
-//! - which code gives the result depends on the program and its arguments alone: a run that has done more than its
-//!   budget is LLVM's, even if it is over before LLVM's code is there, and any other one is Cranelift's, even if that comes
-//!   early. So results are the same in every run, to the last digit;
+//! - the program and its arguments alone decide which code gives the result: a run that has done more than its budget
+//!   is LLVM's, even if it is over before LLVM's code is there, and any other one is Cranelift's, even if LLVM's code
+//!   is early. So results are the same in every run, to the last digit;
 //! - the program is seen to run once. What it printed and reported before it began again is not shown twice.
 //!
 //! `later.rs` has the thread that compiles by LLVM.
@@ -50,7 +50,8 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Of a program in Cranelift's code: loading LLVM takes some 25 ms, and compiling takes longer the longer the program is.
+    /// Of a program in Cranelift's code: loading LLVM takes some 25 ms, and compiling takes longer the longer the
+    /// program is.
     fn of(compiled: &Compiled) -> Policy {
         let statements = compiled.statements() as u64;
         Policy {

@@ -1,4 +1,4 @@
-//! What evaluates a program and computes its derivatives.
+//! Engines: which one runs a program, and when the evaluator takes over.
 
 use super::auto;
 use super::kept::Place;
@@ -345,8 +345,8 @@ const LONGEST: usize = 50_000;
 /// The evaluator does so many operations in about a second.
 const BRIEF: u64 = 16_000_000;
 
-/// Whether a run in compiled code may have stopped in a rule that the evaluator does not take. Which values vary, compiled
-/// code only knows of the ways that the program might go.
+/// Whether a run in compiled code may have stopped in a rule that the evaluator does not take. Which values vary,
+/// compiled code only knows of the ways that the program might go.
 fn may_be_rule(ran: &Ran, program: &Program, global: GlobalId) -> bool {
     let stopped =
         ran.result.as_ref().is_err_and(|error| !matches!(error.kind, ErrorKind::Exceeded(_)));

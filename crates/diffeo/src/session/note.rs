@@ -1,5 +1,5 @@
-//! What a program tells of the results of library methods: lines that it prints as `trace` does, and the warnings that
-//! the session makes of them.
+//! Notes on the results of library methods: lines that a program prints as `trace` does, and the warnings that the
+//! session makes of them.
 
 use diffeo_base::{Diagnostic, LineColumn, SourceMap, Span};
 

@@ -1,4 +1,4 @@
-//! What a program prints and reports, each message once, although it may begin again on other code or on the evaluator.
+//! Shows what a program prints and reports once, although it may begin again on other code or on the evaluator.
 
 use super::note::Note;
 use diffeo_calculus::eval::{Kinks, Limits, Options, Progress};

@@ -1,4 +1,4 @@
-//! What a program becomes on its way, as text: its tree, its types, Core, Flat and what is behind Flat.
+//! The forms of a program at each stage, as text: its tree, its types, Core, Flat and what follows Flat.
 
 use super::{Entry, Session};
 use crate::db::ModuleId;

@@ -1,4 +1,4 @@
-//! Unification: making two types or two sizes agree, and what an operation requires of a type.
+//! Unification: makes two types or two sizes agree, and restricts a type to what an operation requires.
 
 use super::{Clash, Class, Size, SizeState, SizeVar, State, Store, Touch, Ty, TyVar, Why};
 

@@ -136,9 +136,9 @@ impl Reverser<'_, '_> {
         Some(Atom::Var(start))
     }
 
-    /// Where loops take as many steps as an array has elements, or there is a comprehension with as many beside them, what
-    /// they add goes to an accumulator: whether that is so, and the accumulator. None if that is not known before. A step
-    /// adds to all elements from this dimension on.
+    /// Where loops take as many steps as an array has elements, or there is a comprehension with as many beside them,
+    /// what they add goes to an accumulator: whether that is so, and the accumulator. None if that is not known before.
+    /// A step adds to all elements from this dimension on.
     fn dense(&mut self, array: Var, whole: usize) -> Option<(Atom, Atom)> {
         let (home, top) = (self.homes[array.0 as usize], self.scopes.len() - 1);
         if let Some(known) = (home..=top).find_map(|depth| self.scopes[depth].dense.get(&array)) {

@@ -1,4 +1,4 @@
-//! Calls: of functions, of functions with derivatives of their own, of such as are computed again.
+//! Calls: of functions, of functions with rules, of functions that are computed again (checkpoints).
 
 use super::prepare::added;
 use super::{derive, Reverse, Reverser};
@@ -78,8 +78,8 @@ impl<'s> Reverser<'_, 's> {
         (0..count).map(|i| shared.iter().any(|shared| shared.param() == Some(i))).collect()
     }
 
-    /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments may
-    /// be computed again.
+    /// The residuals of a call, as variables of the forward part, and in the backward part. Those that are arguments
+    /// may be computed again.
     fn residuals(&mut self, made: &Reverse, args: &[Atom]) -> (Vec<Var>, Vec<Atom>) {
         let home = self.scopes.len() - 1;
         let kept: Vec<Var> =

@@ -1,7 +1,8 @@
 //! Branches and loops: their forward and backward parts.
 //!
-//! The backward part of a branch chooses as the branch did, that of a loop that carries something goes from the last
-//! step to the first. What regions add to the adjoints of Reals of outside are their results, or is carried.
+//! The backward part of a branch chooses as the branch did; that of a loop that carries something goes from the last
+//! step to the first. What a region adds to the adjoints of Reals defined outside of it is a result of the region, or
+//! is carried.
 
 use super::boxes::Bar;
 use super::prepare::{array, chosen, is_extremum};

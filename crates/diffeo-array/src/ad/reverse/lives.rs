@@ -1,4 +1,5 @@
-//! Which arrays of a function are used later, where arrays are changed, given to calls, or carried by loops.
+//! Liveness of arrays: which arrays are used after a place where arrays are changed, passed to calls, or carried by
+//! loops.
 
 use crate::ir::{Atom, Block, Function, Op, Ty, Var};
 use crate::opt::walk::{binders, deep, operands, regions, statements};

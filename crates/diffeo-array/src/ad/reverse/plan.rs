@@ -1,17 +1,17 @@
-//! Where the adjoints of arrays are: which arrays of a function have an accumulator in common.
+//! Where the adjoints of arrays are: which arrays of a function share an accumulator.
 //!
-//! An array that is updated, or grows, where nothing looks at it afterwards shares its accumulator with the new
-//! version: the backward part takes the adjoint of the element out, and what is left is the adjoint of the old
-//! version. So do the arrays that a loop carries, and those that a branch chooses. A view has a view of the
-//! accumulator. What shares one is a *class*; at every point of the program at most one version of it is in use.
+//! An array that is updated, or grows, and is not read afterwards shares its accumulator with the new version: the
+//! backward part takes the adjoint of the element out, and the rest is the adjoint of the old version. Arrays that a
+//! loop carries share theirs in the same way, and so do arrays that a branch chooses. A view has a view of the
+//! accumulator. Arrays that share one are a *class*; at every point of the program at most one version of it is in use.
 //! Versions that grow are at the front of the last one.
 //!
-//! Of an array that comes out of a box, and of one that a branch or a loop chooses among others, it is not known here whose
-//! accumulator it would share. Its adjoint is a *bag* of what is added to it ([`crate::ad::bag`]), and so is that of what
-//! is made of it by a view, an update or another choice: to make a new accumulator of its size would take longer than
-//! the program did.
+//! For an array that comes out of a box, and for one that a branch or a loop chooses among others, it is not known here
+//! whose accumulator it would share. Its adjoint is a sparse one, a *bag* ([`crate::ad::bag`]), and so is that of what
+//! a view, an update or another choice makes of it: a new accumulator of its size would take longer than the program
+//! did.
 //!
-//! A function that is *given* an array, which nobody looks at afterwards, may share its accumulator with one of its
+//! A function that is *given* an array, which nothing reads afterwards, may share its accumulator with one of its
 //! results ([`sources`]).
 //!
 //! Arrays that are changed in place must not be kept for the backward part, since that would make the program copy
@@ -189,8 +189,8 @@ impl Plan {
     }
 }
 
-/// The plan, if these arrays are given, these new versions do not share, and the adjoints of these are bags; which others
-/// must not share, or be bags.
+/// The plan, if these arrays are given, these new versions do not share, and the adjoints of these are bags; which
+/// others must not share, or be bags.
 fn plan(
     module: &Module,
     cache: &mut Deriver,
@@ -542,8 +542,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Where the adjoint of what is chosen is a bag, so is that of a comprehension that a branch makes for it: as an array, the
-    /// bag comes as it is.
+    /// Where the adjoint of what is chosen is a bag, so is that of a comprehension that a branch makes for it: as an
+    /// array, the bag comes as it is.
     fn choose_made(&mut self, block: &Block, result: &Atom) {
         let Some(root) = self.local(result).filter(|root| self.is_varying(*root)) else { return };
         let built = block

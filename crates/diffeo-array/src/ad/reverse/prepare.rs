@@ -1,11 +1,11 @@
-//! What is written in another way before reverse mode: the largest and smallest of numbers, and loops that go on with a
-//! part of an array.
+//! Rewrites before reverse mode, of the largest and smallest of numbers, and of loops that go on with a part of an
+//! array.
 //!
-//! The derivative of a largest number is that of the first number that is as large. So the numbers are made an array
-//! of, and the reduction is one over its elements, whose backward part is to look for that element ([`chosen`]).
+//! The derivative of a largest number is that of the first number that is as large. So the numbers become an array, and
+//! the reduction one over its elements, whose backward part looks for that element ([`chosen`]).
 //!
-//! A loop that carries an array, of which each step leaves a slice to the next, carries where the slice begins and ends
-//! in the array at first instead. So all steps have views of one accumulator.
+//! A loop that carries an array, of which each step leaves a slice to the next, carries the bounds of the slice in the
+//! first array instead. So all steps have views of one accumulator.
 
 use crate::ad::Deriver;
 use crate::build::Builder;

@@ -1,8 +1,8 @@
-//! The regions of the backward part: what they know of the values of the program, the adjoints of Reals, and the
+//! The regions of the backward part: the values of the program that they know, the adjoints of Reals, and the
 //! accumulators of arrays.
 //!
-//! A value of the program that the backward part asks for is computed again where that is cheap: from values of
-//! regions around it, and from what its own region keeps. Otherwise it is kept by the region that defines it.
+//! When the backward part needs a value of the program, it computes it again where that is cheap, from values of
+//! regions around it and from what its own region keeps. Otherwise the region that defines the value keeps it.
 
 use super::boxes::Bar;
 use super::{Place, Reverser};

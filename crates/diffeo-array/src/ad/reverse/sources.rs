@@ -1,8 +1,8 @@
 //! What callers have to know of the adjoints of the results of functions.
 //!
-//! What is found of a function depends on what is found of those that it calls. Where functions call each other, it has to
-//! be what was supposed: the first of them that is asked for, the *root*, goes through all of them, each of them once, until
-//! a round finds what the one before has found.
+//! The answer for a function depends on those for the functions that it calls. Where functions call each other, the
+//! answers have to be a fixed point: the first of them that is asked for, the *root*, goes through all of them, each
+//! once, until a round finds what the one before has found.
 
 use super::plan::Plan;
 use crate::ad::{activity, Deriver};

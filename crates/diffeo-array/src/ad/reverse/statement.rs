@@ -1,7 +1,7 @@
-//! Statements without regions: what they are in the forward part, and their backward parts.
+//! Statements without regions: their forward and backward parts.
 //!
-//! The adjoint of an accumulator, of what is in it at a point of the program, is an accumulator of the same sizes. It
-//! may be added to at any time, so whatever is done with an accumulator that varies has a backward part.
+//! The adjoint of an accumulator, that is of its contents at a point of the program, is an accumulator of the same
+//! sizes. It may be added to at any time, so every operation on an accumulator that varies has a backward part.
 
 use super::{unsupported, Reverser};
 use crate::ad::{activity, slopes, Unsupported};

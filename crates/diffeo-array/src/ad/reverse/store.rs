@@ -1,5 +1,5 @@
-//! What loops keep for the backward part: an array for each number, of more dimensions for arrays whose size is the same
-//! in all steps, and one of boxes for everything else.
+//! Residuals of loops: an array for each number, of higher rank for arrays whose size is the same in all steps, and an
+//! array of boxes for everything else.
 
 use super::scope::Scope;
 use super::{box_type, Reverser};

@@ -1,9 +1,9 @@
-//! Sums of products of Int variables, exact as mathematical integers.
+//! Linear forms: sums of Int variables and products of two, with constant factors; exact as mathematical integers.
 
 use crate::ir::Var;
 use smallvec::SmallVec;
 
-/// What is multiplied by a constant: a variable, or a product of two.
+/// A term of a linear form: a variable, or a product of two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Term {
     Var(Var),
@@ -18,7 +18,7 @@ pub(super) struct Linear {
     pub terms: SmallVec<[(Term, i64); 4]>,
 }
 
-/// So many terms are looked at.
+/// Maximum number of terms of a form.
 const MOST_TERMS: usize = 6;
 
 impl Linear {
@@ -97,7 +97,7 @@ impl Linear {
         Some(product)
     }
 
-    /// The value without the term at a position.
+    /// The form without the term at a position.
     pub fn without(&self, i: usize) -> Linear {
         let mut rest = self.clone();
         rest.terms.remove(i);

@@ -1,11 +1,10 @@
-//! Removes checks that certainly hold, and makes operations on Ints that certainly fit unchecked.
+//! Check elimination: removes checks that certainly hold, and makes operations on Ints that certainly fit unchecked.
 //!
-//! What it needs: nothing; it finds more after `inline` and `cse`. How it works: going through a function, it
-//! keeps facts on Ints that hold at this place: the index of a loop is at least 0 and below the count, what a
-//! check before has found, what the branch says, that sizes are not negative, what a carried variable moves by
-//! in each step. Int operations give exact forms, because where they do not fail, they are the operations on
-//! integers. [`prove`] says how facts lead to proofs. Why it is right: what is removed would not have
-//! failed, whatever the program does.
+//! What it needs: nothing; it finds more after `inline` and `cse`. How it works: it walks through a function and keeps
+//! facts on Ints that hold at the current place: the index of a loop is at least 0 and below the count, a check before
+//! has passed, the branch says so, sizes are not negative, a carried variable moves by so much in each step. Where Int
+//! operations do not fail, they are the operations on integers, so each result has an exact linear form. [`prove`] says
+//! how facts lead to proofs. Why it is right: what is removed would not have failed, whatever the program does.
 
 mod linear;
 mod prove;
@@ -21,7 +20,7 @@ use prove::{Facts, Says};
 /// No array has more elements in a dimension, because no comprehension makes more.
 const MOST: i64 = diffeo_calculus::eval::MOST_ELEMENTS;
 
-/// See the head of the file.
+/// Check elimination: see the head of the file.
 pub fn ranges(mut module: Module) -> Module {
     let variants: Vec<usize> = module.boxes.iter().map(|b| b.variants.len()).collect();
     for function in &mut module.functions {
@@ -50,7 +49,7 @@ enum Open {
     Choice(Var),
 }
 
-/// So many are kept.
+/// How many open sizes are kept.
 const MOST_OPEN: usize = 32;
 
 struct Ranges<'a> {

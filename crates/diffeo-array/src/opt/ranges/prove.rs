@@ -1,20 +1,20 @@
-//! Facts on Ints, and what follows from them.
+//! Facts on Ints, and proofs from them.
 //!
-//! A fact is that a [`Linear`] is not negative. It is kept as a bound of each variable in it: the variable is
-//! at least, or at most, the rest. To prove that something is not negative, variables are replaced by their
-//! bounds, the latest first, until a number is left; how often is bounded, so a proof takes constant time.
+//! A fact says that a [`Linear`] is not negative. It is kept as a bound of each variable in it: the variable is at
+//! least, or at most, the rest. To prove that something is not negative, variables are replaced by their bounds, the
+//! latest first, until a number is left. The number of replacements is bounded, so a proof takes constant time.
 
 use super::linear::{Linear, Term};
 use crate::ir::{Atom, Var};
 use diffeo_calculus::prim::Comparison;
 
-/// So many replacements are tried for a proof.
+/// Maximum number of replacements in a proof.
 const FUEL: u32 = 48;
 
-/// So deep.
+/// Maximum depth of a proof.
 const DEPTH: u32 = 7;
 
-/// So many bounds of a variable are tried, the latest first.
+/// How many bounds of a variable are tried, the latest first.
 const TRIED: usize = 4;
 
 /// What is known of a variable.
@@ -35,7 +35,7 @@ struct Known {
     order: u32,
 }
 
-/// What a truth value says.
+/// What the truth of a variable implies.
 #[derive(Clone, Debug)]
 pub(super) enum Says {
     Compare(Comparison, Atom, Atom),
@@ -54,7 +54,7 @@ enum Undo {
     Form(Var),
 }
 
-/// What is known where the pass stands.
+/// The facts that hold where the pass stands.
 pub(super) struct Facts {
     known: Vec<Known>,
     undo: Vec<Undo>,
@@ -97,7 +97,7 @@ impl Facts {
         }
     }
 
-    /// A new variable.
+    /// Defines a new variable.
     pub fn define(&mut self, v: Var) {
         self.now += 1;
         self.known[v.0 as usize].order = self.now;
@@ -118,7 +118,7 @@ impl Facts {
         self.known[v.0 as usize].says = Some(says);
     }
 
-    /// An Int in terms of variables of which nothing but bounds is known.
+    /// The linear form of an Int in variables of which only bounds are known.
     pub fn form(&self, atom: &Atom) -> Linear {
         match atom {
             Atom::Var(v) => self.normal(Linear::var(*v)),
@@ -154,7 +154,7 @@ impl Facts {
         sum
     }
 
-    /// Notes that two numbers are equal: from now on, the latest variable of them has a form.
+    /// Notes that two forms are equal: from now on, a form in the other variables replaces the latest one.
     pub fn equate(&mut self, a: &Linear, b: &Linear) {
         let (a, b) = (self.normal(a.clone()), self.normal(b.clone()));
         let Some(difference) = a.plus(-1, &b) else { return };
@@ -199,7 +199,7 @@ impl Facts {
         }
     }
 
-    /// Notes that a number is not negative.
+    /// Notes that a form is not negative.
     pub fn assume(&mut self, fact: &Linear) {
         for (i, (term, factor)) in fact.terms.iter().enumerate() {
             let Term::Var(v) = term else { continue };
@@ -296,7 +296,7 @@ impl Facts {
         }
     }
 
-    /// Of the variables of a number that are one of two: if one of the two is known not to be it, it is the other.
+    /// For each variable of a form that is one of two values: if it is known not to be the one, it is the other.
     pub fn decide_choices(&mut self, of: &Linear) {
         for (term, _) in &of.terms {
             let Term::Var(v) = term else { continue };
@@ -339,18 +339,18 @@ impl Facts {
         b.plus(-1, a).is_some_and(|goal| self.prove(&goal.plus_constant(c)))
     }
 
-    /// Whether a number is at least this.
+    /// Whether a form can be proved to be at least `n`.
     pub fn at_least(&mut self, a: &Linear, n: i64) -> bool {
         n.checked_neg().is_some_and(|n| self.prove(&a.plus_constant(n)))
     }
 
-    /// Whether an Int has it for sure.
+    /// Whether a form certainly fits an Int.
     pub fn fits(&mut self, a: &Linear) -> bool {
         self.at_most(a, &Linear::constant(i64::MAX), 0)
             && self.at_most(&Linear::constant(i64::MIN), a, 0)
     }
 
-    /// Whether a number is proved not to be negative.
+    /// Whether a form can be proved not to be negative.
     pub fn prove(&mut self, goal: &Linear) -> bool {
         let mut fuel = FUEL;
         self.search(goal, DEPTH, &mut fuel)
@@ -430,7 +430,7 @@ impl Facts {
         opposite.is_some_and(|goal| self.search(&goal, depth, fuel))
     }
 
-    /// If the condition of a variable that is one of two is decided, it is that one.
+    /// If the condition of a variable that is one of two values is decided, it is that one.
     pub fn decide_choice(&mut self, v: Var) {
         let Some((Some(cond), a, b)) = self.known[v.0 as usize].choice.clone() else { return };
         for (atom, value) in [(a, false), (b, true)] {

@@ -1,11 +1,11 @@
 //! Rules for arrays: sizes and elements are taken from where the array came from.
 //!
-//! What is put in the place of a read must not make an old array live longer, past the place where a new one was
-//! made of it: it would have to be copied there. So sizes come from variables that are there already, and elements
-//! of an updated array from the old one only where its elements are known one by one.
+//! A replacement for a read must not extend the life of an old array past the place where a new one was made of it: the
+//! old one would have to be copied there. So sizes come from variables that are there already, and an element of an
+//! updated array comes from the old one only where its elements are known one by one.
 //!
-//! An access is within bounds wherever it stands, so what it is replaced by is, too; sums of indices fit,
-//! because they are indices of an array that exists.
+//! An access is within bounds wherever it stands, so its replacement is, too; sums of indices fit, because they are
+//! indices of an array that exists.
 
 use super::super::shapes::{Extent, Size};
 use super::super::walk::same;
@@ -222,7 +222,7 @@ impl Simplifier {
         matches!(self.def(n), Some(Op::Dim(a, 0)) if same(a, array))
     }
 
-    /// Putting back what was there.
+    /// An update that puts back what was there is the array.
     pub(super) fn update(&mut self, array: &Atom, indices: &[Atom], value: &Atom) -> Option<New> {
         if let Some(Op::Elements(elem, xs)) = self.def(array) {
             if let [Atom::Int(i)] = indices {
@@ -277,7 +277,7 @@ impl Simplifier {
         }
     }
 
-    /// All elements of an array, one by one, are the array.
+    /// `elements` of all elements of an array, one by one, is the array.
     pub(super) fn elements(&mut self, _: Elem, xs: &[Atom]) -> Option<New> {
         let Op::Get(array, indices) = self.def(xs.first()?)? else { return None };
         let (prefix, array) = (indices.split_last()?.1.to_vec(), array.clone());

@@ -1,5 +1,5 @@
-//! Rules for branches and loops: those that are decided, that run once or never, that are as cheap as a
-//! selection, and results and carried variables that are the same each time.
+//! Rules for branches and loops: branches that are decided or as cheap as a selection, loops that run once or never,
+//! results and carried variables that are the same each time.
 
 use super::super::effects::{has_bounded_partials, speculative_cost};
 use super::super::walk::same;
@@ -7,7 +7,7 @@ use super::{New, Simplifier};
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var};
 use diffeo_calculus::prim::Comparison;
 
-/// What a branch may cost, counted in additions, to be computed always.
+/// Maximum cost of a branch, in additions, to be computed always.
 const SPECULATION: u32 = 8;
 
 impl Simplifier {
@@ -407,7 +407,7 @@ impl Simplifier {
     }
 }
 
-/// What a reduction of nothing gives.
+/// The neutral element of a reduction.
 pub(crate) fn neutral(how: Reduction) -> Atom {
     Atom::Real(match how {
         Reduction::Add => 0.0,

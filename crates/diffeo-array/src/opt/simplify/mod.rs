@@ -1,10 +1,10 @@
-//! Replaces operations by simpler ones that mean the same: constants are folded, identities that hold for all
-//! values applied, copies propagated, what is put into arrays and boxes taken from where it came from.
+//! Simplification: folds constants, applies identities that hold for all values, propagates copies, and takes what is
+//! read from arrays and boxes from where it was put in.
 //!
-//! What it needs: nothing. What it gives: the same function with fewer operations; statements that became
-//! useless are left for `dce`. Why it is right: every rule stands where it is applied, with its reason; none
-//! drops or moves an effect unless the operands show that it does not happen. Numbers are folded by the
-//! table of operations that the evaluator uses, so the values are the same to the last bit.
+//! What it needs: nothing. What it gives: the same function with fewer operations; statements that became useless are
+//! left for `dce`. Why it is right: each rule stands with its reason where it is applied; none drops or moves an effect
+//! unless the operands show that it does not happen. Numbers are folded by the table of operations that the evaluator
+//! uses, so the values are the same to the last bit.
 
 mod array;
 mod control;
@@ -18,12 +18,12 @@ use super::walk::{binders, has_regions, operands_mut, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use hashbrown::hash_map::{Entry, HashMap};
 
-/// See the head of the file.
+/// Simplification: see the head of the file.
 pub fn simplify(module: Module) -> Module {
     simplify_all(module, false)
 }
 
-/// The same, before derivatives are taken: what a branch guards stays there if its derivative may be infinite.
+/// As [`simplify`], before derivatives are taken: what a branch guards stays there if its derivative may be infinite.
 pub(super) fn simplify_early(module: Module) -> Module {
     simplify_all(module, true)
 }
@@ -33,7 +33,7 @@ fn simplify_all(mut module: Module, early: bool) -> Module {
     module
 }
 
-/// The same of one function.
+/// Simplifies one function.
 pub(super) fn simplify_function(function: &mut Function, early: bool) {
     let mut cx = Simplifier::new(function, early);
     let body = std::mem::take(&mut function.body);

@@ -1,4 +1,4 @@
-//! Rules for Ints and truth values. Operations on Ints that can fail are dropped only where they cannot.
+//! Rules for Ints and truth values. An operation on Ints that can fail is dropped only where it cannot fail.
 
 use super::{New, Simplifier};
 use crate::ir::{Atom, Op, Scalar};

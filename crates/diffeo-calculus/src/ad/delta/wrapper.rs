@@ -36,8 +36,8 @@ pub fn r(w: &mut Workspace, e: GlobalId, choices: Delta) -> GlobalId {
     })
 }
 
-/// Value and pullback of a translated function value: `(D{S} → M D{T}) × S → T × (δT → δS)`. It runs once; each call of the pullback
-/// goes on from the bindings that it made (ours).
+/// Value and pullback of a translated function value: `(D{S} → M D{T}) × S → T × (δT → δS)`. It runs once; each call of
+/// the pullback goes on from the bindings that it made (ours).
 pub fn vjp(w: &mut Workspace, choices: Delta, s: &Ty, t: &Ty) -> GlobalId {
     let system = System::Delta(choices);
     let f = homomorphism::ty(w, &system, &Ty::fun(s.clone(), t.clone()));

@@ -1,4 +1,4 @@
-//! What a definition needs of a program.
+//! The part of a program that a definition needs.
 
 use crate::ad::splice::Renumber;
 use crate::ad::workspace::{each_binder, next_variable};

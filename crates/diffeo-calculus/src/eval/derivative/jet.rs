@@ -212,8 +212,8 @@ pub(crate) fn power(reals: &mut Reals, x: &Value, n: i64, at: At) -> Result<Valu
     })
 }
 
-/// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0. With a negative n,
-/// of `1 / x`: where `x ^ |n|` overflows or vanishes, the derivatives of `1 / x ^ |n|` would be nan.
+/// `x ^ n` by the same multiplications as for plain numbers, so derivatives that vanish are exactly 0. With a negative
+/// n, of `1 / x`: where `x ^ |n|` overflows or vanishes, the derivatives of `1 / x ^ |n|` would be nan.
 fn by_multiplication(
     reals: &mut Reals,
     x: &Value,

@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// An address so many bytes further in the same piece of memory.
+    /// An address `offset` bytes further in the same object.
     pub(super) fn at(&mut self, base: &str, offset: i64) -> String {
         self.compute(format_args!("getelementptr inbounds i8, ptr {base}, i64 {offset}"))
     }
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
         value
     }
 
-    /// What follows an access to memory in independent loops.
+    /// The metadata of an access to memory in independent loops.
     pub(super) fn access(&mut self) -> String {
         let list = match (self.access, &self.groups[..]) {
             (_, []) => return String::new(),

@@ -1,9 +1,9 @@
-//! Loops around short loops in lanes: several steps of the outer loop at once, each in a lane of vectors.
+//! Outer-loop vectorisation: a loop around short loops is done for several steps at once, each in a lane of vectors.
 //!
-//! LLVM does that to innermost loops only. What the steps have in common stays a number; what differs is a vector;
-//! branches that only some lanes take are computed by all and chosen from; the rest of the steps, fewer than there
-//! are lanes, is done under a mask. Arrays that a step makes for itself have the elements of all lanes side by
-//! side, so that they are read and written as vectors. Where there are few steps, the loop runs as it is.
+//! LLVM does this to innermost loops only. What the steps have in common stays a number; what differs is a vector. A
+//! branch that only some lanes take is computed by all, and its results are selected. The last steps, fewer than there
+//! are lanes, are done under a mask. Arrays that a step makes for itself have the elements of all lanes side by side,
+//! so that they are read and written as vectors. Where there are few steps, the loop runs as it is.
 
 pub(super) mod plan;
 
@@ -19,7 +19,7 @@ use plan::{Class, Plan, Stride};
 use std::fmt::Write;
 use std::rc::Rc;
 
-/// So many elements of a row are copied at most.
+/// Maximum number of elements of a row that is copied.
 pub(super) const ROW: i64 = 64;
 
 /// Blocks of so many bytes at most are made for all lanes.
@@ -41,7 +41,7 @@ pub(super) struct Lanes {
 }
 
 impl Emitter<'_, '_> {
-    /// The memory for the lanes of registers that are set several times, and for copies.
+    /// Allocates stack slots for the lanes of registers that are set several times, and for copies.
     pub(super) fn room_for_lanes(&mut self) {
         for (_, plan) in self.plans.clone().values() {
             let mut registers: Vec<Reg> = plan.classes.keys().copied().collect();
@@ -63,7 +63,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The loop in lanes, or as it is if there are few steps.
+    /// Emits a loop in lanes, and as it is for few steps.
     pub(super) fn in_lanes(&mut self, step: &For, plan: &Rc<Plan>) {
         let (from, to) = (self.operand(step.from), self.operand(step.to));
         let steps = self.compute(format_args!("sub i64 {to}, {from}"));
@@ -236,7 +236,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// A statement in lanes, if it is not one that all lanes have in common.
+    /// Emits a statement in lanes; not if all lanes have it in common.
     pub(super) fn lane_stmt(&mut self, stmt: &Stmt) -> bool {
         let Some(lanes) = &self.lanes else { return false };
         let plan = lanes.plan.clone();

@@ -1,9 +1,8 @@
-//! Which functions are compiled together.
+//! Partition of a program into modules that LLVM compiles at the same time.
 //!
-//! LLVM takes a module as a whole, on one thread. A large program is therefore cut into several modules, which are
-//! compiled at the same time. What LLVM would put into its callers stays with them: a function that is called at one place
-//! is in the part of its caller, and the smallest ones are in each part that calls them. How a program is cut depends on the
-//! program alone, so that its results do not depend on the machine.
+//! LLVM takes a module as a whole, on one thread, so a large program is cut into several. What LLVM would inline stays
+//! with its callers: a function that is called at one place is in the part of its caller, and the smallest ones are in
+//! each part that calls them. The cut depends on the program alone, so that results do not depend on the machine.
 
 use crate::low::{FunctionId, Module};
 use crate::scratch::release_of;
@@ -17,8 +16,8 @@ const PART: usize = 200;
 /// At most how many parts there are.
 const MOST: usize = 8;
 
-/// Functions of at most so many statements are in each part that calls them, as long as the parts together do not become
-/// half as large again.
+/// Functions of at most so many statements are in each part that calls them, as long as the parts together do not
+/// become half as large again.
 const SMALL: usize = 60;
 
 /// The parts of a program.
@@ -30,8 +29,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Cuts a program, of which some functions are not to be inlined. `calls`: what each function calls, once for each
-    /// place. `eager`: however small it is.
+    /// Cuts a program. `apart` has the functions that are not to be inlined; `calls` the callees of each function, once
+    /// for each call; `eager` cuts however small the program is.
     pub fn new(
         module: &Module,
         calls: &[Vec<usize>],

@@ -1,23 +1,23 @@
-//! Which registers are set once, before everything that reads them; and what else is told by looking at a
-//! whole function.
+//! Facts about a function: which registers are set once, before everything that reads them; which are used; which
+//! products may be fused.
 
 use crate::deep::deep;
 use crate::low::{Address, Binary, Expr, Function, Operand, Reg, Stmt};
 use diffeo_array::ir::Reduction;
 
-/// What is known of a function.
+/// Facts about a function.
 pub(super) struct Facts {
-    /// By register: it is set once, and what reads it comes later in the same block or within it.
+    /// Whether each register is set once, and everything that reads it comes later in the same block or within it.
     pub once: Vec<bool>,
-    /// By register: it occurs.
+    /// Whether each register occurs.
     pub used: Vec<bool>,
-    /// By register: products that are added by a reduction, and may be fused with it.
+    /// Whether each register is a product that a reduction adds, and that may be fused with it.
     pub fused: Vec<bool>,
     /// How many statements there are.
     pub statements: usize,
 }
 
-/// Looks at a function.
+/// The facts about a function.
 pub(super) fn facts(function: &Function) -> Facts {
     let n = function.registers.len();
     let facts =

@@ -373,7 +373,7 @@ impl Emitter<'_, '_> {
         self.begin(go_on);
     }
 
-    /// Lets the runtime do the blocks of a loop, and returns.
+    /// Emits a call of the runtime that does the blocks of a loop, and a return.
     pub(super) fn split(&mut self, blocks: &Blocks) {
         let function = self.function;
         let Some((captured, [count, step])) = function.params.split_last_chunk() else { return };
@@ -447,7 +447,8 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Whether the steps of a loop take different ways: several of them written out take long to compile, and are no faster.
+/// Whether the steps of a loop take different ways: several of them written out take long to compile, and are no
+/// faster.
 fn branches(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::If(_, then, otherwise) => !is_rare(then) && !is_rare(otherwise),

@@ -1,8 +1,8 @@
-//! Functions of the library that straight-line code leaves rare operands to (see [`crate::math`]), for vectors.
+//! Vector versions of the library functions that straight-line code calls for rare operands (see [`crate::math`]).
 //!
-//! A loop with a call in a branch is vectorised only if there is a function for the vector and the lanes that want
-//! it. It looks whether any lane does, and calls the library for each lane if so. It is put into the place
-//! of its call after vectorisation, so it costs a test.
+//! LLVM vectorises a loop with a call in a branch only if there is a version of the function that takes a vector and a
+//! mask of the lanes that want it. This version tests whether any lane does, and if so calls the library for each lane.
+//! It is inlined after vectorisation, so it costs a test.
 
 use super::{Shared, FIRST_RARE};
 use crate::runtime;
@@ -11,13 +11,13 @@ use std::fmt::Write;
 /// The numbers of Reals that vectors may have.
 const LANES: [u32; 3] = [2, 4, 8];
 
-/// How LLVM is told of the functions: by an attribute of calls.
+/// The attribute of a call that names its vector version to LLVM.
 pub(super) fn attribute(name: &str) -> String {
     let variants = LANES.map(|lanes| format!("_ZGV_LLVM_M{lanes}vv_{name}({name}_{lanes})"));
     format!("\"vector-function-abi-variant\"=\"{}\"", variants.join(","))
 }
 
-/// Defines them for the functions that are called.
+/// Defines the vector versions of the functions that are called.
 pub(super) fn define(shared: &mut Shared<'_>, text: &mut String) {
     let functions = std::mem::take(&mut shared.rare);
     if functions.is_empty() {

@@ -114,7 +114,8 @@ fn write_string<W: Write + ?Sized>(out: &mut W, text: &str) -> io::Result<()> {
     out.write_all(printable_json(&serde_json::to_string(text)?).as_bytes())
 }
 
-/// JSON on one line with `\u001b` and the like for what would disturb a terminal. It has such characters in its texts alone.
+/// JSON on one line with `\u001b` and the like for what would disturb a terminal. It has such characters in its texts
+/// alone.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_escaped) {
         return Cow::Borrowed(json);

@@ -1,5 +1,5 @@
-//! Makes the derivatives that were declared, when all functions are complete: innermost first, and what they are taken of
-//! is optimised before.
+//! Makes the bodies of the declared derivatives when all functions are complete: innermost first. The functions that
+//! they are taken of are optimised before.
 
 use super::{Derivative, State, What};
 use crate::lower::{deep, Lower, Unsupported};
@@ -114,7 +114,8 @@ impl Lower<'_> {
         depths.into_iter().map(|depth| depth.flatten().filter(|_| known).unwrap_or(0)).collect()
     }
 
-    /// How deep a derivative is itself; none if it is taken within itself. Those that are being looked at have none yet.
+    /// How deep a derivative is itself; none if it is taken within itself. Those that are being looked at have none
+    /// yet.
     fn depth(&mut self, i: usize, depths: &mut [Option<Option<usize>>]) -> Option<usize> {
         if let Some(known) = depths[i] {
             return known.map(|within| within + 1);

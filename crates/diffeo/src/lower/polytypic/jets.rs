@@ -1,5 +1,5 @@
-//! Values with an array of derivatives in the place of each Real (`J(T)` of Huot, Staton & Vákár), and the values of
-//! which each has one of them.
+//! Jets: values with an array of derivatives in the place of each Real (`J(T)` of Huot, Staton & Vákár), and their
+//! conversion to one value for each derivative, and back.
 //!
 //! A Taylor coefficient is a derivative over the factorial of its multi-index.
 
@@ -21,8 +21,8 @@ pub(in crate::lower) struct Coefficient {
 }
 
 impl<'p> Lower<'p> {
-    /// Of a value with derivatives in the place of its Reals, the value with one Taylor coefficient there. The first one
-    /// is asked for first: then arrays of another length stop the program.
+    /// Of a value with derivatives in the place of its Reals, the value with one Taylor coefficient there. The first
+    /// one is asked for first: then arrays of another length stop the program.
     pub(in crate::lower) fn coefficient(
         &mut self,
         ty: &Ty,
@@ -90,8 +90,8 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Stops the program, as the evaluator does, if there are more or fewer derivatives. Rows that are not there have no
-    /// length.
+    /// Stops the program, as the evaluator does, if there are more or fewer derivatives. Rows that are not there have
+    /// no length.
     fn check_derivatives(&mut self, array: &Atom, which: Coefficient, at: SiteId) {
         if which.place > 0 {
             return;

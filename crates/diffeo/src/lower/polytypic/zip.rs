@@ -65,8 +65,8 @@ struct Place {
 }
 
 impl<'p> Lower<'p> {
-    /// An operation on the Reals of two structures; the rest is that of the first. Where the second is taken, nothing is
-    /// made: only the shapes are compared.
+    /// An operation on the Reals of two structures; the rest is that of the first. Where the second is taken, nothing
+    /// is made: only the shapes are compared.
     pub(in crate::lower) fn zip(&mut self, op: Zip, ty: &Ty, a: &Sym, b: &Sym, at: SiteId) -> Sym {
         // In a derivative, sizes are part of the shape everywhere.
         let inside = op.op().is_none();

@@ -1,7 +1,7 @@
 //! The thread that compiles a program by LLVM, while it runs on other code.
 //!
-//! It begins when the run has done so much work that it is worth it ([`Policy`]). What it gives is taken only if the run
-//! does more than its budget.
+//! It starts when the run has done enough work to be worth it ([`Policy`]). Its code is taken only if the run does more
+//! than its budget.
 
 use super::Policy;
 use diffeo_array::ir::Module as Flat;

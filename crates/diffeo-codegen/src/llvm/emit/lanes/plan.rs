@@ -1,4 +1,4 @@
-//! Which loops are run in lanes, and what that makes of their registers.
+//! The analysis for outer-loop vectorisation: which loops run in lanes, and what each of their registers becomes.
 
 use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of as operands};
@@ -12,7 +12,7 @@ use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The lanes of outer loops take so many vectors, to hide how long an addition takes.
+/// The number of vectors of the lanes of an outer loop: several, to hide the latency of an addition.
 pub(in crate::llvm::emit) const VECTORS: u32 = 4;
 
 /// Innermost loops of so many statements run in lanes, too: LLVM leaves the last steps, which may be all of them,
@@ -22,7 +22,7 @@ const HEAVY: usize = 24;
 /// Elements that do not lie together pay where each is used in so many operations.
 const GATHER: usize = 4;
 
-/// What a register is in the lanes.
+/// What a register becomes in the lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::llvm::emit) enum Class {
     /// The same in all.
@@ -37,7 +37,7 @@ pub(in crate::llvm::emit) enum Class {
     Inside,
 }
 
-/// By how much something grows from lane to lane: Ints, or elements of 8 bytes.
+/// The stride of a value from lane to lane, in Ints, or in elements of 8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::llvm::emit) enum Stride {
     By(i64),
@@ -45,8 +45,8 @@ pub(in crate::llvm::emit) enum Stride {
     Times(Reg),
 }
 
-/// Elements that steps of the loop read again and again, of the array at `base`: `stride` apart for the steps, so
-/// many for each. They are copied first, so that those of all lanes lie together.
+/// A row of elements of the array at `base` that each step reads again and again: `count` elements for each step,
+/// `stride` apart from step to step. It is copied first, so that the elements of all lanes lie together.
 #[derive(Clone, PartialEq, Debug)]
 pub(in crate::llvm::emit) struct Row {
     pub base: Operand,
@@ -54,20 +54,20 @@ pub(in crate::llvm::emit) struct Row {
     pub offset: i64,
     pub count: Operand,
     pub ty: Ty,
-    /// How many steps the loops have in which they are read: they are read where all of these are positive.
+    /// The counts of the loops that read it: it is read where all of these are positive.
     pub loops: Vec<Operand>,
 }
 
 /// How a loop is run in lanes.
 #[derive(Debug, Default)]
 pub(in crate::llvm::emit) struct Plan {
-    /// How many lanes.
+    /// The number of lanes.
     pub width: u32,
-    /// How many steps there have to be.
+    /// The least number of steps for which it pays.
     pub least: u32,
-    /// Of the registers that the body sets.
+    /// The class of each register that the body sets.
     pub classes: HashMap<Reg, Class>,
-    /// What is copied first.
+    /// The rows that are copied first.
     pub rows: Vec<Row>,
     /// The registers that are loaded from such copies.
     pub copied: HashMap<Reg, (usize, Operand)>,
@@ -75,7 +75,7 @@ pub(in crate::llvm::emit) struct Plan {
     pub kept: Vec<Reg>,
     /// The sizes of blocks, as far as they are known before the loop: numbers to be multiplied.
     pub sizes: Vec<Vec<Operand>>,
-    /// How many statements at the beginning ask whether the run is to end.
+    /// How many statements at the beginning of the body poll whether the run is to end.
     pub poll: usize,
     /// The number of the plan in its function.
     pub number: usize,
