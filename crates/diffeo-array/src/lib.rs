@@ -17,7 +17,6 @@
 pub mod ad;
 pub mod build;
 pub mod compact;
-mod deep;
 pub mod eval;
 #[cfg(feature = "generate")]
 pub mod generate;

@@ -8,12 +8,12 @@
 mod lexer;
 mod ops;
 
-use crate::deep::{deep, on_large_stack};
 use crate::ir::{
     Atom, Block, BoxId, BoxType, Constant, Elem, Function, FunctionId, Inlined, Module, Op, Site,
     SiteId, Stmt, Ty, Var, VarInfo, Variant,
 };
 use crate::typing::atom_type;
+use diffeo_base::{deep, on_large_stack};
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::names::Names;
 pub use diffeo_calculus::parse::ParseError;

@@ -32,12 +32,12 @@
 //! statement, before its blocks, stands its place: `@` and the number of the site. The same module always
 //! prints the same.
 
-use crate::deep::deep;
 use crate::ir::{
     Atom, Block, BoxType, Carried, Check, Elem, Function, Inlined, Module, Op, Reduction, Site,
     SiteId, Stmt, Stop, Ty, Var, VarInfo,
 };
 use crate::opt::walk::{binders, has_regions, regions};
+use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::names::{escape, quote, Named, Names};
 use diffeo_calculus::prim::RealOp;

@@ -4,6 +4,7 @@
 
 mod arena;
 mod character;
+mod deep;
 mod diagnostic;
 pub mod foreign;
 mod name;
@@ -12,6 +13,7 @@ mod suggest;
 
 pub use arena::{Arena, Idx};
 pub use character::is_invisible;
+pub use deep::{deep, on_large_stack};
 pub use diagnostic::{Diagnostic, Label, Severity, MOST_SHOWN};
 pub use name::Name;
 pub use source::{FileId, LineColumn, SourceMap, Span};

@@ -2,8 +2,8 @@
 //! about terms. Free variables are equal if their ids are; reals if they are the same number, or both nan
 //! (0 and -0 differ).
 
-use crate::deep::deep;
 use crate::term::{Binder, Case, Control, Kind, Lit, Loop, Program, Term, Var};
+use diffeo_base::deep;
 use std::collections::HashMap;
 
 /// Whether two terms are equal up to spans and the renaming of bound variables.

@@ -10,19 +10,20 @@
 //! | `eval/` | the evaluator, with the derivative operators |
 //! | `ad/` | the derivative systems of three papers |
 
-pub mod ad;
 pub mod array;
-mod deep;
+pub mod build;
 pub mod eq;
 pub mod eval;
 pub mod labels;
 pub mod leaves;
 pub mod lint;
 pub mod names;
+pub mod outside;
 pub mod parse;
 pub mod prim;
 pub mod print;
 pub mod show;
+pub mod system;
 pub mod term;
 pub mod ty;
 pub mod typing;

@@ -8,12 +8,12 @@
 //! - The bound term of `LetRec` is a `Lam`.
 //! - Operations and derivatives are used at types that they are for.
 
-use crate::deep::deep;
 use crate::prim::{Diff, DiffOp, Prim, Shape, SizePattern, SizeRef};
 use crate::print::{print_term, print_type};
 use crate::term::{Binder, Build, Case, Control, Kind, Loop, Program, Term};
 use crate::ty::{DataDecl, DataId, Ty};
 use crate::typing::{component, declares_real, first_order, literal_type, parts, Env};
+use diffeo_base::deep;
 use std::collections::HashSet;
 
 /// The lines of a term that a violation shows.

@@ -289,7 +289,7 @@ names! {
 macro_rules! prims {
     (plain { $($plain:ident => $plain_name:literal,)* } typed { $($typed:ident => $typed_name:literal,)* }) => {
         /// The name of an operation, and the type that stands in brackets after it.
-        pub(crate) fn prim_name(prim: &Prim) -> (String, Option<&Ty>) {
+        pub fn prim_name(prim: &Prim) -> (String, Option<&Ty>) {
             match prim {
                 Prim::Real(op) => (format!("real.{}", op.name()), None),
                 Prim::Int(op) => (format!("int.{}", op.name()), None),
@@ -319,7 +319,7 @@ macro_rules! prims {
         }
 
         /// The operations of these two kinds, at one type.
-        pub(crate) fn listed_prims(ty: &Ty) -> Vec<Prim> {
+        pub fn listed_prims(ty: &Ty) -> Vec<Prim> {
             vec![$(Prim::$plain,)* $(Prim::$typed(ty.clone()),)*]
         }
     };

@@ -8,10 +8,10 @@
 mod lexer;
 mod terms;
 
-use crate::deep::deep;
 use crate::names::Names;
 use crate::term::{Binder, Global, Kind, Lit, Program, Var};
 use crate::ty::{ConstructorDecl, DataDecl, DataId, Ty};
+use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use lexer::{lex, Token};
 use std::collections::{HashMap, HashSet};

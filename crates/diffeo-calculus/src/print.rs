@@ -18,11 +18,11 @@
 
 mod layout;
 
-use crate::deep::deep;
 use crate::names::{escape, prim_name, quote, Named, Names, ProgramNames};
 use crate::prim::{Diff, DiffOp, Prim, RealOp, Shape, SizePattern, SizeRef};
 use crate::term::{Binder, Case, Control, Kind, Lit, Loop, Program, Term, Var};
 use crate::ty::{DataDecl, DataId, Ty};
+use diffeo_base::deep;
 use diffeo_base::Name;
 use layout::{render, Piece};
 use std::borrow::Cow;

@@ -5,9 +5,9 @@
 //! type unless there is a default; the bound term of `LetRec` is a `Lam`.
 //! Evaluation is strict and left to right in the order in which the fields of a form are listed.
 
-use crate::deep::deep;
 use crate::prim::{Diff, DiffOp, Prim};
 use crate::ty::{DataDecl, DataId, Ty};
+use diffeo_base::deep;
 use diffeo_base::{FileId, Name, Span};
 use serde::{Serialize, Serializer};
 use std::rc::Rc;
@@ -309,5 +309,45 @@ impl Drop for Program {
                 pending.push(std::mem::replace(child, nothing));
             });
         }
+    }
+}
+
+/// A number that no variable of the definitions has.
+pub fn next_variable(globals: &[Rc<Global>]) -> u32 {
+    let mut next = 0;
+    for global in globals {
+        each_binder(&global.body, &mut |binder| next = next.max(binder.var.id + 1));
+    }
+    next
+}
+
+/// Shows the binders of a term, outermost first.
+pub fn each_binder<'t>(term: &'t Term, see: &mut dyn FnMut(&'t Binder)) {
+    let mut pending = vec![term];
+    while let Some(term) = pending.pop() {
+        match &term.kind {
+            Kind::Lam(binder, _) | Kind::LetRec(binder, ..) => see(binder),
+            Kind::Let(bindings, _) => bindings.iter().for_each(|(binder, _)| see(binder)),
+            Kind::Case(case) => case.arms.iter().flat_map(|a| &a.binders).for_each(&mut *see),
+            Kind::Build(build) => see(&build.index),
+            Kind::Loop(l) => {
+                see(&l.state);
+                if let Control::Count { index, .. } = &l.control {
+                    see(index);
+                }
+            }
+            Kind::Var(_)
+            | Kind::Global(_)
+            | Kind::Lit(_)
+            | Kind::App(..)
+            | Kind::Tuple(..)
+            | Kind::Proj(..)
+            | Kind::Con(..)
+            | Kind::If(..)
+            | Kind::Array(..)
+            | Kind::Prim(..)
+            | Kind::Diff(..) => {}
+        }
+        term.each_child(|child| pending.push(child));
     }
 }

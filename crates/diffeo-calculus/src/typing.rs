@@ -1,10 +1,10 @@
 //! What the operations of Core take and give, the kinds of types that they are restricted to, and the type
 //! of a term. [`crate::lint`] checks terms against this; here types are taken from the annotations.
 
-use crate::deep::deep;
 use crate::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
 use crate::term::{Kind, Lit, Program, Term};
 use crate::ty::{DataId, Ty};
+use diffeo_base::deep;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The types of variables, by their ids.
@@ -72,7 +72,7 @@ fn synthesise(term: &Term, program: &Program, env: &Env, local: &mut Env) -> Opt
 }
 
 /// The type of a literal.
-pub(crate) fn literal_type(literal: &Lit) -> Ty {
+pub fn literal_type(literal: &Lit) -> Ty {
     match literal {
         Lit::Real(_) => Ty::Real,
         Lit::Int(_) => Ty::Int,

@@ -9,10 +9,10 @@ use diffeo::pipeline::{timed, Timing};
 use diffeo::show::Translation;
 use diffeo::{Entry, ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
-use diffeo_calculus::ad::delta::shown::{Expression, Shown};
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::show::real;
 use diffeo_calculus::value::Value;
+use diffeo_papers::delta::shown::{Expression, Shown};
 use serde_json::{json, Value as Json};
 
 /// `diffeo show`

@@ -11,7 +11,6 @@
 pub mod c;
 pub mod cache;
 pub mod cranelift;
-mod deep;
 pub mod engine;
 pub mod image;
 pub mod llvm;

@@ -21,9 +21,9 @@ mod logarithm;
 mod power;
 mod trigonometric;
 
-use crate::deep::deep;
 use crate::low::{Expr, Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
 use builder::{Builder, Real};
+use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 
 /// How many statements the functions of a module may grow by, each: what stands in a longer function is

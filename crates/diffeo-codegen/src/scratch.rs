@@ -9,12 +9,12 @@
 //! An array that a step makes for the next one, which then releases it, lies in one of two blocks in turn: a released
 //! block is left for the step after, if nothing else refers to it and it has the size.
 
-use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of, returns};
 use crate::low::{
     Address, Compare, Expr, For, Function, FunctionId, Module, Operand, Reg, Runtime, Stmt, Ty,
     BYTES, CAPACITY, COUNT, LAYOUT, NOWHERE,
 };
+use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
 
 /// The layout of arrays without references.

@@ -7,6 +7,7 @@ use crate::ast::{
     Arm, Binding, Clause, Control, Def, ExprId, ExprKind, Ident, Import, Item, Module, PatId,
     PatKind, Path, SizeExpr, TypeBody, TypeDecl, TypeId, TypeKind, UnaryOp,
 };
+use diffeo_base::deep;
 
 /// The dump of a tree: a line `(import …)`, `(type …)` or `(def …)` for each item, broken and indented
 /// where it is longer than 100 characters.
@@ -151,7 +152,7 @@ impl Printer<'_> {
     }
 
     fn expr(&mut self, id: ExprId) {
-        stacker::maybe_grow(128 << 10, 4 << 20, || self.expr_here(id));
+        deep(|| self.expr_here(id));
     }
 
     fn expr_here(&mut self, id: ExprId) {
@@ -278,7 +279,7 @@ impl Printer<'_> {
     }
 
     fn pat(&mut self, id: PatId) {
-        stacker::maybe_grow(128 << 10, 4 << 20, || self.pat_here(id));
+        deep(|| self.pat_here(id));
     }
 
     fn pat_here(&mut self, id: PatId) {
@@ -331,7 +332,7 @@ impl Printer<'_> {
     }
 
     fn type_(&mut self, id: TypeId) {
-        stacker::maybe_grow(128 << 10, 4 << 20, || self.type_here(id));
+        deep(|| self.type_here(id));
     }
 
     fn type_here(&mut self, id: TypeId) {

@@ -6,17 +6,17 @@
 
 use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, Step, Timing};
-use crate::session::Entry;
 use crate::SourceMap;
 use diffeo_base::Diagnostic;
-use diffeo_calculus::ad::outside::asked;
+use diffeo_calculus::outside::asked;
 use diffeo_calculus::print::print_type;
 use diffeo_calculus::term::Kind;
 use diffeo_calculus::typing::jet_type;
 use diffeo_calculus::Ty;
 use diffeo_codegen::c::library::{library, Export, Value};
+use diffeo_front::Entry;
 
-pub use diffeo_calculus::ad::outside::Asked;
+pub use diffeo_calculus::outside::Asked;
 pub use diffeo_codegen::c::compiler::{Compiler, Error, Options};
 pub use diffeo_codegen::c::library::Library;
 pub use diffeo_codegen::engine::Cpu;

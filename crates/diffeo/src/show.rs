@@ -7,17 +7,18 @@
 #![allow(clippy::result_large_err)]
 
 use crate::lower;
-use crate::session::{Entry, Session};
+use crate::session::Session;
 use diffeo_base::{Diagnostic, Span};
-use diffeo_calculus::ad::delta::shown::{figure_12, naive, Shown, MOST};
-use diffeo_calculus::ad::delta::{naive as without_sharing, wrapper};
-use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
-use diffeo_calculus::ad::{dual, engine, shown, Delta, System, Workspace};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Options, RuntimeError};
 use diffeo_calculus::leaves::map_leaves;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{Program, Ty};
+use diffeo_front::Entry;
+use diffeo_papers::delta::shown::{figure_12, naive, Shown, MOST};
+use diffeo_papers::delta::{naive as without_sharing, wrapper};
+use diffeo_papers::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_papers::{dual, engine, shown, Delta, System, Workspace};
 use std::rc::Rc;
 
 /// A translation of programs.

@@ -43,7 +43,6 @@ mod store;
 
 use super::{activity, words, Activity, Deriver, Unsupported};
 use crate::build::Builder;
-use crate::deep::on_large_stack;
 use crate::ir::{
     Atom, Block, BoxId, BoxType, Elem, Function, FunctionId, Module, Op, SiteId, Stmt, Ty, Var,
     VarInfo, Variant,
@@ -52,6 +51,7 @@ use crate::opt::shapes::Shapes;
 use crate::typing::param_types;
 pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
+use diffeo_base::on_large_stack;
 use diffeo_base::{Name, Span};
 use hashbrown::{HashMap, HashSet};
 use plan::{Place, Plan};

@@ -2,8 +2,8 @@
 //!
 //! Everything here visits one level; a caller that wants the regions, too, recurses with [`deep`].
 
-pub(crate) use crate::deep::deep;
 use crate::ir::{Atom, Block, Check, Function, Op, SiteId, Stmt, Stop, Var, VarInfo};
+pub(crate) use diffeo_base::deep;
 use hashbrown::HashMap;
 
 /// Goes over the operands of an operation, those within its regions left out. For references of both kinds.

@@ -251,7 +251,7 @@ pub(crate) enum Instr {
 
 /// The value that [`Instr::Sizes`] looks at: a tuple need not have been made.
 #[derive(Clone, Debug)]
-pub(crate) enum SizesTree {
+pub enum SizesTree {
     /// The operand at this position.
     Operand(u32),
     /// A tuple.
@@ -262,7 +262,7 @@ pub(crate) enum SizesTree {
 
 /// The fixed part of [`Instr::Sizes`].
 #[derive(Clone, Debug)]
-pub(crate) struct SizesCall {
+pub struct SizesCall {
     /// What is looked for.
     pub pattern: Rc<SizePattern>,
     /// Where the operands stand in the value; those after the last one are the given sizes.

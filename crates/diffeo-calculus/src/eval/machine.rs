@@ -10,7 +10,7 @@ mod lift;
 mod run;
 
 pub use access::MOST_ELEMENTS;
-pub(crate) use lift::environment;
+pub use lift::environment;
 
 use super::code::{Code, Shape};
 use super::compile::Compiler;
@@ -19,12 +19,12 @@ use super::error::{ErrorKind, RuntimeError, RuntimeWarning, WarningKind};
 use super::limits::{Exceeded, Limits};
 use super::ops::Progress;
 use super::reals::{Kinks, Reals};
-use crate::ad::Workspace;
+use super::translator::Translator;
 use crate::array::ArrayBuilder;
-use crate::deep::deep;
 use crate::prim::DiffOp;
 use crate::term::{GlobalId, Kind, Program};
 use crate::value::{Function, Value};
+use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -142,7 +142,7 @@ pub struct Machine {
     budget: u64,
     warnings: Vec<RuntimeWarning>,
     /// The translations of functions, if the derivatives of the program are those of one of the papers' systems.
-    workspace: Option<Box<Workspace>>,
+    translator: Option<Box<dyn Translator>>,
 }
 
 impl Machine {
@@ -166,16 +166,16 @@ impl Machine {
             next_check: 0,
             budget: u64::MAX,
             warnings: Vec::new(),
-            workspace: None,
+            translator: None,
         }
     }
 
     /// A machine for a program in which function values are translated while it runs ([`crate::Prim::Lift`]).
-    pub fn translating(mut workspace: Workspace, options: Options) -> Machine {
-        let mut machine = Machine::new(workspace.program(), options);
+    pub fn translating(mut translator: Box<dyn Translator>, options: Options) -> Machine {
+        let mut machine = Machine::new(translator.program(), options);
         machine.compiler.sources = Some(HashMap::new());
         machine.reals.translated = true;
-        machine.workspace = Some(Box::new(workspace));
+        machine.translator = Some(translator);
         machine
     }
 

@@ -11,6 +11,7 @@
 //! | `machine.rs` | calls, frames and errors; the instructions |
 //! | `ops.rs` | operations on whole values |
 //! | `reals.rs`, `derivative/` | arithmetic on Reals that carry derivatives; the derivative terms |
+//! | `translator.rs` | what translates function values while a program runs |
 //! | `watch.rs` | zeros and blame in programs that the papers' systems translated |
 //! | `limits.rs` | time, memory and interruption |
 //! | `error.rs` | what can go wrong |
@@ -23,16 +24,17 @@ pub mod leftovers;
 pub mod limits;
 mod liveness;
 mod machine;
-pub(crate) mod ops;
+pub mod ops;
 pub mod reals;
 mod scope;
+pub mod translator;
 mod usage;
 mod watch;
 
-pub(crate) use code::{SizesCall, SizesTree};
+pub use code::{SizesCall, SizesTree};
 pub use error::{RuntimeError, RuntimeWarning};
 pub use limits::{Exceeded, Limits, MemoryLimit};
-pub(crate) use machine::environment;
+pub use machine::environment;
 pub use machine::{Machine, Options, MOST_ELEMENTS};
 pub use ops::{Blocks, Progress};
 pub use reals::Kinks;

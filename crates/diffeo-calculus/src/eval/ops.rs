@@ -10,7 +10,7 @@ mod sum;
 mod vectors;
 
 pub(crate) use arrays::update;
-pub(crate) use sizes::sizes;
+pub use sizes::sizes;
 pub use sum::Blocks;
 
 use super::error::ErrorKind;
@@ -26,10 +26,10 @@ use diffeo_base::Span;
 use smallvec::SmallVec;
 
 /// Arguments.
-pub(crate) type Values<V> = SmallVec<[V; 4]>;
+pub type Values<V> = SmallVec<[V; 4]>;
 
 /// What operations need.
-pub(crate) struct Context<'m> {
+pub struct Context<'m> {
     /// Arithmetic on Reals that carry derivatives.
     pub reals: &'m mut Reals,
     /// The operations so far.
@@ -72,11 +72,7 @@ fn mistyped(prim: &Prim) -> ErrorKind {
 }
 
 /// The value of a primitive operation other than [`Prim::Sizes`].
-pub(crate) fn apply(
-    cx: &mut Context<'_>,
-    prim: &Prim,
-    args: Values<Value>,
-) -> Result<Value, ErrorKind> {
+pub fn apply(cx: &mut Context<'_>, prim: &Prim, args: Values<Value>) -> Result<Value, ErrorKind> {
     let args_ref = args.as_slice();
     match (prim, args_ref) {
         (Prim::Real(op), [a]) => cx.real(*op, a, &Value::Unit),

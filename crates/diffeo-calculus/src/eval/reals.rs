@@ -14,11 +14,11 @@ use super::derivative::tape::{Operation, Tape};
 use super::error::{ErrorKind, WarningKind};
 use super::watch::Watches;
 use crate::array::Array;
-use crate::deep::deep;
 use crate::names::Named;
 use crate::prim::real::{self, row, Condition, Derivative, Partial};
 use crate::prim::{int, Comparison, RealOp, Rounding};
 use crate::value::{Parts, Value};
+use diffeo_base::deep;
 use diffeo_base::Span;
 use std::collections::HashSet;
 use std::mem::{discriminant, Discriminant};
@@ -235,13 +235,7 @@ impl Reals {
 impl Reals {
     /// Reports operands outside the domain and kinks, as the operation itself would.
     #[cold]
-    pub(crate) fn check(
-        &mut self,
-        op: RealOp,
-        a: &Value,
-        b: &Value,
-        site: Span,
-    ) -> Result<(), ErrorKind> {
+    pub fn check(&mut self, op: RealOp, a: &Value, b: &Value, site: Span) -> Result<(), ErrorKind> {
         let row = row(op);
         let b = if row.arity == 2 { b } else { &Value::Zero };
         let operands = [primal(a), primal(b)];
@@ -293,7 +287,7 @@ impl Reals {
     }
 
     /// Warns of a derivative that is nan where the value is finite.
-    pub(crate) fn warn_nan(&mut self, culprit: Culprit) {
+    pub fn warn_nan(&mut self, culprit: Culprit) {
         let Culprit { op, operands, site } = culprit;
         self.warn(WarningKind::NanDerivative { op, operands }, site);
     }

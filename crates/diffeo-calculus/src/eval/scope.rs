@@ -6,9 +6,9 @@
 
 use super::code::Shape;
 use super::usage::{path_of, usage, Nodes, NONE};
-use crate::deep::deep;
 use crate::prim::{Prim, Shape as SizeShape};
 use crate::term::{Binder, Control, Kind, Term};
+use diffeo_base::deep;
 use std::collections::{HashMap, HashSet};
 
 /// What compilation needs to know of a definition.

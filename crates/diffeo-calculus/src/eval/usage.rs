@@ -5,11 +5,11 @@
 //! never made. `let x = y` and `let x = y.0` bind no new value: `x` is another name for the node. (Where `y` turns out
 //! not to be split, [`super::scope`] gives `x` a tree of its own.)
 
-use crate::deep::deep;
 use crate::prim::{Prim, Shape as SizeShape};
 use crate::term::{Binder, Control, Kind, Term};
 use crate::ty::Ty;
 use crate::typing::component;
+use diffeo_base::deep;
 use std::collections::HashMap;
 
 /// No node.

@@ -2,11 +2,11 @@
 
 use super::lexer::Token;
 use super::Parser;
-use crate::deep::deep;
 use crate::names::{plain_prim, typed_prim, Named, Names};
 use crate::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, Rounding};
 use crate::prim::{Shape, SizePattern, SizeRef};
 use crate::term::{Arm, Build, Case, Control, GlobalId, Kind, Lit, Loop, Term};
+use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use std::rc::Rc;
 

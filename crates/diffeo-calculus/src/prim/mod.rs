@@ -8,7 +8,7 @@ pub mod int;
 pub mod real;
 pub mod special;
 
-use crate::ad::System;
+use crate::system::System;
 use crate::ty::Ty;
 use diffeo_base::Name;
 use serde::{Deserialize, Serialize};

@@ -11,6 +11,7 @@ use crate::low::{
     Raise, Reg, Runtime, Stmt, Ty, Unary, NOWHERE,
 };
 use diffeo_array::ir::{Reduction, SiteId};
+use diffeo_base::deep;
 use diffeo_calculus::prim::{RealOp, Rounding};
 use std::fmt::Write;
 
@@ -132,7 +133,7 @@ impl Writer<'_> {
             self.declared[reg.0 as usize] = true;
         }
         for stmt in stmts {
-            stacker::maybe_grow(256 << 10, 4 << 20, || self.stmt(stmt));
+            deep(|| self.stmt(stmt));
         }
     }
 

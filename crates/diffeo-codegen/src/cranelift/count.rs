@@ -11,9 +11,9 @@
 //! do the blocks instead.
 
 use super::lanes;
-use crate::deep::deep;
 use crate::low::{Expr, For, Function, FunctionId, Module, Operand, Stmt};
 use crate::memory::{polled, simple_cost, whole, POLLED_STEPS};
+use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 use std::cell::Cell;

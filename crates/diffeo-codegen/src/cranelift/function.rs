@@ -13,7 +13,6 @@ use super::count::{Plan, Weights};
 use super::expr;
 use super::scope::{shapes, Shape};
 use super::Imports;
-use crate::deep::deep;
 use crate::low::{self, Function, Module, Operand, Raise, Reg, Runtime, Stmt};
 use crate::memory;
 use crate::runtime;
@@ -26,6 +25,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch};
 use diffeo_array::ir::SiteId;
+use diffeo_base::deep;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 

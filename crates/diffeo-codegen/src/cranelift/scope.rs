@@ -5,8 +5,8 @@
 //! whose home lies within an arm or a body does not concern the outside. So the code has a block parameter exactly
 //! where a register may have several values, and translation takes linear time.
 
-use crate::deep::deep;
 use crate::low::{Address, Expr, Function, Operand, Reg, Stmt};
+use diffeo_base::deep;
 
 /// Facts about a statement with inner statements.
 #[derive(Clone, Debug, Default)]

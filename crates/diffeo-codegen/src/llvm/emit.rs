@@ -15,11 +15,11 @@ mod scope;
 mod stmt;
 mod vector;
 
-use crate::deep::deep;
 use crate::engine::Raises;
 use crate::low::{self, Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
 use crate::scratch::{helper, release_of};
+use diffeo_base::deep;
 use hashbrown::HashSet;
 use lanes::plan::Plans;
 use lanes::Lanes;

@@ -13,7 +13,7 @@ use super::{
     Address, Binary, Blocks, Compare, Expr, For, Function, Module, Operand, Raise, Reg, Runtime,
     Stmt, Ty, Unary,
 };
-use crate::deep::deep;
+use diffeo_base::deep;
 use diffeo_calculus::prim::real;
 
 /// The violations in a module, one line each: the function and the statement.

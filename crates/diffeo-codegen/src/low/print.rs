@@ -16,8 +16,8 @@ use super::{
     Address, Binary, Blocks, Checked, Compare, Expr, For, Function, Layout, Module, Operand, Reg,
     Runtime, Stmt, Ty, Unary,
 };
-use crate::deep::deep;
 use diffeo_array::ir::Reduction;
+use diffeo_base::deep;
 use diffeo_calculus::prim::{real, Rounding};
 use std::fmt::{Display, Write};
 

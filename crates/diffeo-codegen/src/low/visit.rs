@@ -1,7 +1,7 @@
 //! Walks over statements and those within them: their registers, their number, whether they leave their function.
 
 use super::{Address, Expr, FunctionId, Operand, Reg, Stmt};
-use crate::deep::deep;
+use diffeo_base::deep;
 
 impl Stmt {
     /// Shows the registers of this statement, without those of the statements within it, each with whether it is

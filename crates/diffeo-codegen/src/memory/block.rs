@@ -4,9 +4,9 @@ use super::function::Lower;
 use super::owners::Holder;
 use super::scan::BlockNumber;
 use super::uses::{regions, uses, var, Use};
-use crate::deep::deep;
 use crate::low::Operand;
 use diffeo_array::ir::{Atom, Block, Op, Stmt, Var};
+use diffeo_base::deep;
 use hashbrown::HashMap;
 
 /// The outcome of a translated block: the words of its results, and the variables to release after the results have

@@ -4,8 +4,8 @@
 
 use super::emit::Code;
 use super::loops::whole;
-use crate::deep::deep;
 use crate::low::{Binary, Expr, For, Function, Operand, Reg, Runtime, Stmt, Ty, Unary};
+use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 
 /// How many steps a loop is taken to have if nothing is known.

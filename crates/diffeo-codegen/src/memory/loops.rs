@@ -2,9 +2,9 @@
 
 use super::control::neutral;
 use super::emit::Code;
-use crate::deep::deep;
 use crate::low::{Binary, Compare, Expr, For, Operand, Raise, Reg, Runtime, Stmt, Ty};
 use diffeo_array::ir::Reduction;
+use diffeo_base::deep;
 
 /// How many steps of a loop there are between two questions whether the run is to end, less one: the ones of a
 /// binary number.

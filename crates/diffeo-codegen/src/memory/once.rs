@@ -2,8 +2,8 @@
 //! initialiser of a constant, or in a function that is called at one place, which is executed once.
 
 use super::uses::{regions, statements};
-use crate::deep::deep;
 use diffeo_array::ir::{Block, Module, Op};
+use diffeo_base::deep;
 use hashbrown::HashSet;
 
 /// The steps of such comprehensions and sums, by address.

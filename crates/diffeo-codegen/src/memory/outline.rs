@@ -6,10 +6,10 @@
 //! are read behind them. What always holds: references are counted as before, because registers only move; a part that
 //! fails leaves its function as before, and notes no place.
 
-use crate::deep::deep;
 use crate::low::assigned::Assigned;
 use crate::low::visit::{fails, occurrences, own_occurrences, registers, returns, size};
 use crate::low::{Function, FunctionId, Module, Operand, Reg, Stmt, Ty, NOWHERE};
+use diffeo_base::deep;
 use hashbrown::HashMap;
 use std::slice;
 

@@ -8,8 +8,8 @@
 
 use super::scan::{BlockNumber, Scan};
 use super::uses::{container, is_reference, is_view, uses, var, Use};
-use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, FunctionId, Module, Op, Stmt, Var};
+use diffeo_base::deep;
 
 /// For each parameter of each function, whether the function keeps it, so that the caller gives a reference away.
 pub(super) struct Signatures(Vec<Box<[bool]>>);

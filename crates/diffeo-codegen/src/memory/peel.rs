@@ -3,9 +3,9 @@
 //! The other steps then have no branch, so they can be done several at once. It applies to a branch that nothing
 //! leaves, in a loop that is not long. The order of steps stays.
 
-use crate::deep::deep;
 use crate::low::visit::{registers, size};
 use crate::low::{Binary, Compare, Expr, For, Function, Operand, Reg, Stmt, Ty, Unary};
+use diffeo_base::deep;
 use hashbrown::HashMap;
 
 /// Loops with more statements stay.

@@ -1,8 +1,8 @@
 //! Function merging: of helper functions that do the same, the first is left. A comprehension may stand in several
 //! places, and the functions for its steps and its blocks are then the same each time.
 
-use crate::deep::deep;
 use crate::low::{Function, FunctionId, Module, Stmt, Ty};
+use diffeo_base::deep;
 use hashbrown::HashMap;
 
 /// A function is compared with so many that look like it, at most.

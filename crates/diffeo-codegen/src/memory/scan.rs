@@ -1,8 +1,8 @@
 //! Facts about a function by itself: where variables are defined and last used, and which array each is a view of.
 
 use super::uses::{container, is_reference, is_view, uses, var};
-use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, Op, Stmt, Var};
+use diffeo_base::deep;
 use hashbrown::HashMap;
 
 /// The number of a block within its function; the body of the function is 0.

@@ -12,11 +12,11 @@
 //! loops can fail. What stands between the loops makes room for the arrays, so it can stand before all of them. Where
 //! each of the loops has enough to do for several threads, they stay as they are.
 
-use crate::deep::deep;
 use crate::low::visit::{occurrences, operands_of};
 use crate::low::{
     Address, Binary, Compare, Expr, For, Function, Operand, Raise, Reg, Runtime, Stmt, Ty,
 };
+use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
 
 /// How many steps of each loop are done at a time, as a power of two: some arrays of as many numbers fit into any

@@ -5,8 +5,8 @@
 
 use super::scan::Scan;
 use super::uses::{regions, uses, var, Use};
-use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, Carried, Function, Op, Ty, Var};
+use diffeo_base::deep;
 use hashbrown::HashSet;
 
 /// Whether a carried array is shared.

@@ -1,8 +1,8 @@
 //! How operations use the references among their operands (borrow, keep, change), and the blocks of operations.
 
-use crate::deep::deep;
 use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
 use diffeo_array::ir::{Carried, Check};
+use diffeo_base::deep;
 
 /// What an operation does with an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -23,7 +23,6 @@ pub use differences::Estimate;
 
 use crate::differentiate::paths::{each_path, path_text};
 use crate::differentiate::{numbers, Evaluator};
-use crate::session::Differentiable;
 use crate::{Diagnostic, Kinks, Limits, Options, Session};
 use cells::Cells;
 use diffeo_calculus::eval::error::ErrorKind;
@@ -33,6 +32,7 @@ use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
+use diffeo_front::Differentiable;
 use differences::Sweep;
 use probes::{Probe, Random};
 

@@ -15,18 +15,19 @@ pub use taylor::Taylor;
 
 use crate::lower::{self, Unsupported};
 use crate::pipeline::Timing;
-use crate::session::{Compiled, Differentiable, Once};
+use crate::session::{Compiled, Once};
 use crate::{Diagnostic, Engine, How, Options, Session};
 use diffeo_base::Span;
-use diffeo_calculus::ad::outside::{asked, Asked};
 use diffeo_calculus::eval::derivative::derivative;
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::eval::{Kinks, Machine, RuntimeError};
 use diffeo_calculus::leaves;
+use diffeo_calculus::outside::{asked, Asked};
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
+use diffeo_front::Differentiable;
 use paths::{each_path, path_text};
 
 /// A function ready to be evaluated and differentiated.

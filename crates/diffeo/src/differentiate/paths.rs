@@ -4,6 +4,7 @@
 //! `leaves`; a long list costs no stack.
 
 use crate::data::{is_list, Step};
+use diffeo_base::deep;
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -38,7 +39,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, value: &Value, ty: &Ty) {
-        stacker::maybe_grow(64 << 10, 1 << 20, || self.visit(value, ty));
+        deep(|| self.visit(value, ty));
     }
 
     fn visit(&mut self, value: &Value, ty: &Ty) {

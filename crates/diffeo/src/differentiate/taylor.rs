@@ -6,9 +6,9 @@ use super::paths::{each_path, path_text};
 use super::{numbers, with_numbers, Evaluator};
 use crate::Diagnostic;
 use diffeo_base::Span;
-use diffeo_calculus::ad::outside::Asked;
 use diffeo_calculus::eval::derivative::{multi_indices, with_derivatives};
 use diffeo_calculus::eval::RuntimeError;
+use diffeo_calculus::outside::Asked;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::value::Value;
 

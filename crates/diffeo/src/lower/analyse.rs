@@ -1,8 +1,8 @@
 //! Analysis of Core before it is lowered: whether it can be; for each definition its functions with the variables that
 //! they capture, how often variables are used, and their types.
 
-use super::{deep, Lower};
-use diffeo_base::{Name, Span};
+use super::Lower;
+use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::prim::{DiffOp, Lifting, Prim};
 use diffeo_calculus::term::{Binder, Control, GlobalId, Kind, Program, Term, Var};
 use diffeo_calculus::Ty;

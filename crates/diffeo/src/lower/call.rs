@@ -396,7 +396,7 @@ impl<'p> Lower<'p> {
             self.jobs.push_back(Job::Instance(i));
             return (function, plain);
         }
-        super::deep(|| self.lower_instance(i));
+        diffeo_base::deep(|| self.lower_instance(i));
         match &self.instances[i].result {
             Outcome::Known(shape) => (function, shape.clone()),
             Outcome::Open { .. } => (function, plain),

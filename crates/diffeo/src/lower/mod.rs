@@ -196,11 +196,6 @@ impl Unsupported {
     }
 }
 
-/// Runs one level of a recursion, on a new piece of stack if the present one is nearly used up.
-fn deep<R>(level: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(256 << 10, 4 << 20, level)
-}
-
 /// A program of Flat for a definition of Core. Its entry takes the values that the argument consists of,
 /// where the definition is a function, and gives those of the result.
 ///

@@ -1,8 +1,9 @@
 //! Terms: what binds, makes, moves and takes apart values.
 
 use super::sym::Sym;
-use super::{deep, Lower};
+use super::Lower;
 use diffeo_array::ir::{Atom, Op, SiteId};
+use diffeo_base::deep;
 use diffeo_calculus::term::{Binder, Kind, Lit, Term, Var};
 use std::rc::Rc;
 

@@ -2,15 +2,12 @@
 
 use super::auto;
 use super::kept::Place;
-use super::note::Note;
 use super::once::Once;
 use super::prepared::{self, Prepared};
 use crate::lower::value::Interface;
 use crate::lower::{self, Lowered, Unsupported};
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module;
-use diffeo_calculus::ad::trace::{Evaluator, Stop, TraceOptions};
-use diffeo_calculus::ad::{engine, Delta};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::term::{GlobalId, Program};
@@ -18,6 +15,9 @@ use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift::Code;
 use diffeo_codegen::engine::Cpu;
 use diffeo_codegen::low;
+use diffeo_front::NotConverged;
+use diffeo_papers::trace::{Evaluator, Stop, TraceOptions};
+use diffeo_papers::{engine, Delta};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ impl From<Engine> for How {
 pub(crate) struct Ran {
     pub result: Result<Value, RuntimeError>,
     pub warnings: Vec<RuntimeWarning>,
-    pub notes: Vec<Note>,
+    pub notes: Vec<NotConverged>,
     pub operations: Option<u64>,
     /// What gave the result.
     pub engine: Engine,

@@ -1,7 +1,7 @@
 //! Shows what a program prints and reports once, although it may begin again on other code or on the evaluator.
 
-use super::note::Note;
 use diffeo_calculus::eval::{Kinks, Limits, Options, Progress};
+use diffeo_front::NotConverged;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Once {
 /// Where the messages of a program go.
 struct Shown {
     /// Where they are not printed like others: what was told of the results of library methods, once a place.
-    notes: Option<Vec<Note>>,
+    notes: Option<Vec<NotConverged>>,
     trace: Box<dyn FnMut(&str)>,
     progress: Box<dyn FnMut(&Progress<'_>)>,
     lines: Counter,
@@ -50,7 +50,7 @@ impl Once {
     }
 
     /// Takes the notes so far.
-    pub fn take_notes(&self) -> Vec<Note> {
+    pub fn take_notes(&self) -> Vec<NotConverged> {
         self.shown.borrow_mut().notes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -82,7 +82,7 @@ impl Once {
             max_stack: self.max_stack,
             trace: Box::new(move |line| {
                 let mut shown = lines.borrow_mut();
-                if let (Some(notes), Some(note)) = (&mut shown.notes, Note::read(line)) {
+                if let (Some(notes), Some(note)) = (&mut shown.notes, NotConverged::read(line)) {
                     if !notes.iter().any(|known| known.same_place(&note)) {
                         notes.push(note);
                     }

@@ -4,14 +4,14 @@
 use diffeo::differentiate::numbers;
 use diffeo::show::{Traced, Translation};
 use diffeo::{Entry, Options, Session};
-use diffeo_calculus::ad::delta::{naive, wrapper};
-use diffeo_calculus::ad::{dual, System, Workspace};
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::leaves::map_leaves;
 use diffeo_calculus::prim::DiffOp;
 use diffeo_calculus::term::GlobalId;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::{alpha_eq_programs, lint, parse, print, Program, Ty};
+use diffeo_papers::delta::{naive, wrapper};
+use diffeo_papers::{dual, System, Workspace};
 use std::convert::Infallible;
 use std::rc::Rc;
 

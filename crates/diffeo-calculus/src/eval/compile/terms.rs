@@ -2,11 +2,11 @@
 
 use super::{function, Dest, Dst, Function, FunctionSource, Head, Item, Place};
 use crate::array::Array;
-use crate::deep::deep;
 use crate::eval::code::Instr;
 use crate::eval::liveness::WHOLE;
 use crate::term::{Binder, Kind, Lit, Term};
 use crate::value::{Function as FunctionValue, Value};
+use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -8,10 +8,10 @@
 use super::level::{below, detached, entry, level_of, taped};
 use super::Pullback;
 use crate::array::Array;
-use crate::deep::deep;
 use crate::eval::error::ErrorKind;
 use crate::leaves::{any_active, is_real, map_leaves};
 use crate::value::{Function, Value};
+use diffeo_base::deep;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 

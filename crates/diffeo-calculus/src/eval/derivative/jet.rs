@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 /// An operation that made finite derivatives into others.
 #[derive(Clone, Debug)]
-pub(crate) struct Culprit {
+pub struct Culprit {
     /// Its name.
     pub op: &'static str,
     /// Its operands.
@@ -35,7 +35,7 @@ pub(crate) struct Culprit {
 
 /// The multi-indices of k variables up to order R, in lexicographic order.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// The number of variables.
     pub k: u32,
     /// The order.
@@ -54,7 +54,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The multi-indices of `k` variables up to order `r`.
-    pub(crate) fn new(k: u32, r: u32) -> Shape {
+    pub fn new(k: u32, r: u32) -> Shape {
         let indices = multi_indices(k, r);
         let degrees: Vec<u32> = indices.iter().map(|alpha| alpha.iter().sum()).collect();
         let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();

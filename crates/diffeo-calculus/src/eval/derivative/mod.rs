@@ -15,19 +15,19 @@
 //! the call succeeds or fails. The arithmetic of the rules is that of [`Reals`], so operators nest.
 
 mod environment;
-pub(crate) mod jet;
+pub mod jet;
 pub(crate) mod level;
 mod operators;
 mod shapes;
-pub(crate) mod sweep;
+pub mod sweep;
 pub(crate) mod tape;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use jet::Shape as JetShape;
+pub use jet::Shape as JetShape;
 pub use jet::{jet_coefficients, multi_indices, MOST_COEFFICIENTS};
 pub use operators::derivative;
-pub(crate) use shapes::{from_derivatives, to_derivatives};
+pub use shapes::{from_derivatives, to_derivatives};
 
 use super::error::{ErrorKind, RuntimeError};
 use super::reals::Reals;

@@ -7,10 +7,10 @@
 
 use super::jet::Shape;
 use crate::array::Array;
-use crate::deep::deep;
 use crate::eval::error::ErrorKind;
 use crate::leaves::is_real;
 use crate::value::Value;
+use diffeo_base::deep;
 
 /// Whether the elements of an array are Reals.
 fn of_reals(a: &Array) -> bool {
@@ -46,7 +46,7 @@ fn each_field(
 type Lift<'a> = &'a mut dyn FnMut(Vec<Value>) -> Result<Value, ErrorKind>;
 
 /// The value of S whose Reals are made of their derivatives in a value of J(S).
-pub(crate) fn from_derivatives(v: &Value, shape: &Shape, lift: Lift) -> Result<Value, ErrorKind> {
+pub fn from_derivatives(v: &Value, shape: &Shape, lift: Lift) -> Result<Value, ErrorKind> {
     match v {
         Value::Array(a) if of_reals(a) => number(a, shape, lift),
         Value::Array(a) => Ok(Value::array(elements_from(a, shape, lift)?)),
@@ -109,7 +109,7 @@ fn columns(
 type Read<'a> = &'a mut dyn FnMut(&Value) -> Result<Vec<Value>, ErrorKind>;
 
 /// The value of J(S) whose derivatives, so many of each, are read off the Reals of a value of S.
-pub(crate) fn to_derivatives(v: &Value, count: usize, read: Read) -> Result<Value, ErrorKind> {
+pub fn to_derivatives(v: &Value, count: usize, read: Read) -> Result<Value, ErrorKind> {
     match v {
         Value::Array(a) => Ok(Value::array(elements_to(a, count, read)?)),
         v if is_real(v) => Ok(Value::array(Array::from_values(read(v)?)?)),

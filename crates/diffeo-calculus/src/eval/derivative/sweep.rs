@@ -10,12 +10,12 @@ use super::jet::Culprit;
 use super::level::{below, detached, entry, level_of, taped, Level};
 use super::tape::{Block, Operation, Tape};
 use super::Caller;
-use crate::deep::deep;
 use crate::eval::error::{ErrorKind, RuntimeError};
 use crate::eval::reals::{primal, Reals};
 use crate::leaves::each_leaf;
 use crate::prim::real::{row, Derivative, Partial};
 use crate::value::Value;
+use diffeo_base::deep;
 use diffeo_base::Span;
 use std::mem;
 
@@ -24,7 +24,7 @@ const CHECK: usize = 1 << 12;
 
 /// Looks for the operation that made a nan, in a sweep over primals alone.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub struct Watch {
     /// The first whose adjoint was finite and whose contribution was not.
     not_finite: Option<Culprit>,
     /// The first whose adjoint was a number and whose contribution was nan.
@@ -33,12 +33,12 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// What was found.
-    pub(crate) fn culprit(self) -> Option<Culprit> {
+    pub fn culprit(self) -> Option<Culprit> {
         self.not_finite.or(self.nan)
     }
 
     /// Notes what an operation made of an adjoint.
-    pub(crate) fn see(&mut self, bar: f64, contribution: f64, culprit: impl Fn() -> Culprit) {
+    pub fn see(&mut self, bar: f64, contribution: f64, culprit: impl Fn() -> Culprit) {
         if bar.is_finite() && !contribution.is_finite() && self.not_finite.is_none() {
             self.not_finite = Some(culprit());
         }

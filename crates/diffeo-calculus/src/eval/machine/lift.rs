@@ -7,12 +7,12 @@
 
 use super::access::captured;
 use super::Machine;
-use crate::ad::workspace::Source;
-use crate::ad::{engine, System};
 use crate::eval::compile::FunctionSource;
 use crate::eval::error::{ErrorKind, RuntimeError};
+use crate::eval::translator::Source;
 use crate::leaves::each_leaf;
 use crate::prim::{Lift, Lifting};
+use crate::system::System;
 use crate::value::{Function, Value};
 use diffeo_base::Span;
 
@@ -39,10 +39,10 @@ impl Machine {
     fn lifted(&mut self, lift: &Lift, f: &Value) -> Result<Option<Value>, RuntimeError> {
         let Some((system, outer)) = lift.systems.split_first() else { return Ok(None) };
         let Some((source, values)) = self.opened(f) else { return Ok(None) };
-        let Some(workspace) = &mut self.workspace else { return Ok(None) };
+        let Some(translator) = &mut self.translator else { return Ok(None) };
         let made = match lift.what {
-            Lifting::Lift => workspace.lifting(system, outer, source, values),
-            Lifting::Lower => workspace.lowering(system, outer, source, values),
+            Lifting::Lift => translator.lifting(system, outer, source, values),
+            Lifting::Lower => translator.lowering(system, outer, source, values),
             Lifting::Captures
             | Lifting::SameShape(_)
             | Lifting::Zero
@@ -64,9 +64,9 @@ impl Machine {
 
     /// Takes over what was added to the program.
     fn grow(&mut self) {
-        let Some(workspace) = &mut self.workspace else { return };
-        if workspace.globals.len() > self.globals.len() || workspace.has_pending() {
-            let program = workspace.program();
+        let Some(translator) = &mut self.translator else { return };
+        if translator.has_more(self.globals.len()) {
+            let program = translator.program();
             self.globals.resize_with(program.globals.len(), Default::default);
             self.compiler.grow(program.clone());
             self.program = program;
@@ -82,7 +82,7 @@ impl Machine {
     ) -> Result<Value, RuntimeError> {
         let Some((system, outer)) = systems.split_first() else { return self.apply(f, x) };
         let value = self.apply_through(outer, f, x)?;
-        let start = self.workspace.as_mut().and_then(|w| engine::start(w, system));
+        let start = self.translator.as_mut().and_then(|t| t.start(system));
         match start {
             None => Ok(value),
             // D{A → B} = D{A} → M D{B}: the computation is run, and what it bound is lost.
@@ -137,7 +137,7 @@ fn has_numbers(values: &[Value]) -> bool {
 }
 
 /// A tuple of values, as Core makes it.
-pub(crate) fn environment(values: Vec<Value>) -> Value {
+pub fn environment(values: Vec<Value>) -> Value {
     let mut values = values;
     match values.len() {
         0 => Value::Unit,

@@ -29,7 +29,7 @@ impl Machine {
     ) -> Result<Value, RuntimeError> {
         let floor = self.frames.len();
         // Translated programs have zeros of their own, and blame operations: see `eval/watch.rs`.
-        let quick = self.workspace.is_none();
+        let quick = self.translator.is_none();
         let smooth = quick && matches!(self.options.kinks, Kinks::Ignore);
         let mut pc = 0;
         let mut origin = self.origin_of(&code);

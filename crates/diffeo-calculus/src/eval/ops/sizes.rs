@@ -16,7 +16,7 @@ struct Sizes<'s> {
 
 /// The sizes bound by a pattern, in the order of its names after the given ones. The operands are those of
 /// the tree, then the given sizes.
-pub(crate) fn sizes(
+pub fn sizes(
     call: &SizesCall,
     operands: &[&Value],
     operations: &mut u64,

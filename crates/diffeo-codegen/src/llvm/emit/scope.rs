@@ -1,9 +1,9 @@
 //! Facts about a function: which registers are set once, before everything that reads them; which are used; which
 //! products may be fused.
 
-use crate::deep::deep;
 use crate::low::{Address, Binary, Expr, Function, Operand, Reg, Stmt};
 use diffeo_array::ir::Reduction;
+use diffeo_base::deep;
 
 /// Facts about a function.
 pub(super) struct Facts {

@@ -1,12 +1,12 @@
 //! Statements.
 
 use super::{llvm_type, packs, returned, taken, Emitter, FIRST_RARE, SECOND_RARE};
-use crate::deep::deep;
 use crate::low::{
     Blocks, Checked, Expr, For, FunctionId, Operand, Raise, Reg, Runtime, Stmt, Ty, NOWHERE,
 };
 use crate::runtime;
 use diffeo_array::ir::SiteId;
+use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 
 /// The block that notes an open call, and the one that leaves the function.

@@ -2,7 +2,7 @@
 //! they are taken of are optimised before.
 
 use super::{Derivative, State, What};
-use crate::lower::{deep, Lower, Unsupported};
+use crate::lower::{Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
 use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
 use diffeo_array::opt::{
@@ -11,7 +11,7 @@ use diffeo_array::opt::{
     Early,
 };
 use diffeo_array::typing::param_types;
-use diffeo_base::{Name, Span};
+use diffeo_base::{deep, Name, Span};
 use std::collections::{HashSet, VecDeque};
 
 const RULE_AGAIN: &str = "a rule of `with_derivative` is differentiated again";

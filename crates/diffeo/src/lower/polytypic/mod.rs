@@ -122,7 +122,7 @@ impl<'p> Lower<'p> {
         self.families.insert(key, id);
         let saved = self.begin(id, NOWHERE);
         let params = self.params(id);
-        let results = super::deep(|| body(self, params));
+        let results = diffeo_base::deep(|| body(self, params));
         self.end(id, results, saved);
         id
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::eval::error::WarningKind;
 use crate::prim::{Comparison, Rounding};
+use diffeo_base::deep;
 
 fn tuple2(a: Value, b: Value) -> Value {
     Value::tuple([a, b])
@@ -632,8 +633,7 @@ fn levels_nest_deeply() {
         if n == 0 {
             return t.bin(RealOp::Mul, &x, &x);
         }
-        let f =
-            t.function(move |t, x| stacker::maybe_grow(1 << 20, 8 << 20, || nested(t, n - 1, x)));
+        let f = t.function(move |t, x| deep(|| nested(t, n - 1, x)));
         Ok(part(&t.diff(DiffOp::Jvp, [f, x, real(0.0)])?, 0))
     }
     assert_eq!(number(nested(&mut t, 5_000, real(3.0))), 9.0);

@@ -1,0 +1,47 @@
+//! Who translates function values while a program runs: the papers' systems, for which a [`Machine`](super::Machine)
+//! knows nothing of them.
+
+use crate::system::System;
+use crate::term::{GlobalId, Program};
+use crate::value::Value;
+use std::rc::Rc;
+
+/// What a function value was compiled from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A definition.
+    Definition(GlobalId),
+    /// The function with this parameter within a definition.
+    Local(u32),
+}
+
+/// A program that grows by translations of its functions.
+pub trait Translator {
+    /// The program with all that was added so far.
+    fn program(&mut self) -> Rc<Program>;
+
+    /// Whether there is more than these definitions.
+    fn has_more(&self, definitions: usize) -> bool;
+
+    /// The translation by a system of a function whose code went through others before: the definition that has it, and
+    /// the environment that it takes if the function captured one. None if the code is not known.
+    fn lifting(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)>;
+
+    /// The function that a translated one was made from, likewise.
+    fn lowering(
+        &mut self,
+        system: &System,
+        outer: &[System],
+        source: Source,
+        captured: Vec<(u32, Value)>,
+    ) -> Option<(GlobalId, Option<Value>)>;
+
+    /// The state in which computations of a system start, as a function, if it has one.
+    fn start(&mut self, system: &System) -> Option<GlobalId>;
+}

@@ -1,0 +1,46 @@
+//! Warnings for methods of the standard library that may end without converging: the program itself tests the result of
+//! a call, and prints a line, with the place of the call, if it did not converge.
+//!
+//! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out: the
+//! method with a call around it of `told` or `told_fit` of the library's module, which prints as `trace` does, so on every
+//! engine. The session makes a warning of the line ([`crate::NotConverged`]).
+
+use super::{var, Body};
+use crate::db::DefId;
+use crate::not_converged::NotConverged;
+use diffeo_base::Name;
+use diffeo_calculus::term::{Kind, Lit, Term};
+use diffeo_calculus::Ty;
+use diffeo_syntax::ast::ExprId;
+
+impl Body<'_, '_> {
+    /// A definition that this expression names, with what tells of its results around it, if it is one that may have
+    /// to.
+    pub(super) fn told(&mut self, def: DefId, id: ExprId, method: Term) -> Term {
+        let module = self.cx.db.def(def).module;
+        if self.cx.db.module(self.module).std || !self.cx.db.module(module).std {
+            return method;
+        }
+        let Ty::Fun(ty) = self.expr_ty(id) else { return method };
+        let Ty::Record(fields) = &ty.1 else { return method };
+        let field = |name: &str| fields.iter().find(|(field, _)| **field == *name);
+        let (Some((_, point)), Some(_)) = (field("point"), field("reason")) else { return method };
+        let teller = if field("standard_errors").is_some() { "told_fit" } else { "told" };
+        let db = self.cx.db;
+        let library = db.module(module);
+        let Some((teller, _)) = library.scope.values.get(&Name::new(teller)) else { return method };
+        let (teller, span) = (*teller, method.span);
+        let name = format!("{}.{}", library.name, db.def(def).name);
+        let text = Term::new(
+            Kind::Lit(Lit::String(Name::new(&NotConverged::label(&db.sources, span, &name)))),
+            span,
+        );
+        let teller = Term::new(Kind::Global(self.cx.instance(teller, vec![point.clone()])), span);
+        let x = self.cx.binder("x", ty.0.clone());
+        let apply = |f: Term, arg: Term| Term::new(Kind::App(Box::new(f), Box::new(arg)), span);
+        let call = apply(method, var(&x, span));
+        let pair = Ty::Tuple(vec![Ty::String, ty.1.clone()].into());
+        let told = apply(teller, Term::new(Kind::Tuple(pair, vec![text, call]), span));
+        Term::new(Kind::Lam(x, Box::new(told)), span)
+    }
+}

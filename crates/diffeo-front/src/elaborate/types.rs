@@ -1,0 +1,263 @@
+//! Types of inference to types of Core, and the shapes of annotations.
+
+use super::{Body, Elaborator};
+use crate::db::SizeRes;
+use crate::types::{DataIdx, Size, Ty as Inferred, TyVar};
+use diffeo_base::{deep, Name};
+use diffeo_calculus::prim::{Shape, SizeRef};
+use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId};
+use diffeo_calculus::Ty;
+use diffeo_syntax::ast::{ExprId, PatId};
+use std::collections::HashMap;
+
+impl Elaborator<'_> {
+    /// The Core type; what inference left open does not matter and is `()`.
+    pub(super) fn ty(&mut self, ty: &Inferred, vars: &HashMap<TyVar, Ty>) -> Ty {
+        match self.db.store.shallow(ty) {
+            Inferred::Error => Ty::Unit,
+            Inferred::Var(v) => vars.get(&v).cloned().unwrap_or(Ty::Unit),
+            Inferred::Real => Ty::Real,
+            Inferred::Int => Ty::Int,
+            Inferred::Bool => Ty::Bool,
+            Inferred::String => Ty::String,
+            Inferred::Unit => Ty::Unit,
+            Inferred::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.ty(t, vars)).collect()),
+            Inferred::Record(fs) => {
+                Ty::Record(fs.iter().map(|(n, t)| (n.clone(), self.ty(t, vars))).collect())
+            }
+            Inferred::Array(_, t) => Ty::array(self.ty(&t, vars)),
+            Inferred::Data(d, ts) => {
+                let id = self.data(d);
+                Ty::Data(id, ts.iter().map(|t| self.ty(t, vars)).collect())
+            }
+            Inferred::Fun(f) => Ty::fun(self.ty(&f.0, vars), self.ty(&f.1, vars)),
+            Inferred::Param(i) => Ty::Param(i),
+        }
+    }
+
+    /// The Core declaration of a variant type.
+    pub(super) fn data(&mut self, d: DataIdx) -> DataId {
+        if let Some(id) = self.datas.get(&d) {
+            return *id;
+        }
+        let info = self.db.data(d);
+        let id = DataId(self.program.datas.len() as u32);
+        self.datas.insert(d, id);
+        let taken = self.program.datas.iter().any(|o| o.name == info.name);
+        let name = if taken {
+            Name::from(format!("{}.{}", self.db.module(info.module).name, info.name))
+        } else {
+            info.name.clone()
+        };
+        self.program.datas.push(DataDecl { name, params: info.params.len(), constructors: vec![] });
+        let constructors = info
+            .constructors
+            .iter()
+            .map(|c| ConstructorDecl {
+                name: c.name.clone(),
+                fields: c.fields.iter().map(|t| self.ty(t, &HashMap::new())).collect(),
+            })
+            .collect();
+        self.program.datas[id.0 as usize].constructors = constructors;
+        id
+    }
+}
+
+impl Body<'_, '_> {
+    /// The Core type of an expression.
+    pub(super) fn expr_ty(&mut self, id: ExprId) -> Ty {
+        let ty = self.cx.db.module(self.module).expr_ty[id.index()].clone();
+        self.cx.ty(&ty, &self.types)
+    }
+
+    /// The Core type of a pattern.
+    pub(super) fn pat_ty(&mut self, id: PatId) -> Ty {
+        let ty = self.cx.db.module(self.module).pat_ty[id.index()].clone();
+        self.cx.ty(&ty, &self.types)
+    }
+
+    pub(super) fn core(&mut self, ty: &Inferred) -> Ty {
+        self.cx.ty(ty, &self.types)
+    }
+}
+
+/// The sizes that an annotated type names, collected into a [`Shape`].
+pub(super) struct Shapes<'a> {
+    pub db: &'a crate::db::Db,
+    pub module: crate::db::ModuleId,
+    /// The meaning of each name collected so far.
+    pub names: Vec<(Name, SizeRes)>,
+    /// Whether a literal size occurs.
+    pub literals: bool,
+    /// How often names occur.
+    pub occurrences: usize,
+    /// Only where this type says `[]` although the annotation says more.
+    pub found: bool,
+    /// Variant types being looked into, against recursion.
+    pub open: Vec<DataIdx>,
+}
+
+impl Shapes<'_> {
+    /// The shape of an annotation; with `found`, only its sizes that the type found leaves unknown.
+    pub fn shape(&mut self, annotation: &Inferred, found: Option<&Inferred>) -> Shape {
+        let found = found.map(|f| self.db.store.shallow(f));
+        match annotation {
+            Inferred::Array(size, element) => {
+                let (unknown, inner) = match &found {
+                    None => (true, None),
+                    Some(Inferred::Array(s, t)) => {
+                        (self.db.store.size(*s) == Size::Unknown, Some(&**t))
+                    }
+                    Some(_) => (false, None),
+                };
+                let check = !self.found || unknown;
+                let size = match size {
+                    Size::Known(n) if check => {
+                        self.literals = true;
+                        SizeRef::Literal(*n)
+                    }
+                    Size::Var(v) if check => {
+                        match self.db.module(self.module).size_values.get(v).cloned() {
+                            Some(res) => {
+                                let name = match &res {
+                                    SizeRes::Local(_) => {
+                                        self.db.store.size_origin(*size).map(|(n, _)| n)
+                                    }
+                                    SizeRes::Name(_, n) | SizeRes::Free(_, n) => Some(n.clone()),
+                                };
+                                let name = name.unwrap_or_else(|| Name::new("n"));
+                                self.occurrences += 1;
+                                let known = self.names.iter().position(|(_, r)| *r == res);
+                                SizeRef::Name(known.unwrap_or_else(|| {
+                                    self.names.push((name, res));
+                                    self.names.len() - 1
+                                }))
+                            }
+                            None => SizeRef::Any,
+                        }
+                    }
+                    Size::Known(_) | Size::Var(_) | Size::Unknown => SizeRef::Any,
+                };
+                let shape = self.shape(element, inner);
+                match (size, &shape) {
+                    (SizeRef::Any, Shape::Any) => Shape::Any,
+                    _ => Shape::Array(size, Box::new(shape)),
+                }
+            }
+            Inferred::Tuple(ts) => {
+                let parts = match &found {
+                    Some(Inferred::Tuple(fs)) => {
+                        ts.iter().zip(fs.iter()).map(|(t, f)| self.shape(t, Some(f))).collect()
+                    }
+                    _ => ts.iter().map(|t| self.shape(t, None)).collect(),
+                };
+                tuple(parts)
+            }
+            Inferred::Record(ts) => {
+                let parts = match &found {
+                    Some(Inferred::Record(fs)) => ts
+                        .iter()
+                        .zip(fs.iter())
+                        .map(|((_, t), (_, f))| self.shape(t, Some(f)))
+                        .collect(),
+                    _ => ts.iter().map(|(_, t)| self.shape(t, None)).collect(),
+                };
+                tuple(parts)
+            }
+            Inferred::Data(d, args) if !self.open.contains(d) => {
+                self.open.push(*d);
+                let db = self.db;
+                let constructors: Vec<Vec<Shape>> = db
+                    .data(*d)
+                    .constructors
+                    .iter()
+                    .map(|c| {
+                        c.fields
+                            .iter()
+                            .map(|t| {
+                                let t = crate::types::instantiate_params(t, args);
+                                self.shape(&t, None)
+                            })
+                            .collect()
+                    })
+                    .collect();
+                self.open.pop();
+                if constructors.iter().flatten().all(|s| *s == Shape::Any) {
+                    Shape::Any
+                } else {
+                    Shape::Data(constructors)
+                }
+            }
+            Inferred::Data(..)
+            | Inferred::Error
+            | Inferred::Var(_)
+            | Inferred::Real
+            | Inferred::Int
+            | Inferred::Bool
+            | Inferred::String
+            | Inferred::Unit
+            | Inferred::Fun(_)
+            | Inferred::Param(_) => Shape::Any,
+        }
+    }
+}
+
+fn tuple(parts: Vec<Shape>) -> Shape {
+    if parts.iter().all(|s| *s == Shape::Any) {
+        Shape::Any
+    } else {
+        Shape::Tuple(parts)
+    }
+}
+
+/// Renames variables in a term in place.
+pub(super) fn rename(
+    term: &mut diffeo_calculus::term::Term,
+    map: &HashMap<u32, diffeo_calculus::term::Var>,
+) {
+    use diffeo_calculus::term::{Control, Kind};
+    deep(|| match &mut term.kind {
+        Kind::Var(v) => {
+            if let Some(to) = map.get(&v.id) {
+                *v = to.clone();
+            }
+        }
+        Kind::Global(_) | Kind::Lit(_) => {}
+        Kind::Lam(_, body) | Kind::Proj(_, _, body) => rename(body, map),
+        Kind::App(f, a) => {
+            rename(f, map);
+            rename(a, map);
+        }
+        Kind::Let(bindings, body) => {
+            bindings.iter_mut().for_each(|(_, t)| rename(t, map));
+            rename(body, map);
+        }
+        Kind::LetRec(_, lam, body) => {
+            rename(lam, map);
+            rename(body, map);
+        }
+        Kind::Tuple(_, ts)
+        | Kind::Con(_, _, _, ts)
+        | Kind::Array(_, ts)
+        | Kind::Prim(_, ts)
+        | Kind::Diff(_, ts) => ts.iter_mut().for_each(|t| rename(t, map)),
+        Kind::Case(case) => {
+            rename(&mut case.scrutinee, map);
+            case.arms.iter_mut().for_each(|a| rename(&mut a.body, map));
+            case.default.iter_mut().for_each(|t| rename(t, map));
+        }
+        Kind::If(a, b, c) => [a, b, c].into_iter().for_each(|t| rename(t, map)),
+        Kind::Build(build) => {
+            rename(&mut build.count, map);
+            rename(&mut build.body, map);
+        }
+        Kind::Loop(l) => {
+            rename(&mut l.init, map);
+            match &mut l.control {
+                Control::Count { count, .. } => rename(count, map),
+                Control::While(cond) => rename(cond, map),
+            }
+            rename(&mut l.body, map);
+        }
+    });
+}

@@ -1,0 +1,643 @@
+//! A session of the front end: files loaded and checked, and their definitions elaborated.
+//!
+//! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in debug builds).
+
+mod differentiable;
+mod show;
+
+use crate::db::{Db, DefId, ModuleData, ModuleId, Scope, TypeRef};
+use crate::display::Printer;
+use crate::not_converged::NotConverged;
+use crate::types::Ty as Inferred;
+use crate::{declare, elaborate, exhaustive, infer, library, resolve};
+use diffeo_base::{closest, Diagnostic, FileId, Name, SourceMap, Span};
+use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::{Program, Ty};
+use diffeo_syntax::ast::{self, Item};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+pub use differentiable::{Differentiable, Modes};
+
+/// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
+/// session is made faster than another one.
+#[derive(Clone)]
+pub struct Session {
+    db: Db,
+    by_path: HashMap<PathBuf, ModuleId>,
+    std: HashMap<Name, ModuleId>,
+    loading: Vec<Name>,
+    checked: usize,
+    /// The syntax errors so far.
+    syntax: Vec<Diagnostic>,
+}
+
+/// Why a file could not be loaded.
+#[derive(Debug)]
+pub enum LoadError {
+    /// It could not be read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// It is not UTF-8 text.
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        offset: usize,
+    },
+}
+
+impl LoadError {
+    /// The message for the user.
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        match self {
+            LoadError::Io { path, error } => Diagnostic::error(
+                "unreadable-file",
+                Span::NONE,
+                format!("cannot read {}: {error}", path.display()),
+            ),
+            LoadError::NotUtf8 { path, offset } => Diagnostic::error(
+                "not-utf8",
+                Span::NONE,
+                format!(
+                    "{} is not UTF-8 text: byte {offset} is not part of a character",
+                    path.display()
+                ),
+            )
+            .help("save the file as UTF-8"),
+        }
+    }
+}
+
+/// An entry point, elaborated.
+#[derive(Clone)]
+pub struct Entry {
+    /// The program that it needs.
+    pub program: Rc<Program>,
+    /// Its definition in the program.
+    pub global: GlobalId,
+    /// Its type.
+    pub ty: Ty,
+    /// Its name.
+    pub name: Name,
+    /// Where the name is defined.
+    pub span: Span,
+    /// The type of its parameter as the user writes it.
+    pub parameter: Option<String>,
+    /// The names and types of the fields of a record parameter, as the user writes them, in source
+    /// order of the annotation's fields sorted by name.
+    pub fields: Vec<(Name, String)>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session::new()
+    }
+}
+
+impl Session {
+    /// A session with the prelude loaded.
+    pub fn new() -> Session {
+        let mut session = Session {
+            db: Db::default(),
+            by_path: HashMap::new(),
+            std: HashMap::new(),
+            loading: Vec::new(),
+            checked: 0,
+            syntax: Vec::new(),
+        };
+        session.library(&Name::new("prelude"));
+        session.check();
+        session
+    }
+
+    /// Loads a file and what it imports.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not UTF-8. What is wrong with its text goes to
+    /// [`Session::diagnostics`].
+    pub fn load_file(&mut self, path: &Path) -> Result<ModuleId, LoadError> {
+        self.load_from(path, path)
+    }
+
+    /// Loads a program from a file that messages name in another way.
+    fn load_from(&mut self, path: &Path, shown: &Path) -> Result<ModuleId, LoadError> {
+        let key = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        if let Some(id) = self.by_path.get(&key) {
+            return Ok(*id);
+        }
+        let bytes = std::fs::read(path)
+            .map_err(|error| LoadError::Io { path: shown.to_path_buf(), error })?;
+        let text = String::from_utf8(bytes).map_err(|e| LoadError::NotUtf8 {
+            path: shown.to_path_buf(),
+            offset: e.utf8_error().valid_up_to(),
+        })?;
+        let name = path.file_stem().map_or("main".into(), |s| s.to_string_lossy().into_owned());
+        Ok(self.module(&name, &shown.display().to_string(), text, Some(key), false))
+    }
+
+    /// Loads a program from text under a name; it can import the standard library only.
+    pub fn load_text(&mut self, name: &str, text: &str) -> ModuleId {
+        let stem = name.strip_suffix(".deo").unwrap_or(name);
+        self.module(stem, name, text.to_string(), None, false)
+    }
+
+    fn library(&mut self, name: &Name) -> Option<ModuleId> {
+        if let Some(id) = self.std.get(name) {
+            return Some(*id);
+        }
+        let text = library::source(name)?;
+        let id = self.module(name, &format!("std/{name}.deo"), text.to_string(), None, true);
+        self.std.insert(name.clone(), id);
+        if *name == "prelude" {
+            self.db.prelude = Some(id);
+        }
+        Some(id)
+    }
+
+    fn module(
+        &mut self,
+        name: &str,
+        shown: &str,
+        text: String,
+        path: Option<PathBuf>,
+        std: bool,
+    ) -> ModuleId {
+        let file = self.db.sources.add(shown, text);
+        let (ast, diagnostics) = diffeo_syntax::parse(file, self.db.sources.text(file));
+        self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
+        self.db.diagnostics.extend(diagnostics);
+        self.add_module(name, file, ast, path, std)
+    }
+
+    fn add_module(
+        &mut self,
+        name: &str,
+        file: FileId,
+        ast: ast::Module,
+        path: Option<PathBuf>,
+        std: bool,
+    ) -> ModuleId {
+        let id = ModuleId(self.db.modules.len() as u32);
+        let ast = Rc::new(ast);
+        self.db.modules.push(ModuleData {
+            name: Name::new(name),
+            file,
+            path: path.clone(),
+            std,
+            ast: ast.clone(),
+            scope: Scope::default(),
+            defs: Vec::new(),
+            res: HashMap::new(),
+            con_pats: HashMap::new(),
+            size_res: HashMap::new(),
+            expr_ty: Vec::new(),
+            pat_ty: Vec::new(),
+            instances: HashMap::new(),
+            local_schemes: HashMap::new(),
+            annotations: HashMap::new(),
+            local_sizes: HashMap::new(),
+            size_values: HashMap::new(),
+        });
+        if let Some(path) = &path {
+            self.by_path.insert(path.clone(), id);
+        }
+        self.loading.push(Name::new(name));
+        for item in &ast.items {
+            if let Item::Import(import) = item {
+                if let Some(from) = self.import(id, import) {
+                    let name = import.module.name.clone();
+                    self.db.module_mut(id).scope.modules.insert(name, from);
+                }
+            }
+        }
+        self.loading.pop();
+        declare::declare(&mut self.db, id);
+        if std && name == "prelude" {
+            self.db.list = match self.db.module(id).scope.types.get("List") {
+                Some((TypeRef::Data(d), _)) => Some(*d),
+                Some((TypeRef::Alias(_), _)) | None => None,
+            };
+        }
+        id
+    }
+
+    /// The module of an import: beside the importing file, or of the standard library.
+    fn import(&mut self, module: ModuleId, import: &ast::Import) -> Option<ModuleId> {
+        let name = &import.module.name;
+        let span = import.module.span;
+        let beside = self
+            .db
+            .module(module)
+            .path
+            .as_ref()
+            .and_then(|p| p.parent())
+            .map(|dir| dir.join(format!("{name}.deo")));
+        if let Some(path) = beside.filter(|p| p.exists()) {
+            let key = path.canonicalize().unwrap_or_else(|_| path.clone());
+            // Messages show lines, so a program of a stranger could have others' files shown.
+            if leads_out(&path, &key) {
+                let message =
+                    format!("the module `{name}` is a link to a file outside of this folder");
+                self.db.report(
+                    Diagnostic::error("import-outside", span, message)
+                        .help(format!("put the file itself here: {}", path.display())),
+                );
+                return None;
+            }
+            if let Some(id) = self.by_path.get(&key) {
+                if self.loading.contains(&self.db.module(*id).name) {
+                    self.db.report(
+                        Diagnostic::error(
+                            "import-cycle",
+                            span,
+                            format!(
+                                "the module `{name}` imports this one, directly or through others"
+                            ),
+                        )
+                        .help("move what both need into a third module"),
+                    );
+                    return None;
+                }
+                return Some(*id);
+            }
+            let from = Path::new(self.db.sources.name(self.db.module(module).file));
+            // Beside a link there may be another file of this name.
+            let near = from.parent().map(|folder| folder.join(format!("{name}.deo")));
+            let near = near.filter(|near| near.canonicalize().is_ok_and(|file| file == key));
+            return match self.load_from(&path, near.as_deref().unwrap_or(&path)) {
+                Ok(id) => Some(id),
+                Err(error) => {
+                    let mut d = error.to_diagnostic();
+                    d.primary.span = span;
+                    self.db.report(d);
+                    None
+                }
+            };
+        }
+        if let Some(id) = self.library(name) {
+            return Some(id);
+        }
+        let hint = closest(name, library::MODULES.iter().map(|(n, _)| *n));
+        let mut d = Diagnostic::error(
+            "unknown-module",
+            span,
+            format!("there is no module `{name}`: no file {name}.deo beside this one, and none in the standard library"),
+        );
+        if let Some(hint) = hint {
+            d = d.help(format!("did you mean `{hint}`?"));
+        }
+        self.db.report(d);
+        None
+    }
+
+    /// Checks everything loaded so far: names, types and patterns.
+    pub fn check(&mut self) {
+        let new: Vec<ModuleId> =
+            (self.checked..self.db.modules.len()).map(|i| ModuleId(i as u32)).collect();
+        for id in &new {
+            resolve::resolve(&mut self.db, *id);
+        }
+        infer::infer(&mut self.db);
+        let sound = !self.has_errors();
+        for id in &new {
+            if sound {
+                exhaustive::check(&mut self.db, *id);
+            }
+        }
+        self.checked = self.db.modules.len();
+        self.silence();
+    }
+
+    /// Where an item could not be read, what else is wrong in it follows from that: messages about such
+    /// items are dropped.
+    fn silence(&mut self) {
+        if self.syntax.is_empty() {
+            return;
+        }
+        let mut broken: Vec<Span> = Vec::new();
+        for module in &self.db.modules {
+            let spans: Vec<Span> = module
+                .ast
+                .items
+                .iter()
+                .map(|item| match item {
+                    Item::Import(import) => import.span,
+                    Item::Type(ty) => ty.span,
+                    Item::Def(def) => def.span,
+                })
+                .collect();
+            for (i, span) in spans.iter().enumerate() {
+                // Up to the next item: an error may stand behind what could be read.
+                let end = spans.get(i + 1).map_or(u32::MAX, |next| next.start);
+                let hit = |s: Span| s.file == span.file && span.start <= s.start && s.start < end;
+                if self.syntax.iter().any(|d| hit(d.primary.span)) {
+                    broken.push(Span { end, ..*span });
+                }
+            }
+        }
+        let syntax = &self.syntax;
+        self.db.diagnostics.retain(|d| {
+            let at = d.primary.span;
+            let inside = |b: &Span| b.file == at.file && b.start <= at.start && at.start < b.end;
+            syntax.contains(d) || !broken.iter().any(inside)
+        });
+    }
+
+    /// Whether there are errors.
+    pub fn has_errors(&self) -> bool {
+        self.db.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The messages so far, in order of place.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut all = self.db.diagnostics.clone();
+        all.sort_by_key(|d| (d.primary.span.file, d.primary.span.start, d.primary.span.end));
+        all.dedup();
+        all
+    }
+
+    /// Takes the messages so far.
+    pub fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
+        let all = self.diagnostics();
+        self.db.diagnostics.clear();
+        all
+    }
+
+    /// The sources of all that was loaded.
+    pub fn sources(&self) -> &SourceMap {
+        &self.db.sources
+    }
+
+    /// A module that defines `it` as an expression, in the scope of another module's definitions.
+    pub fn expression(&mut self, context: Option<ModuleId>, text: &str) -> Option<ModuleId> {
+        let file = self.db.sources.add("<expression>", text);
+        let (ast, diagnostics) = diffeo_syntax::parse_expression(file, text);
+        self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
+        self.db.diagnostics.extend(diagnostics);
+        let id = self.add_module("<expression>", file, ast, None, false);
+        if let Some(context) = context {
+            let from = self.db.module(context).scope.clone();
+            let scope = &mut self.db.module_mut(id).scope;
+            for (name, entry) in from.values {
+                scope.values.entry(name).or_insert(entry);
+            }
+            scope.types.extend(from.types);
+            scope.constructors.extend(from.constructors);
+            scope.modules.extend(from.modules);
+        }
+        self.check();
+        (!self.has_errors()).then_some(id)
+    }
+
+    /// An entry point of a module that has no errors: a constant or a function of a record or `()`.
+    /// What is wrong with it goes to [`Session::diagnostics`].
+    pub fn entry(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
+        if self.has_errors() {
+            return None;
+        }
+        let Some(def) = self.definition(module, name) else {
+            if let Some(d) = self.db.diagnostics.last_mut().filter(|_| name == "main") {
+                let known = d.help.take().map_or(String::new(), |help| format!("{help}; "));
+                d.help = Some(format!("{known}another one is named with `--entry NAME`"));
+            }
+            return None;
+        };
+        let info = self.db.def(def);
+        let (span, name) = (info.span, info.name.clone());
+        let scheme = info.scheme.clone()?;
+        let (from, to) = match self.db.store.shallow(&scheme.ty) {
+            Inferred::Fun(f) => (Some(f.0.clone()), f.1.clone()),
+            ty => (None, ty),
+        };
+        let mut printer = Printer::new(&self.db);
+        let function_in = from.as_ref().is_some_and(|t| self.holds_function(t));
+        if function_in || self.holds_function(&to) {
+            let (what, ty) = match (function_in, &from) {
+                (true, Some(from)) => ("takes", printer.ty(from)),
+                _ => ("returns", printer.ty(&to)),
+            };
+            let message = if name == "it" {
+                format!(
+                    "the value {} a function, in {ty}",
+                    if what == "takes" { what } else { "is or holds" }
+                )
+            } else {
+                format!("`{name}` cannot be run: it {what} a function, in {ty}")
+            };
+            let d = Diagnostic::error("entry-type", span, message)
+                .help("an entry point takes and returns data: apply the function first");
+            self.db.report(d);
+            return None;
+        }
+        if let Some(from) = from.as_ref().filter(|t| self.holds_variable(t)) {
+            let ty = printer.ty(from);
+            let d = Diagnostic::error(
+                "entry-type",
+                span,
+                format!(
+                    "`{name}` cannot be run: nothing determines all of its parameter's type, {ty}"
+                ),
+            )
+            .help("annotate the parameters: `def main({x}: {x: Real}) = …`");
+            self.db.report(d);
+            return None;
+        }
+        let parameter = from.as_ref().map(|t| printer.ty(t));
+        let fields = match from.as_ref().map(|t| self.db.store.shallow(t)) {
+            Some(Inferred::Record(fs)) => {
+                fs.iter().map(|(n, t)| (n.clone(), printer.ty(t))).collect()
+            }
+            None | Some(Inferred::Unit) => Vec::new(),
+            Some(_) => {
+                let text = parameter.clone().unwrap_or_default();
+                let ty = Printer::new(&self.db).ty(&scheme.ty);
+                let at = self.db.def_span(def);
+                let d = if name == "it" {
+                    let message = format!("the value is a function, of type {ty}");
+                    Diagnostic::error("entry-type", at, message).help("apply it to see a value")
+                } else if self.db.is_constant(def) {
+                    let message = format!("the value of `{name}` is a function, of type {ty}");
+                    Diagnostic::error("entry-type", at, message)
+                        .help("an entry point gives data: apply the function")
+                } else {
+                    let message = format!("`{name}` cannot be run: it takes {text}, but an entry point takes a record of parameters, or nothing");
+                    Diagnostic::error("entry-type", span, message).help(
+                        "take the parameters as a record, `def main({x}: {x: Real}) = …`, and give `--arg x=…`",
+                    )
+                };
+                self.db.report(d);
+                return None;
+            }
+        };
+        let (program, global) = self.elaborated(def);
+        let ty = program.globals[global.0 as usize].ty.clone();
+        Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
+    }
+
+    /// A definition of a type without variables, elaborated; what is wrong with it goes to
+    /// [`Session::diagnostics`].
+    pub fn callable(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
+        let def = self.definition(module, name)?;
+        let info = self.db.def(def);
+        let (span, scheme) = (info.span, info.scheme.clone()?);
+        if self.holds_variable(&scheme.ty) {
+            let ty = Printer::new(&self.db).ty(&scheme.ty);
+            let message = format!("nothing determines all of the type of `{name}`, {ty}");
+            let d = Diagnostic::error("entry-type", span, message).help("annotate the parameters");
+            self.db.report(d);
+            return None;
+        }
+        self.function(module, name)
+    }
+
+    /// Any definition, elaborated: for calling a function with values from outside. What its type leaves
+    /// open is taken to be `()`.
+    pub fn function(&mut self, module: ModuleId, name: &str) -> Option<Entry> {
+        if self.has_errors() {
+            return None;
+        }
+        let def = self.definition(module, name)?;
+        let info = self.db.def(def);
+        let (span, name) = (info.span, info.name.clone());
+        let (program, global) = self.elaborated(def);
+        let ty = program.globals[global.0 as usize].ty.clone();
+        let program = Rc::new(program);
+        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new() })
+    }
+
+    fn elaborated(&self, def: DefId) -> (Program, GlobalId) {
+        let (program, global) = elaborate::elaborate(&self.db, def);
+        lint(&program);
+        (program, global)
+    }
+
+    fn holds_variable(&self, ty: &Inferred) -> bool {
+        match self.db.store.shallow(ty) {
+            Inferred::Var(_) => true,
+            Inferred::Error
+            | Inferred::Real
+            | Inferred::Int
+            | Inferred::Bool
+            | Inferred::String
+            | Inferred::Unit
+            | Inferred::Param(_) => false,
+            Inferred::Tuple(ts) | Inferred::Data(_, ts) => {
+                ts.iter().any(|t| self.holds_variable(t))
+            }
+            Inferred::Record(fs) => fs.iter().any(|(_, t)| self.holds_variable(t)),
+            Inferred::Array(_, t) => self.holds_variable(&t),
+            Inferred::Fun(f) => self.holds_variable(&f.0) || self.holds_variable(&f.1),
+        }
+    }
+
+    fn holds_function(&self, ty: &Inferred) -> bool {
+        match self.db.store.shallow(ty) {
+            Inferred::Fun(_) => true,
+            Inferred::Error
+            | Inferred::Var(_)
+            | Inferred::Real
+            | Inferred::Int
+            | Inferred::Bool
+            | Inferred::String
+            | Inferred::Unit
+            | Inferred::Param(_) => false,
+            Inferred::Tuple(ts) => ts.iter().any(|t| self.holds_function(t)),
+            Inferred::Data(d, ts) => {
+                self.db.store.data_has_function[d.0 as usize]
+                    || ts.iter().any(|t| self.holds_function(t))
+            }
+            Inferred::Record(fs) => fs.iter().any(|(_, t)| self.holds_function(t)),
+            Inferred::Array(_, t) => self.holds_function(&t),
+        }
+    }
+
+    fn definition(&mut self, module: ModuleId, name: &str) -> Option<DefId> {
+        let m = self.db.module(module);
+        if let Some((id, _)) = m.scope.values.get(name) {
+            return Some(*id);
+        }
+        let file = self.db.sources.name(m.file).to_string();
+        let mut names: Vec<&str> = m.scope.values.keys().map(Name::as_str).collect();
+        names.sort_unstable();
+        let hint = closest(name, names.iter().copied()).map(str::to_string);
+        let mut d = Diagnostic::error(
+            "unknown-entry",
+            Span::NONE,
+            format!("there is no definition `{name}` in {file}"),
+        );
+        d = match hint {
+            Some(hint) => d.help(format!("did you mean `{hint}`?")),
+            None if names.is_empty() => d.help(format!("define it: `def {name} = …`")),
+            None => {
+                let some: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
+                let more = if names.len() > some.len() { ", …" } else { "" };
+                d.help(format!("the file defines {}{more}", some.join(", ")))
+            }
+        };
+        self.db.report(d);
+        None
+    }
+
+    /// Whether a definition is there and no function.
+    pub fn is_constant(&self, module: ModuleId, name: &str) -> bool {
+        let def = self.db.module(module).scope.values.get(name).map(|(id, _)| self.db.def(*id));
+        let ty = def.and_then(|def| def.scheme.as_ref()).map(|s| self.db.store.shallow(&s.ty));
+        ty.is_some_and(|ty| !matches!(ty, Inferred::Fun(_)))
+    }
+
+    /// The names of a module's own definitions.
+    pub fn definitions(&self, module: ModuleId) -> Vec<Name> {
+        self.db.module(module).defs.iter().map(|d| self.db.def(*d).name.clone()).collect()
+    }
+
+    /// The doc comments of a module's definitions: name and lines.
+    pub fn documentation(&self, module: ModuleId) -> Vec<(Name, Vec<Name>)> {
+        let items = &self.db.module(module).ast.items;
+        items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Def(def) => Some((def.name.name.clone(), def.doc.clone())),
+                Item::Type(ty) => Some((ty.name.name.clone(), ty.doc.clone())),
+                Item::Import(_) => None,
+            })
+            .collect()
+    }
+
+    /// The module of the standard library with this name.
+    pub fn library_module(&mut self, name: &str) -> Option<ModuleId> {
+        self.library(&Name::new(name))
+    }
+
+    /// The warnings that notes are.
+    pub fn noted(&self, notes: &[NotConverged]) -> Vec<Diagnostic> {
+        notes.iter().map(|note| note.to_diagnostic(&self.db.sources)).collect()
+    }
+}
+
+/// In debug builds, stops at a program that elaboration should not have made.
+fn lint(program: &Program) {
+    if cfg!(debug_assertions) {
+        let violations = diffeo_calculus::lint::lint(program);
+        assert!(
+            violations.is_empty(),
+            "elaboration made a Core program that does not lint:\n{}\n{}",
+            violations.join("\n"),
+            diffeo_calculus::print::print(program)
+        );
+    }
+}
+
+/// Whether the file that a path leads to is not within the path's folder.
+fn leads_out(path: &Path, file: &Path) -> bool {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    folder.canonicalize().is_ok_and(|folder| !file.starts_with(folder))
+}

@@ -1,0 +1,57 @@
+//! Translated programs made readable: what a definition needs of a workspace comes in, a program of its own with
+//! short terms goes out. It has the same values, and prints and parses as every program of Core.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `derivatives.rs` | translates the derivatives within the program first |
+//! | `simplify.rs` | reduces what the translations wrote: calls of auxiliary functions, components of tuples, `let`s |
+//! | `names.rs` | names the components of variables, and gives each variable of a definition a name of its own |
+//! | `reach.rs` | leaves out what is not needed |
+
+mod derivatives;
+mod names;
+mod reach;
+mod simplify;
+
+pub use derivatives::in_place;
+
+use super::Workspace;
+use diffeo_base::Span;
+use diffeo_calculus::prim::Prim;
+use diffeo_calculus::term::{GlobalId, Kind, Program};
+
+/// The program that a definition needs, in short; the definition is the last one.
+pub fn readable(w: &mut Workspace, entry: GlobalId) -> Program {
+    w.finish();
+    let mut program = reach::needed(w, entry);
+    simplify::simplify(&mut program);
+    names::name(&mut program);
+    simplify::simplify(&mut program);
+    names::tell_apart(&mut program.part.globals);
+    program.part.into_program()
+}
+
+/// The program without the variant types that its last definition does not need, and with different names for
+/// the variables of a definition.
+pub fn pruned(program: &Program) -> Program {
+    let part = reach::Part { datas: program.datas.clone(), globals: program.globals.clone() };
+    let last = GlobalId(part.globals.len() as u32 - 1);
+    let mut part = reach::prune(&part, last).0;
+    names::tell_apart(&mut part.globals);
+    part.into_program()
+}
+
+/// A place at which the code of a function value is not known before the program runs, so that the program has
+/// no text that can be read back.
+pub fn dynamic(program: &Program) -> Option<Span> {
+    for global in program.globals.iter().rev() {
+        let mut pending = vec![&global.body];
+        while let Some(e) = pending.pop() {
+            if matches!(&e.kind, Kind::Prim(Prim::Lift(_), _)) {
+                return Some(e.span);
+            }
+            e.each_child(|child| pending.push(child));
+        }
+    }
+    None
+}

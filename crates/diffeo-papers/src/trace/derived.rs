@@ -1,0 +1,248 @@
+//! The derivative terms that are defined by others (ours): `vjp`, `jvp` and `jet` as terms over `rd`.
+//!
+//! What comes in: a derivative term and variables that stand for its operands. What goes out: its
+//! definition.
+
+use diffeo_base::{Name, Span};
+use diffeo_calculus::eval::derivative::multi_indices;
+use diffeo_calculus::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
+use diffeo_calculus::term::{Binder, Build, Kind, Lit, Term, Var};
+use diffeo_calculus::ty::Ty;
+
+/// A new variable.
+pub(super) fn binder(next: &mut u32, name: &str, ty: Ty) -> Binder {
+    *next -= 1;
+    Binder { var: Var { name: Name::new(name), id: *next }, ty }
+}
+
+/// The operands of the definition of a derivative term: its own, and for `vjp` and `jvp` the value of f(x).
+/// For `jet` the function, the value of S that the coefficients belong to, and all
+/// coefficients one after the other.
+pub(super) fn operands(diff: &Diff) -> Vec<Ty> {
+    let (mut types, _) = diff.signature();
+    match diff.op {
+        DiffOp::Vjp | DiffOp::Jvp => types.push(diff.to.clone()),
+        DiffOp::Jet { .. } => {
+            types.truncate(1);
+            types.extend([diff.from.clone(), Ty::array(Ty::Real)]);
+        }
+        DiffOp::Rd
+        | DiffOp::StopGradient
+        | DiffOp::Checkpoint
+        | DiffOp::WithDerivative
+        | DiffOp::WithExactDerivative => {}
+    }
+    types
+}
+
+/// The definition of a derivative term that has one.
+pub(super) fn definition(
+    diff: &Diff,
+    operands: &[Binder],
+    next: &mut u32,
+    span: Span,
+) -> Option<Term> {
+    let mut make = Make { span, next, s: &diff.from, t: &diff.to };
+    match (diff.op, operands) {
+        (DiffOp::Vjp, [f, x, y]) => Some(make.vjp(f, x, y)),
+        (DiffOp::Jvp, [f, x, v, y]) => Some(make.jvp(f, x, v, y)),
+        (DiffOp::Jet { k, r }, [f, like, xs]) => Some(make.jet((k, r), f, like, xs)),
+        _ => None,
+    }
+}
+
+/// Makes terms.
+struct Make<'a> {
+    span: Span,
+    next: &'a mut u32,
+    s: &'a Ty,
+    t: &'a Ty,
+}
+
+impl Make<'_> {
+    fn term(&self, kind: Kind) -> Term {
+        Term::new(kind, self.span)
+    }
+
+    fn var(&self, binder: &Binder) -> Term {
+        self.term(Kind::Var(binder.var.clone()))
+    }
+
+    fn binder(&mut self, name: &str, ty: Ty) -> Binder {
+        binder(self.next, name, ty)
+    }
+
+    fn app(&self, f: &Binder, x: Term) -> Term {
+        self.term(Kind::App(Box::new(self.var(f)), Box::new(x)))
+    }
+
+    fn lambda(&self, x: Binder, body: Term) -> Term {
+        self.term(Kind::Lam(x, Box::new(body)))
+    }
+
+    fn let_(&self, x: Binder, value: Term, body: Term) -> Term {
+        self.term(Kind::Let(vec![(x, value)], Box::new(body)))
+    }
+
+    fn pair(&self, types: [Ty; 2], components: [Term; 2]) -> Term {
+        self.term(Kind::Tuple(Ty::tuple(types.into()), components.into()))
+    }
+
+    fn prim(&self, prim: Prim, args: Vec<Term>) -> Term {
+        self.term(Kind::Prim(prim, args))
+    }
+
+    fn real(&self, x: f64) -> Term {
+        self.term(Kind::Lit(Lit::Real(x)))
+    }
+
+    fn int(&self, n: usize) -> Term {
+        self.term(Kind::Lit(Lit::Int(n as i64)))
+    }
+
+    /// W.rd_V(f)
+    fn rd(&self, from: &Ty, to: &Ty, f: Term, v: Term, w: Term) -> Term {
+        let diff = Diff { op: DiffOp::Rd, from: from.clone(), to: to.clone() };
+        self.term(Kind::Diff(diff, vec![f, v, w]))
+    }
+
+    /// `vjp(f, x) = let y:T = f(x) in ⟨y, λw:T. w.rd_x(f)⟩`
+    fn vjp(&mut self, f: &Binder, x: &Binder, y: &Binder) -> Term {
+        let w = self.binder("w", self.t.clone());
+        let rd = self.rd(self.s, self.t, self.var(f), self.var(x), self.var(&w));
+        let pullback = Ty::fun(self.t.clone(), self.s.clone());
+        self.pair([self.t.clone(), pullback], [self.var(y), self.lambda(w, rd)])
+    }
+
+    /// `jvp(f, x, v) = let y:T = f(x) in ⟨y, v.fd_x(f)⟩`, where by equation (6) of the paper
+    /// `v.fd_x(f) = v.rd_{0_T}(u:T. u.rd_x(f))`.
+    fn jvp(&mut self, f: &Binder, x: &Binder, v: &Binder, y: &Binder) -> Term {
+        let (s, t) = (self.s.clone(), self.t.clone());
+        let u = self.binder("u", t.clone());
+        let inner = self.rd(&s, &t, self.var(f), self.var(x), self.var(&u));
+        let zero = self.prim(Prim::ZeroOf(t.clone()), vec![self.var(y)]);
+        let fd = self.rd(&t, &s, self.lambda(u, inner), zero, self.var(v));
+        self.pair([t.clone(), t], [self.var(y), fd])
+    }
+
+    /// `jet_(k,R)(f, x) = ∂^α at t = 0 of f(Σ_α x_α · t^α / α!)`, for every Real of the result and every α.
+    ///
+    /// The pair of f(x) and of these derivatives, in an array of rows over α:
+    ///
+    /// ```text
+    /// let g = λt. f(the structure of `like` with the Reals [Σ_a xs[j·c + a] · (t^α / α!)[a] | j])
+    ///     y = fst(vjp(g, 0))  in  ⟨y, [[∂^α (λt. ravel(g(t))[j])(0) | α] | j]⟩
+    /// ```
+    fn jet(&mut self, (k, r): (u32, u32), f: &Binder, like: &Binder, xs: &Binder) -> Term {
+        let (k, indices) = (k as usize, multi_indices(k, r));
+        let reals = Ty::array(Ty::Real);
+        let t_ty = self.t.clone();
+
+        let t = self.binder("t", reals.clone());
+        let g_body = self.polynomial(&indices, f, like, xs, &t);
+        let g = self.binder("g", Ty::fun(reals.clone(), t_ty.clone()));
+        let g_value = self.lambda(t, g_body);
+
+        let zeros = self.term(Kind::Array(Ty::Real, vec![self.real(0.0); k]));
+        let zero = self.binder("zero", reals.clone());
+        let y = self.binder("y", t_ty.clone());
+        let leaves = self.binder("leaves", reals.clone());
+        let j = self.binder("j", Ty::Int);
+        let first = self.prim(Prim::Index(Ty::Real), vec![self.var(&leaves), self.var(&j)]);
+        let mut row = Vec::new();
+        for alpha in &indices {
+            let variables: Vec<usize> =
+                (0..k).flat_map(|i| std::iter::repeat_n(i, alpha[i] as usize)).collect();
+            row.push(match variables.is_empty() {
+                true => first.clone(),
+                false => self.partial(&g, &j, &variables, self.var(&zero)),
+            });
+        }
+        let row = self.term(Kind::Array(Ty::Real, row));
+        let count = self.prim(Prim::Length(Ty::Real), vec![self.var(&leaves)]);
+        let build = Build { count, index: j, body: row, element: reals.clone() };
+        let rows = self.term(Kind::Build(Box::new(build)));
+        let result = self.pair([t_ty.clone(), Ty::array(reals.clone())], [self.var(&y), rows]);
+        let bindings = vec![
+            (g.clone(), g_value),
+            (zero.clone(), zeros),
+            (y.clone(), self.traced_value(&reals, &g, &zero)),
+            (leaves, self.prim(Prim::Ravel(t_ty), vec![self.var(&y)])),
+        ];
+        self.term(Kind::Let(bindings, Box::new(result)))
+    }
+
+    /// The value of a function to T, where it is traced.
+    fn traced_value(&self, from: &Ty, g: &Binder, x: &Binder) -> Term {
+        let diff = Diff { op: DiffOp::Vjp, from: from.clone(), to: self.t.clone() };
+        let (_, pair) = diff.signature();
+        let vjp = self.term(Kind::Diff(diff, vec![self.var(g), self.var(x)]));
+        self.term(Kind::Proj(pair, 0, Box::new(vjp)))
+    }
+
+    /// f(Σ_α x_α · t^α / α!)
+    fn polynomial(
+        &mut self,
+        indices: &[Vec<u32>],
+        f: &Binder,
+        like: &Binder,
+        xs: &Binder,
+        t: &Binder,
+    ) -> Term {
+        let reals = Ty::array(Ty::Real);
+        let at = |this: &Self, xs: &Binder, i: Term| {
+            this.prim(Prim::Index(Ty::Real), vec![this.var(xs), i])
+        };
+        let real2 = |this: &Self, op, a, b| this.prim(Prim::Real(op), vec![a, b]);
+        let int2 = |this: &Self, op, a, b| this.prim(Prim::Int(op), vec![a, b]);
+        let mut monomials = Vec::new();
+        for alpha in indices {
+            let factorial = |n: &u32| (1..=*n).map(f64::from).product::<f64>();
+            let mut product = self.real(1.0 / alpha.iter().map(factorial).product::<f64>());
+            for (i, n) in alpha.iter().enumerate() {
+                for _ in 0..*n {
+                    product = real2(self, RealOp::Mul, product, at(self, t, self.int(i)));
+                }
+            }
+            monomials.push(product);
+        }
+        let c = self.int(indices.len());
+        let powers = self.binder("powers", reals.clone());
+        let j = self.binder("j", Ty::Int);
+        let mut sum: Option<Term> = None;
+        for a in 0..indices.len() {
+            let start = int2(self, IntOp::Mul, self.var(&j), c.clone());
+            let coefficient = at(self, xs, int2(self, IntOp::Add, start, self.int(a)));
+            // t^0 = 1
+            let term = match a {
+                0 => coefficient,
+                _ => real2(self, RealOp::Mul, coefficient, at(self, &powers, self.int(a))),
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => real2(self, RealOp::Add, sum, term),
+            });
+        }
+        let length = self.prim(Prim::Length(Ty::Real), vec![self.var(xs)]);
+        let count = int2(self, IntOp::Div, length, c);
+        let body = sum.unwrap_or_else(|| self.real(0.0));
+        let build = Build { count, index: j, body, element: Ty::Real };
+        let leaves = self.term(Kind::Build(Box::new(build)));
+        let point = self.prim(Prim::Unravel(self.s.clone()), vec![self.var(like), leaves]);
+        let array = self.term(Kind::Array(Ty::Real, monomials));
+        self.let_(powers, array, self.app(f, point))
+    }
+
+    /// The derivative of `λt. ravel(g(t))[j]` by these variables, one after the other, at a point.
+    fn partial(&mut self, g: &Binder, j: &Binder, variables: &[usize], at: Term) -> Term {
+        let reals = Ty::array(Ty::Real);
+        let Some((last, others)) = variables.split_last() else {
+            let leaves = self.prim(Prim::Ravel(self.t.clone()), vec![self.app(g, at)]);
+            return self.prim(Prim::Index(Ty::Real), vec![leaves, self.var(j)]);
+        };
+        let t = self.binder("t", reals.clone());
+        let body = self.partial(g, j, others, self.var(&t));
+        let gradient = self.rd(&reals, &Ty::Real, self.lambda(t, body), at, self.real(1.0));
+        self.prim(Prim::Index(Ty::Real), vec![gradient, self.int(*last)])
+    }
+}

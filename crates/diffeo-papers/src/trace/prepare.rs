@@ -1,0 +1,366 @@
+//! From Core to the terms that are evaluated: the same terms with their variables found.
+//!
+//! What comes in: a program that lints. What goes out: its terms as an array of nodes. What always holds: a
+//! variable is a place in ρ, counted from the start of the function that it occurs in, or one of the values
+//! that the function captured; in ρ come first the function itself if it is recursive, then its parameter,
+//! then what is bound on the way, so that a binding ends the bindings whose scope was left.
+
+use super::derived;
+use super::record::Shared;
+use diffeo_base::deep;
+use diffeo_base::{Name, Span};
+use diffeo_calculus::prim::{Diff, Prim};
+use diffeo_calculus::term::{Binder, Control, Kind, Lit, Term};
+use diffeo_calculus::ty::{DataId, Ty};
+use diffeo_calculus::value::Value;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// The number of a node.
+pub(super) type Id = u32;
+
+/// A term.
+pub(super) enum Node {
+    Variable(Place),
+    Global(u32),
+    Literal(Value),
+    /// λx:T. M, with the number of the function.
+    Lambda(u32),
+    App(Id, Id),
+    Let(Vec<(Bind, Id)>, Id),
+    /// letrec f = the function with this number in N, and where f is.
+    LetRec(u32, u32, Id),
+    Tuple(Ty, Vec<Id>),
+    Proj(Ty, usize, Id),
+    Con(DataId, Rc<[Ty]>, u32, Vec<Id>),
+    Case(Id, Ty, Vec<(u32, Vec<Bind>, Id)>, Option<Id>),
+    If(Id, Id, Id),
+    Array(Ty, Vec<Id>),
+    Build {
+        count: Id,
+        index: u32,
+        body: Id,
+        ty: Ty,
+    },
+    Count {
+        init: Id,
+        count: Id,
+        state: Bind,
+        index: u32,
+        body: Id,
+    },
+    While {
+        init: Id,
+        state: Bind,
+        condition: Id,
+        body: Id,
+    },
+    Prim(Prim, Vec<Id>),
+    /// A derivative term. The definition by `rd` of one that has such a definition, over its operands, which
+    /// are bound from this place on.
+    Diff(Diff, Vec<Id>, Option<(u32, Id)>),
+}
+
+/// Where the value of a variable is.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// In ρ.
+    Local(u32),
+    /// Among what the function captured.
+    Captured(u32),
+}
+
+/// Where a variable is bound.
+pub(super) struct Bind {
+    pub place: u32,
+    pub name: Name,
+    pub ty: Ty,
+    /// Whether traces bind it, too.
+    pub traced: bool,
+}
+
+/// A function clo(f(x:T). M).
+pub(super) struct Function {
+    pub name: Name,
+    /// Where the values that it captures are in the function around it.
+    pub captures: Vec<Place>,
+    /// Whether it is a definition.
+    pub top: bool,
+    /// Whether it is bound by `letrec`.
+    pub recursive: bool,
+    pub param: Bind,
+    pub body: Id,
+    /// Whether it stands in the standard library.
+    pub library: bool,
+    /// The definition that it stands in.
+    pub definition: u32,
+}
+
+/// What a definition is.
+pub(super) enum Definition {
+    /// The function with this number.
+    Function(u32),
+    /// A constant, with its term.
+    Constant(Id),
+}
+
+/// A whole program.
+pub(super) struct Code {
+    pub nodes: Vec<Node>,
+    pub spans: Vec<Span>,
+    pub functions: Vec<Function>,
+    pub definitions: Vec<Definition>,
+    /// The definitions that each definition refers to.
+    pub references: Vec<Vec<u32>>,
+}
+
+impl Code {
+    /// For each definition the least of those that it calls and that call it, if it is recursive.
+    pub fn groups(&self) -> Vec<Option<u32>> {
+        let reach: Vec<HashSet<u32>> = (0..self.references.len())
+            .map(|i| {
+                let mut seen = HashSet::new();
+                let mut pending = self.references[i].clone();
+                while let Some(j) = pending.pop() {
+                    if seen.insert(j) {
+                        pending.extend(&self.references[j as usize]);
+                    }
+                }
+                seen
+            })
+            .collect();
+        let all = 0..reach.len() as u32;
+        let both =
+            |i: u32, j: u32| reach[i as usize].contains(&j) && reach[j as usize].contains(&i);
+        all.clone().map(|i| all.clone().find(|j| both(i, *j))).collect()
+    }
+}
+
+/// The terms of a program.
+pub(super) fn prepare(cx: &Shared) -> Code {
+    let code = Code {
+        nodes: Vec::new(),
+        spans: Vec::new(),
+        functions: Vec::new(),
+        definitions: Vec::new(),
+        references: Vec::new(),
+    };
+    let mut preparer = Preparer { cx, code, scopes: Vec::new(), next: u32::MAX };
+    for global in &cx.program.globals {
+        preparer.code.references.push(Vec::new());
+        preparer.scopes = vec![Scope::default()];
+        let definition = match &global.body.kind {
+            Kind::Lam(param, body) => {
+                let name = global.name.clone();
+                let number = preparer.function(name, None, param, body, global.body.span);
+                preparer.code.functions[number as usize].top = true;
+                Definition::Function(number)
+            }
+            _ => Definition::Constant(preparer.term(&global.body)),
+        };
+        preparer.code.definitions.push(definition);
+    }
+    preparer.code
+}
+
+/// The variables that are in scope within a function.
+#[derive(Default)]
+struct Scope {
+    /// The places of variables.
+    places: HashMap<u32, Place>,
+    /// The captured variables, in order.
+    captured: Vec<u32>,
+    /// The next place in ρ.
+    depth: u32,
+}
+
+struct Preparer<'c> {
+    cx: &'c Shared,
+    code: Code,
+    /// From the outermost function to the one at hand.
+    scopes: Vec<Scope>,
+    /// For new variables.
+    next: u32,
+}
+
+impl Preparer<'_> {
+    fn push(&mut self, node: Node, span: Span) -> Id {
+        self.code.nodes.push(node);
+        self.code.spans.push(span);
+        (self.code.nodes.len() - 1) as Id
+    }
+
+    fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("a function is open")
+    }
+
+    /// The place of a variable, captured by the functions in between if need be.
+    fn place(&mut self, var: u32) -> Place {
+        let at = self.scopes.iter().rposition(|scope| scope.places.contains_key(&var)).unwrap_or(0);
+        for scope in &mut self.scopes[at + 1..] {
+            scope.places.insert(var, Place::Captured(scope.captured.len() as u32));
+            scope.captured.push(var);
+        }
+        self.scope().places.get(&var).copied().unwrap_or(Place::Local(0))
+    }
+
+    fn bind(&mut self, binder: &Binder) -> Bind {
+        let traced = self.cx.traced(&binder.ty);
+        let scope = self.scope();
+        let place = scope.depth;
+        scope.places.insert(binder.var.id, Place::Local(place));
+        scope.depth += 1;
+        Bind { place, name: binder.var.name.clone(), ty: binder.ty.clone(), traced }
+    }
+
+    /// Ends the scope of what was bound since.
+    fn leave(&mut self, depth: u32) {
+        self.scope().depth = depth;
+    }
+
+    /// The number of a function; `itself` is the variable that a recursive one is bound to.
+    fn function(
+        &mut self,
+        name: Name,
+        itself: Option<&Binder>,
+        param: &Binder,
+        body: &Term,
+        span: Span,
+    ) -> u32 {
+        self.scopes.push(Scope::default());
+        if let Some(itself) = itself {
+            self.bind(itself);
+        }
+        let param = self.bind(param);
+        let body = self.term(body);
+        let captured = self.scopes.pop().map_or(Vec::new(), |scope| scope.captured);
+        let captures = captured.into_iter().map(|var| self.place(var)).collect();
+        let library = self.cx.program.library.contains(&span.file);
+        let definition = self.code.definitions.len() as u32;
+        let recursive = itself.is_some();
+        let top = false;
+        let function =
+            Function { name, captures, top, recursive, param, body, library, definition };
+        self.code.functions.push(function);
+        (self.code.functions.len() - 1) as u32
+    }
+
+    fn terms(&mut self, terms: &[Term]) -> Vec<Id> {
+        terms.iter().map(|term| self.term(term)).collect()
+    }
+
+    fn term(&mut self, term: &Term) -> Id {
+        deep(|| {
+            let node = self.node(term);
+            self.push(node, term.span)
+        })
+    }
+
+    fn node(&mut self, term: &Term) -> Node {
+        let depth = self.scope().depth;
+        let node = match &term.kind {
+            Kind::Var(var) => Node::Variable(self.place(var.id)),
+            Kind::Global(id) => {
+                if let Some(references) = self.code.references.last_mut() {
+                    references.push(id.0);
+                }
+                Node::Global(id.0)
+            }
+            Kind::Lit(literal) => Node::Literal(match literal {
+                Lit::Real(x) => Value::Real(*x),
+                Lit::Int(n) => Value::Int(*n),
+                Lit::Bool(b) => Value::Bool(*b),
+                Lit::String(text) => Value::string(text),
+                Lit::Unit => Value::Unit,
+            }),
+            Kind::Lam(param, body) => {
+                Node::Lambda(self.function("fn".into(), None, param, body, term.span))
+            }
+            Kind::App(f, argument) => Node::App(self.term(f), self.term(argument)),
+            Kind::Let(bindings, body) => {
+                let mut prepared = Vec::new();
+                for (binder, value) in bindings {
+                    let value = self.term(value);
+                    prepared.push((self.bind(binder), value));
+                }
+                Node::Let(prepared, self.term(body))
+            }
+            Kind::LetRec(binder, function, body) => {
+                let Kind::Lam(param, inner) = &function.kind else {
+                    // A program that lints has no such term.
+                    return Node::Literal(Value::Unit);
+                };
+                let name = binder.var.name.clone();
+                let number = self.function(name, Some(binder), param, inner, function.span);
+                let place = self.bind(binder).place;
+                Node::LetRec(number, place, self.term(body))
+            }
+            Kind::Tuple(ty, components) => Node::Tuple(ty.clone(), self.terms(components)),
+            Kind::Proj(ty, i, tuple) => Node::Proj(ty.clone(), *i, self.term(tuple)),
+            Kind::Con(data, args, tag, fields) => {
+                Node::Con(*data, args.clone(), *tag, self.terms(fields))
+            }
+            Kind::Case(case) => {
+                let scrutinee = self.term(&case.scrutinee);
+                let mut arms = Vec::new();
+                for arm in &case.arms {
+                    let binds = arm.binders.iter().map(|binder| self.bind(binder)).collect();
+                    arms.push((arm.tag, binds, self.term(&arm.body)));
+                    self.leave(depth);
+                }
+                let default = case.default.as_ref().map(|default| self.term(default));
+                Node::Case(scrutinee, Ty::Data(case.data.0, case.data.1.clone()), arms, default)
+            }
+            Kind::If(condition, yes, no) => {
+                Node::If(self.term(condition), self.term(yes), self.term(no))
+            }
+            Kind::Array(element, items) => {
+                Node::Array(Ty::array(element.clone()), self.terms(items))
+            }
+            Kind::Build(build) => {
+                let count = self.term(&build.count);
+                let index = self.bind(&build.index).place;
+                let body = self.term(&build.body);
+                Node::Build { count, index, body, ty: Ty::array(build.element.clone()) }
+            }
+            Kind::Loop(l) => {
+                let init = self.term(&l.init);
+                match &l.control {
+                    Control::Count { index, count } => {
+                        let count = self.term(count);
+                        let state = self.bind(&l.state);
+                        let index = self.bind(index).place;
+                        let body = self.term(&l.body);
+                        Node::Count { init, count, state, index, body }
+                    }
+                    Control::While(condition) => {
+                        let state = self.bind(&l.state);
+                        let condition = self.term(condition);
+                        let body = self.term(&l.body);
+                        Node::While { init, state, condition, body }
+                    }
+                }
+            }
+            Kind::Prim(prim, args) => Node::Prim(prim.clone(), self.terms(args)),
+            Kind::Diff(diff, args) => {
+                let args_ids = self.terms(args);
+                let first = self.scope().depth;
+                let types = derived::operands(diff);
+                let mut next = self.next;
+                let operands: Vec<Binder> =
+                    types.into_iter().map(|ty| derived::binder(&mut next, "operand", ty)).collect();
+                let body = derived::definition(diff, &operands, &mut next, term.span);
+                self.next = next;
+                let definition = body.map(|body| {
+                    for operand in &operands {
+                        self.bind(operand);
+                    }
+                    (first, self.term(&body))
+                });
+                Node::Diff(diff.clone(), args_ids, definition)
+            }
+        };
+        self.leave(depth);
+        node
+    }
+}

@@ -1,0 +1,10 @@
+//! The tests of this crate, in one binary: it is linked once.
+
+mod coverage;
+mod delta;
+mod dual;
+mod jet;
+#[path = "../../../diffeo-calculus/tests/it/support/mod.rs"]
+mod support;
+mod theorems;
+mod trace;
