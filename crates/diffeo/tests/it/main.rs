@@ -15,6 +15,7 @@ mod lang;
 mod modules;
 mod show;
 mod support;
+mod texts;
 
 use cap::Cap;
 use std::alloc::System;
