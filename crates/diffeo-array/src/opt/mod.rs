@@ -7,80 +7,80 @@
 //! | file | pass |
 //! |---|---|
 //! | `simplify/` | constant folding, identities, copy propagation, elements and sizes from where they come from |
-//! | `cse.rs`, `dce.rs`, `reach.rs` | common subexpressions; dead code; dead functions |
-//! | `absent.rs` | dead-variant elimination |
+//! | `cse.rs`, `dce.rs`, `dead_functions.rs` | common subexpressions; dead code; dead functions |
+//! | `dead_variants.rs` | dead-variant elimination |
 //! | `constants.rs` | sparse constant propagation through calls, loops, boxes and arrays |
 //! | `tail.rs` | tail-call elimination |
 //! | `inline.rs` | inlining |
-//! | `count.rs` | loop canonicalisation: `while` to counted loops |
+//! | `canonical_loops.rs` | loop canonicalisation: `while` to counted loops |
 //! | `extrema.rs` | reduction recognition: loops for the largest or smallest number |
 //! | `ranges/` | elimination of checks that certainly hold |
-//! | `fuse.rs`, `join.rs` | vertical and horizontal fusion |
-//! | `defer.rs`, `split.rs` | deferred checks; check hoisting |
+//! | `fuse.rs`, `fuse_siblings.rs` | vertical and horizontal fusion |
+//! | `defer_checks.rs`, `hoist_checks.rs` | deferred checks; check hoisting |
 //! | `hoist.rs`, `sink.rs` | loop-invariant code motion; sinking into branches |
-//! | `expose.rs`, `select.rs` | producer sinking; demand slicing |
-//! | `sizes.rs` | shape specialisation |
-//! | `numbers.rs`, `rows.rs` | scalar replacement of small arrays across calls, branches and loops; flat matrices |
-//! | `tabulate.rs` | index tables |
-//! | `adjoints.rs`, `cells.rs` | scatter to map; accumulator promotion |
+//! | `sink_producers.rs`, `demand.rs` | producer sinking; demand slicing |
+//! | `specialise.rs` | shape specialisation |
+//! | `scalars.rs`, `rows.rs` | scalar replacement of small arrays across calls, branches and loops; flat matrices |
+//! | `index_tables.rs` | index tables |
+//! | `scatter_to_map.rs`, `promote.rs` | scatter to map; accumulator promotion |
 //! | `unroll.rs` | unrolling; small arrays as numbers |
 //! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walks over terms |
 
-mod absent;
-mod adjoints;
-mod cells;
+mod canonical_loops;
 mod constants;
-mod count;
 mod cse;
 mod dce;
-mod defer;
+mod dead_functions;
+mod dead_variants;
+mod defer_checks;
+mod demand;
 mod effects;
-mod expose;
 mod extrema;
 mod fuse;
+mod fuse_siblings;
 mod graph;
 mod hoist;
+mod hoist_checks;
+mod index_tables;
 mod inline;
-mod join;
-mod numbers;
+mod promote;
 mod ranges;
-mod reach;
 mod rows;
-mod select;
+mod scalars;
+mod scatter_to_map;
 pub(crate) mod shapes;
 mod simplify;
 mod sink;
-mod sizes;
-mod split;
-mod tabulate;
+mod sink_producers;
+mod specialise;
 mod tail;
 mod unroll;
 pub mod walk;
 
-pub use absent::absent;
-pub use adjoints::adjoints;
-pub use cells::cells;
+pub use canonical_loops::canonical_loops;
 pub use constants::constants;
-pub use count::count;
 pub use cse::cse;
 pub use dce::dce;
-pub use defer::defer;
-pub use expose::expose;
+pub use dead_functions::dead_functions;
+pub use dead_variants::dead_variants;
+pub use defer_checks::defer_checks;
+pub use demand::demand;
 pub use extrema::extrema;
 pub use fuse::fuse;
+pub use fuse_siblings::fuse_siblings;
 pub use hoist::hoist;
+pub use hoist_checks::hoist_checks;
+pub use index_tables::index_tables;
 pub use inline::{inline, inline_small};
-pub use join::join;
-pub use numbers::numbers;
+pub use promote::promote;
 pub use ranges::ranges;
-pub use reach::reach;
 pub use rows::rows;
-pub use select::select;
+pub use scalars::scalars;
+pub use scatter_to_map::scatter_to_map;
 pub use simplify::simplify;
 pub use sink::sink;
-pub use sizes::sizes;
-pub use split::split;
-pub use tabulate::tabulate;
+pub use sink_producers::sink_producers;
+pub use specialise::specialise;
 pub use tail::tail;
 pub use unroll::unroll;
 
@@ -105,57 +105,57 @@ const fn pass(name: &'static str, run: fn(Module) -> Module) -> Pass {
 
 /// The passes in order. Those that are worth it run again on what the first round uncovered.
 pub const PASSES: &[Pass] = &[
-    pass("reach", reach),
+    pass("dead_functions", dead_functions),
     pass("tail", tail),
     pass("simplify", simplify),
     pass("cse", cse),
     pass("dce", dce),
     pass("inline", inline),
-    pass("reach.2", reach),
+    pass("dead_functions.2", dead_functions),
     pass("simplify.2", simplify),
     pass("cse.2", cse),
-    pass("absent", absent),
+    pass("dead_variants", dead_variants),
     pass("constants", constants),
-    pass("sizes", sizes),
-    pass("reach.3", reach),
-    pass("count", count),
+    pass("specialise", specialise),
+    pass("dead_functions.3", dead_functions),
+    pass("canonical_loops", canonical_loops),
     pass("unroll", unroll),
-    pass("cells", cells),
+    pass("promote", promote),
     pass("simplify.3", simplify),
     pass("ranges", ranges),
     pass("simplify.4", simplify),
     pass("cse.3", cse),
     pass("dce.2", dce),
     pass("inline.2", inline_small),
-    pass("reach.4", reach),
+    pass("dead_functions.4", dead_functions),
     pass("extrema", extrema),
     pass("fuse", fuse),
     pass("simplify.5", simplify),
     pass("unroll.2", unroll),
-    pass("cells.2", cells),
+    pass("promote.2", promote),
     pass("simplify.6", simplify),
-    pass("numbers", numbers),
+    pass("scalars", scalars),
     pass("cse.4", cse),
     pass("ranges.2", ranges),
     pass("dce.3", dce),
     pass("fuse.2", fuse),
-    pass("defer", defer),
+    pass("defer_checks", defer_checks),
     pass("hoist", hoist),
-    pass("split", split),
-    pass("join", join),
-    pass("adjoints", adjoints),
+    pass("hoist_checks", hoist_checks),
+    pass("fuse_siblings", fuse_siblings),
+    pass("scatter_to_map", scatter_to_map),
     pass("hoist.2", hoist),
     pass("simplify.7", simplify),
     pass("cse.5", cse),
     pass("ranges.3", ranges),
     pass("fuse.3", fuse),
     pass("simplify.8", simplify),
-    pass("expose", expose),
-    pass("select", select),
-    pass("join.2", join),
+    pass("sink_producers", sink_producers),
+    pass("demand", demand),
+    pass("fuse_siblings.2", fuse_siblings),
     pass("simplify.9", simplify),
     pass("cse.6", cse),
-    pass("tabulate", tabulate),
+    pass("index_tables", index_tables),
     pass("rows", rows),
     pass("sink", sink),
     pass("dce.4", dce),
@@ -181,7 +181,7 @@ pub fn early(module: Module, of: &Early<'_>) -> Module {
     let Early { roots, stay, forward } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
     const AFTER: [fn(Module) -> Module; 10] = [
-        count,
+        canonical_loops,
         unroll_early,
         simplify_early,
         ranges,
@@ -195,7 +195,7 @@ pub fn early(module: Module, of: &Early<'_>) -> Module {
     const END: [fn(Module) -> Module; 4] = [unroll_early, simplify_early, cse, dce::dce_within];
     let module = BEFORE.iter().fold(module, |module, run| run(module));
     let module = inline::inline_early(module, &inline::Early { roots, stay });
-    let module = sizes::sizes_early(cse(simplify_early(module)), stay);
+    let module = specialise::specialise_early(cse(simplify_early(module)), stay);
     let end = if *forward { &END } else { &END[1..] };
     AFTER.iter().chain(end).fold(module, |module, run| run(module))
 }

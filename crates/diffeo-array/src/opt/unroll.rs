@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 /// Maximum number of steps that are written out.
 const STEPS: i64 = 16;
 
-/// The same for sums around sums, which become one loop ([`join`](super::join())).
+/// The same for sums around sums, which become one loop ([`fuse_siblings`](super::fuse_siblings())).
 const SUMS: i64 = 4;
 
 /// Maximum number of statements that a loop becomes; before derivatives are taken it is `EARLY`, because backward parts

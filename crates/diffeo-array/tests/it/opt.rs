@@ -3,8 +3,9 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    absent, constants, count, cse, dce, fuse, hoist, inline, join, numbers, optimise, ranges,
-    reach, rows, simplify, sink, sizes, split, unroll,
+    canonical_loops, constants, cse, dce, dead_functions, dead_variants, fuse, fuse_siblings,
+    hoist, hoist_checks, inline, optimise, ranges, rows, scalars, simplify, sink, specialise,
+    unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -111,7 +112,7 @@ case!(
 
 case!(
     what_is_done_with_boxes_that_nothing_makes,
-    [absent, simplify, dce, reach],
+    [dead_variants, simplify, dce, dead_functions],
     "entry main box B { One(Real), Two(Real), Three(&B) }
     fn read(b: &B, n: Int) -> (Real) {
         x: &B = field[2, 0](b)
@@ -146,7 +147,7 @@ case!(
 
 case!(
     boxes_from_outside_have_every_tag,
-    [absent, simplify, dce, reach],
+    [dead_variants, simplify, dce, dead_functions],
     "entry main box List { Nil, Cons(Real, &List) }
     fn main(l: &List) -> (Real) {
         t: Int = tag(l)
@@ -358,7 +359,7 @@ case!(
 
 case!(
     what_the_program_never_comes_to,
-    [reach],
+    [dead_functions],
     "entry main
     constant first = init_first
     constant second = init_second
@@ -511,7 +512,7 @@ case!(
 
 case!(
     checks_leave_loops,
-    [split, dce],
+    [hoist_checks, dce],
     "entry main fn main(xs: []Real, is: []Int, m: [][]Real, k: Int) -> (Real, []Real, Real, Real) {
         n: Int = dim[0](xs)
         l: Int = dim[0](is)
@@ -561,7 +562,7 @@ case!(
 
 case!(
     loops_are_cut,
-    [split, simplify, dce],
+    [hoist_checks, simplify, dce],
     "entry main fn main(xs: []Real, n: Int) -> (Real, Int) {
         m: Int = dim[0](xs)
         s: Real, t: Int = for i < n with (a = 1.0, b = 0) {
@@ -583,7 +584,7 @@ case!(
 
 case!(
     several_loops_become_one,
-    [join, cse, dce],
+    [fuse_siblings, cse, dce],
     "entry main fn main(xs: []Real, k: Int) -> (Real, Real, []Real, []Real, Real) {
         n: Int = dim[0](xs)
         a: Real = reduce[add] i < n {
@@ -637,7 +638,7 @@ case!(
 
 case!(
     sums_around_sums_are_one_loop,
-    [unroll, simplify, join, cse, dce],
+    [unroll, simplify, fuse_siblings, cse, dce],
     "entry main fn main(w: []Real, a: [][]Real, p: []Real) -> (Real) {
         n: Int = dim[0](w)
         s: Real = reduce[add] j < 3 {
@@ -707,7 +708,7 @@ fn matrices(count: usize) -> Value {
 
 case!(
     small_arrays_go_through_calls_as_numbers,
-    [numbers, dce],
+    [scalars, dce],
     TURNED,
     [Value::Real(0.5), Value::Bool(true), matrices(3), Value::Int(1)],
     [Value::Real(-0.0), Value::Bool(false), matrices(3), Value::Int(0)],
@@ -742,14 +743,14 @@ fn arrays_that_functions_need_whole_stay() {
             fn f(x: Real, a: []Real) -> (Real) {{ {body} return y }}"
         );
         let points = [0.5, 1.5, 7.0].map(|x| vec![Value::Real(x), reals(&[1.0])]);
-        let text = after(&[numbers, dce], &text, &points);
+        let text = after(&[scalars, dce], &text, &points);
         assert_eq!(!text.contains("a: []Real"), numbers_now, "{body}\n{text}");
     }
 }
 
 case!(
     loops_that_count,
-    [count, ranges, dce],
+    [canonical_loops, ranges, dce],
     "entry main fn main(xs: []Real, n: Int) -> (Real, Int) {
         m: Int = dim[0](xs)
         j: Int, s: Real = while (i = 0, t = 0.0) { c: Bool = lt[Int](i, m) yield c } do {
@@ -863,7 +864,7 @@ fn chains_of_comprehensions() {
 
 case!(
     functions_are_copied_for_small_arrays_of_known_sizes,
-    [sizes, unroll, simplify, dce],
+    [specialise, unroll, simplify, dce],
     "entry main fn main(a: [][]Real, x: Real) -> (Real, [][]Real) {
         n: Int = dim[0](a)
         check_size[\"the size 2 of a type\"](2, n)

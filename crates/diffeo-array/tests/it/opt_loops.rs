@@ -2,8 +2,8 @@
 
 use diffeo_array::ir::Module;
 use diffeo_array::opt::{
-    adjoints, cells, cse, dce, defer, expose, extrema, fuse, inline, inline_small, optimise,
-    ranges, select, simplify, tabulate, unroll,
+    cse, dce, defer_checks, demand, extrema, fuse, index_tables, inline, inline_small, optimise,
+    promote, ranges, scatter_to_map, simplify, sink_producers, unroll,
 };
 use diffeo_array::value::{Array, Data, Value};
 use diffeo_array::{lint, parse, print_plain, Evaluator};
@@ -213,7 +213,7 @@ const SMALL: &str = "entry main fn main(x: Real) -> (Real, []Real, [][]Real, []R
 #[test]
 fn small_accumulators_are_numbers() {
     let points: Vec<Vec<Value>> = [0.5, -0.0, 2.0].map(|x| vec![Value::Real(x)]).into();
-    insta::assert_snapshot!(after(&[cells], SMALL, &points));
+    insta::assert_snapshot!(after(&[promote], SMALL, &points));
 }
 
 #[test]
@@ -242,12 +242,12 @@ fn views_of_small_accumulators_are_numbers() {
     };
     let xs = || rows(&[2, 2], &[1.0, -0.0, 0.0, 4.5]);
     let points = [0.5, -0.0].map(|x| vec![Value::Real(x), Value::Int(1), xs()]);
-    insta::assert_snapshot!(after(&[cells, simplify, dce], &program("", "3"), &points));
+    insta::assert_snapshot!(after(&[promote, simplify, dce], &program("", "3"), &points));
     // What was taken is not read again where it has changed since.
-    let text = after(&[cells, simplify, dce], &program("acc_add(row, i, x)", "3"), &points);
+    let text = after(&[promote, simplify, dce], &program("acc_add(row, i, x)", "3"), &points);
     assert!(text.contains("acc_get(row)") && !text.contains("acc_new(4)"), "{text}");
     // At a place that is not known, nothing is a number.
-    let text = after(&[cells, simplify, dce], &program("", "i"), &points);
+    let text = after(&[promote, simplify, dce], &program("", "i"), &points);
     assert!(text.contains("acc_new(4)"), "{text}");
 }
 
@@ -275,12 +275,12 @@ fn loops_that_fill_accumulators_are_comprehensions() {
         )
     };
     let points = [vec![rows(&[3], &[1.5, -0.0, 0.0])], vec![rows(&[0], &[])]];
-    let text = after(&[adjoints], &program("", "i"), &points);
+    let text = after(&[scatter_to_map], &program("", "i"), &points);
     assert!(!text.contains("acc_") && text.contains("build i < n"), "{text}");
     // What else is added, and where it is not seen that it is the loop's index.
-    let text = after(&[adjoints], &program("acc_add_array(a, xs)", "i"), &points);
+    let text = after(&[scatter_to_map], &program("acc_add_array(a, xs)", "i"), &points);
     assert!(text.matches("acc_add(").count() == 2, "{text}");
-    let text = after(&[adjoints], &program("", "j"), &points);
+    let text = after(&[scatter_to_map], &program("", "j"), &points);
     assert!(text.matches("acc_add(").count() == 2, "{text}");
 }
 
@@ -312,7 +312,7 @@ fn places_in_packed_triangles_are_looked_up() {
     let reals = |n: i64| Value::reals((0..n).map(|i| (i as f64).sin()).collect());
     let point = |d: i64| vec![reals(d * (d - 1) / 2), reals(d), Value::Int(d)];
     let points: Vec<Vec<Value>> = [0, 1, 2, 3, 7].into_iter().map(point).collect();
-    insta::assert_snapshot!(after(&[tabulate, dce], TRIANGLE, &points));
+    insta::assert_snapshot!(after(&[index_tables, dce], TRIANGLE, &points));
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn tables_of_what_is_cheap_or_not_known_before_the_loops() {
         );
         let point = |d: i64| vec![Value::reals(Vec::new()), Value::Int(d)];
         let points: Vec<Vec<Value>> = [-1, 0, 1, 5].into_iter().map(point).collect();
-        after(&[dce], &text, &points) == after(&[tabulate, dce], &text, &points)
+        after(&[dce], &text, &points) == after(&[index_tables, dce], &text, &points)
     };
     let dear = "a: Int = fits.mul(j, j) b: Int = fits.add(a, 7) c: Int = fits.div(b, 3)";
     assert!(!unchanged(&format!("{dear} h: Int = fits.add(c, i)"), "i"));
@@ -424,7 +424,7 @@ fn only_elements_that_are_read_are_computed() {
         point(3, &[1, 2], &[0, -1]),
         point(3, &[1, 2], &[0]),
     ];
-    insta::assert_snapshot!(after(&[expose, select, simplify, dce], WANTED, &points));
+    insta::assert_snapshot!(after(&[sink_producers, demand, simplify, dce], WANTED, &points));
     // It takes less than all of them.
     let operations = |module: &Module| {
         let mut evaluator = Evaluator::new(Arc::new(module.clone()), Options::default());
@@ -434,7 +434,7 @@ fn only_elements_that_are_read_are_computed() {
         evaluator.operations()
     };
     let before = parse(WANTED).unwrap();
-    let selected = select(expose(before.clone()));
+    let selected = demand(sink_producers(before.clone()));
     assert!(operations(&selected) * 10 < operations(&before));
 }
 
@@ -455,7 +455,7 @@ fn comprehensions_of_which_all_is_read_stay() {
         );
         let point = vec![Value::reals(vec![0.5, 2.0, 1.0]), Value::ints(vec![2, 0])];
         let points = [point];
-        after(&[dce], &text, &points) == after(&[expose, select, dce], &text, &points)
+        after(&[dce], &text, &points) == after(&[sink_producers, demand, dce], &text, &points)
     };
     assert!(!unchanged(
         "b: []Real = build l < k { p: Int = get(is, l) q: Real = get(a, p) yield q } return b"
@@ -519,5 +519,5 @@ fn steps_are_looked_through_for_nan_behind_their_loop() {
     ]
     .map(|xs| vec![Value::reals(xs)])
     .into();
-    insta::assert_snapshot!(after(&[defer], LOOKS, &points));
+    insta::assert_snapshot!(after(&[defer_checks], LOOKS, &points));
 }

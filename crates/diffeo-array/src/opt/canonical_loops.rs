@@ -11,7 +11,7 @@ use crate::ir::{Atom, Block, Carried, Module, Op, Scalar, Stmt, Ty, Var, VarInfo
 use diffeo_calculus::prim::{Comparison, IntOp};
 
 /// Loop canonicalisation: see the head of the file.
-pub fn count(mut module: Module) -> Module {
+pub fn canonical_loops(mut module: Module) -> Module {
     for function in &mut module.functions {
         let mut body = std::mem::take(&mut function.body);
         block(&mut body, &mut function.vars);

@@ -17,7 +17,7 @@ use crate::ir::{Atom, Block, BoxId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
 use hashbrown::HashSet;
 
 /// Dead-variant elimination: see the head of the file.
-pub fn absent(mut module: Module) -> Module {
+pub fn dead_variants(mut module: Module) -> Module {
     let mut never = vec![false; module.functions.len()];
     loop {
         let graph = call_graph(&module);

@@ -3,17 +3,17 @@
 //!
 //! `fn f(x) { s…; ys = build i < n { … } return ys }` becomes `fn f(x) { s…; return n, … }`, whose results are what the
 //! comprehension refers to, and each call is followed by the comprehension: "worker/wrapper" (Gill & Hutton, *The
-//! worker/wrapper transformation*, 2009). So passes see which elements are read ([`select`](super::select())).
+//! worker/wrapper transformation*, 2009). So passes see which elements are read ([`demand`](super::demand())).
 //!
-//! What it needs: `split` before, which leaves comprehensions without effects. Why it is right: the comprehension is
+//! What it needs: `hoist_checks` before, which leaves comprehensions without effects. Why it is right: the comprehension is
 //! the last statement of the function, so nothing comes between. It is done only for expensive elements and for
 //! functions that are called at few places.
 
+use super::demand::is_dear;
 use super::effects::{Effect, Effects};
+use super::fuse_siblings::refers;
 use super::graph::call_graph;
 use super::inline::Sites;
-use super::join::refers;
-use super::select::is_dear;
 use super::shapes::Shapes;
 use super::walk::{deep, operands, regions, regions_mut, size, statements, var, Copier};
 use crate::ir::{Atom, Block, Function, Module, Op, Site, Stmt, Ty, Var, VarInfo};
@@ -26,7 +26,7 @@ const LARGE: usize = 120;
 const PLACES: usize = 3;
 
 /// Producer sinking: see the head of the file.
-pub fn expose(mut module: Module) -> Module {
+pub fn sink_producers(mut module: Module) -> Module {
     let graph = call_graph(&module);
     let effects = Effects::of(&module);
     let mut calls = vec![0; module.functions.len()];

@@ -11,13 +11,13 @@
 //! not, all elements are computed. Rows that belong to the elements are copied, so that the rows of the chosen elements
 //! lie together.
 //!
-//! What it needs: `split` before, which leaves loops without effects. Why it is right: neither loop has effects; what
+//! What it needs: `hoist_checks` before, which leaves loops without effects. Why it is right: neither loop has effects; what
 //! the indices are computed from is computed in each step of the reading loop anyway, and does not depend on the
 //! elements.
 
 use super::effects::{speculative_cost, Effect, Effects};
+use super::hoist_checks::cost;
 use super::shapes::Shapes;
-use super::split::cost;
 use super::walk::{binders, deep, operands, regions, regions_mut, statements, var, Copier};
 use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
@@ -36,7 +36,7 @@ const READS: i64 = 4;
 const INDICES: usize = 4;
 
 /// Demand slicing: see the head of the file.
-pub fn select(mut module: Module) -> Module {
+pub fn demand(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
         let shapes = Shapes::of_rows(function);

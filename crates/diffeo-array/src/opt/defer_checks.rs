@@ -24,7 +24,7 @@ use crate::ir::{
 use diffeo_calculus::prim::Comparison;
 
 /// Deferred checks: see the head of the file.
-pub fn defer(mut module: Module) -> Module {
+pub fn defer_checks(mut module: Module) -> Module {
     if !module.functions.iter().any(|function| looks_for_nan(&function.body)) {
         return module;
     }

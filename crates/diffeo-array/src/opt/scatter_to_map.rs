@@ -10,7 +10,7 @@ use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
 
 /// Scatter to map: see the head of the file.
-pub fn adjoints(mut module: Module) -> Module {
+pub fn scatter_to_map(mut module: Module) -> Module {
     for function in &mut module.functions {
         if !function.vars.iter().any(|info| info.ty == Ty::Acc(1)) {
             continue;

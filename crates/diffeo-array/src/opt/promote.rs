@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 const MOST: i64 = 16;
 
 /// Accumulator promotion: see the head of the file.
-pub fn cells(mut module: Module) -> Module {
+pub fn promote(mut module: Module) -> Module {
     for function in &mut module.functions {
         if function.vars.iter().any(|info| matches!(info.ty, Ty::Acc(_))) {
             let uses = uses(function);

@@ -11,7 +11,7 @@ use super::walk::{deep, has_regions, regions_mut};
 use crate::ir::{Block, ConstantId, FunctionId, Module, Op};
 
 /// Dead-function elimination: see the head of the file.
-pub fn reach(mut module: Module) -> Module {
+pub fn dead_functions(mut module: Module) -> Module {
     let callees = call_graph(&module).callees;
     let mut functions = vec![false; module.functions.len()];
     let mut open = vec![module.entry.0 as usize];

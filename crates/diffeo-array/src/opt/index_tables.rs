@@ -29,7 +29,7 @@ const WORTH: u32 = 6;
 const TERMS: usize = 12;
 
 /// Index tables: see the head of the file.
-pub fn tabulate(mut module: Module) -> Module {
+pub fn index_tables(mut module: Module) -> Module {
     for function in &mut module.functions {
         let mut cx = Tabulate {
             level: vec![0; function.vars.len()],

@@ -6,14 +6,14 @@
 //! "worker/wrapper" (Gill & Hutton, *The worker/wrapper transformation*, 2009). `simplify` takes the numbers from where
 //! an array is put together, so an array that is only read is never made.
 //!
-//! What it needs: `sizes` and `unroll` before, for constant sizes and indices; `dce` after. Why it is right: an array
+//! What it needs: `specialise` and `unroll` before, for constant sizes and indices; `dce` after. Why it is right: an array
 //! is its sizes and its elements. Arrays are put together as often as they were made before. Elements that a function
 //! reads are read before its call, where the sizes are written down, so they exist.
 
 use super::graph::{call_graph, CallGraph};
 use super::shapes::{Extent, Shapes, Size};
 use super::simplify::simplify_function;
-use super::sizes::unused;
+use super::specialise::unused;
 use super::walk::{deep, has_regions, operands, regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
@@ -28,7 +28,7 @@ const MANY: usize = 64;
 const ROUNDS: usize = 16;
 
 /// Scalar replacement across functions: see the head of the file.
-pub fn numbers(mut module: Module) -> Module {
+pub fn scalars(mut module: Module) -> Module {
     let graph = call_graph(&module);
     let mut stays = vec![false; module.functions.len()];
     stays[module.entry.0 as usize] = true;

@@ -34,12 +34,12 @@ const ROUNDS: usize = 3;
 type Known = Vec<Option<i64>>;
 
 /// Shape specialisation: see the head of the file.
-pub fn sizes(module: Module) -> Module {
+pub fn specialise(module: Module) -> Module {
     copies(module, &HashSet::new(), false)
 }
 
-/// As [`sizes`], before derivatives are taken; of functions that `stay`, no copies are made.
-pub(super) fn sizes_early(module: Module, stay: &HashSet<FunctionId>) -> Module {
+/// As [`specialise`], before derivatives are taken; of functions that `stay`, no copies are made.
+pub(super) fn specialise_early(module: Module, stay: &HashSet<FunctionId>) -> Module {
     copies(module, stay, true)
 }
 

@@ -2,7 +2,7 @@
 //! so that what they read and compute alike is done once. A comprehension over the elements of another one, at the same
 //! indices, is joined with it, too.
 //!
-//! What it needs: `split` before, which leaves loops without effects; `cse` after, for what the bodies have in common.
+//! What it needs: `hoist_checks` before, which leaves loops without effects; `cse` after, for what the bodies have in common.
 //! Why it is right: a loop without effects gives the same wherever what it refers to is defined. The later one moves up
 //! to the earlier one, but past no check, because a check may guard what it reads.
 
@@ -21,7 +21,7 @@ const LARGE: usize = 200;
 const TRIED: usize = 16;
 
 /// Horizontal fusion: see the head of the file.
-pub fn join(mut module: Module) -> Module {
+pub fn fuse_siblings(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
         let shapes = Shapes::of_rows(function);

@@ -38,7 +38,7 @@ const CHEAPER: u64 = 3;
 const SHORT: usize = 60;
 
 /// Check hoisting: see the head of the file.
-pub fn split(mut module: Module) -> Module {
+pub fn hoist_checks(mut module: Module) -> Module {
     let effects = Effects::of(&module);
     for function in &mut module.functions {
         let shapes = Shapes::of_rows(function);
