@@ -311,7 +311,7 @@ Examples:
 
 Of what a program becomes on its way to machine code, without ENTRY that of `main`:
   flat, flat:PASS    the array language, in the end or after a pass
-  low                registers and addresses
+  low, low:PASS      registers and addresses, in the end or after a pass
   clif, llvm, c      the code for Cranelift, for LLVM, for the C compiler
 
 The last forms are those of three papers, which the book (papers.md) goes through:
@@ -347,7 +347,7 @@ pub struct ShowArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
 
-    /// What to show: types, ast, core, flat, flat:PASS, low, clif, llvm, c, trace, trace-reverse, trace-linear, forward,
+    /// What to show: types, ast, core, flat, flat:PASS, low, low:PASS, clif, llvm, c, trace, trace-reverse, trace-linear, forward,
     /// taylor:K,R, taylor:2,2-mixed, vector, delta-naive, delta, delta-array or delta-split
     #[arg(
         long = "as",
@@ -560,6 +560,8 @@ pub enum Form {
     Core,
     /// The first-order array language, after this pass or after the last.
     Flat(Option<&'static str>),
+    /// Low, after this pass.
+    Low(&'static str),
     /// A form behind that.
     Code(Code),
     /// The trace at a point, or its derivative.
@@ -577,10 +579,26 @@ impl Form {
             Form::Core => "core".to_string(),
             Form::Flat(None) => "flat".to_string(),
             Form::Flat(Some(pass)) => format!("flat:{pass}"),
+            Form::Low(pass) => format!("low:{pass}"),
             Form::Code(code) => code.name().to_string(),
             Form::Trace(traced) => traced.name().to_string(),
             Form::Translated(translation) => translation.name(),
         }
+    }
+
+    /// A language after one of its passes.
+    fn after(
+        language: &str,
+        pass: &str,
+        passes: impl Iterator<Item = &'static str>,
+        form: impl Fn(&'static str) -> Form,
+    ) -> Result<Form, String> {
+        let passes: Vec<&str> = passes.collect();
+        let found = passes.iter().find(|name| **name == pass);
+        found.map(|pass| form(pass)).ok_or_else(|| {
+            let names: Vec<String> = passes.iter().map(|p| format!("{language}:{p}")).collect();
+            format!("there is no such pass; there are {}", names.join(", "))
+        })
     }
 
     /// Reads a form.
@@ -618,13 +636,11 @@ impl Form {
                 Ok(Form::Translated(Translation::Taylor { k, r }))
             }
             Some(("flat", pass)) => {
-                let mut passes = diffeo::pipeline::passes();
-                let found = passes.find(|name| *name == pass).map(|pass| Form::Flat(Some(pass)));
-                found.ok_or_else(|| {
-                    let names: Vec<String> =
-                        diffeo::pipeline::passes().map(|name| format!("flat:{name}")).collect();
-                    format!("there is no such pass; there are {}", names.join(", "))
-                })
+                let form = |pass| Form::Flat(Some(pass));
+                Form::after("flat", pass, diffeo::pipeline::passes(), form)
+            }
+            Some(("low", pass)) => {
+                Form::after("low", pass, diffeo::pipeline::low_passes(), Form::Low)
             }
             _ if text == "taylor" => {
                 Err("how many variables and which order? taylor:1,1 is dual numbers".to_string())
@@ -651,6 +667,7 @@ const FORMS: &[&str] = &[
     "flat",
     "flat:PASS",
     "low",
+    "low:PASS",
     "clif",
     "llvm",
     "c",

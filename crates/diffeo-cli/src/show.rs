@@ -52,6 +52,9 @@ pub fn show(args: &ShowArgs, setting: Setting) -> Result<(), Stop> {
         Form::Flat(pass) => code(args, &mut shell, module, |session, entry, steps| {
             session.show_flat(entry, pass, steps)
         }),
+        Form::Low(pass) => code(args, &mut shell, module, |session, entry, steps| {
+            session.show_low(entry, pass, steps)
+        }),
         Form::Code(form) => code(args, &mut shell, module, |session, entry, steps| {
             session.show_code(entry, form, cpu, steps)
         }),
@@ -82,7 +85,7 @@ fn wrong(args: &ShowArgs) -> Option<String> {
             Some("`--as ast` shows a whole file, not one definition".to_string())
         }
         Form::Trace(_) | Form::Translated(_) if args.entry.is_none() => Some(one_definition(&name)),
-        Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_)
+        Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Low(_) | Form::Code(_)
             if !args.at.is_empty() =>
         {
             Some(format!(
@@ -141,7 +144,13 @@ fn translated(args: &ShowArgs, shell: &mut Shell, module: ModuleId) -> Result<()
             program.map(|program| diffeo_calculus::print(&program))
         }
         (
-            Form::Trace(_) | Form::Ast | Form::Types | Form::Core | Form::Flat(_) | Form::Code(_),
+            Form::Trace(_)
+            | Form::Ast
+            | Form::Types
+            | Form::Core
+            | Form::Flat(_)
+            | Form::Low(_)
+            | Form::Code(_),
             _,
         ) => {
             let message = format!("there is no point to trace `{name}` at");

@@ -18,4 +18,3 @@ pub mod low;
 pub mod math;
 pub mod memory;
 pub mod runtime;
-mod scratch;

@@ -21,9 +21,9 @@ pub use library::{library, Library, Missing};
 
 use crate::cache::Cache;
 use crate::engine::{stack_margin, CompileError, Compiled, Cpu};
+use crate::low::opt::scratch;
 use crate::low::Module;
 use crate::math;
-use crate::scratch;
 use compile::{Machine, Object};
 use emit::Part;
 use rayon::prelude::*;

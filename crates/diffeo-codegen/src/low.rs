@@ -21,6 +21,7 @@
 
 pub(crate) mod assigned;
 pub mod lint;
+pub mod opt;
 pub mod print;
 pub(crate) mod visit;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Core ──lower──▶ Flat ──opt::PASSES──▶ Flat ──▶ the evaluator of Flat
-//!                                            ──memory──▶ Low ──▶ machine code, by a back end
+//!                                            ──memory──▶ Low ──low::opt::PASSES──▶ machine code, by a back end
 //! ```
 //!
 //! A pass is a function from modules to modules that cannot fail. In debug builds every module is linted.
@@ -132,19 +132,34 @@ impl Backend {
     }
 }
 
+/// The names of the steps to Low and over it.
+pub fn low_passes() -> impl Iterator<Item = &'static str> {
+    memory::steps()
+}
+
 /// The program of Low for one of Flat.
 pub fn low(module: impl Into<Arc<Module>>, options: memory::Options) -> Arc<low::Module> {
-    let module = memory::lower_with(module.into(), options);
-    if cfg!(debug_assertions) {
-        let violations = low::lint::lint(&module);
-        assert!(
-            violations.is_empty(),
-            "a module of Low does not lint:\n{}\n{}",
-            violations.join("\n"),
-            low::print::print(&module)
-        );
-    }
-    Arc::new(module)
+    low_seeing(module, options, &mut |_, _| {})
+}
+
+/// As [`low`]; `see` is shown the module after each pass.
+pub fn low_seeing(
+    module: impl Into<Arc<Module>>,
+    options: memory::Options,
+    see: &mut dyn FnMut(&'static str, &low::Module),
+) -> Arc<low::Module> {
+    Arc::new(memory::lower_seeing(module.into(), options, &mut |pass, module| {
+        if cfg!(debug_assertions) {
+            let violations = low::lint::lint(module);
+            assert!(
+                violations.is_empty(),
+                "`{pass}` made a module of Low that does not lint:\n{}\n{}",
+                violations.join("\n"),
+                low::print::print(module)
+            );
+        }
+        see(pass, module);
+    }))
 }
 
 /// As [`low`], noting how long it took.

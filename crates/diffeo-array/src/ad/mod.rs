@@ -14,19 +14,19 @@
 //! | `reverse.rs` | reverse mode: forward parts with residuals; backward parts |
 //! | `operators.rs` | the derivative operators of programs |
 //! | `helpers.rs` | helper functions |
-//! | `bag.rs` | sparse adjoints of arrays |
+//! | `sparse_adjoint.rs` | sparse adjoints of arrays |
 //! | `shadow.rs` | tangents by type: of boxes, of what does not vary |
 //! | `series.rs` | conversions of tangents: to other orders, from values, and back |
-//! | `watch.rs` | nan guards |
+//! | `nan_guard.rs` | nan guards |
 //!
 //! A variable that varies is treated so whatever its derivative is: the product of a tangent 0 and an infinite slope is
 //! nan, where the evaluator, which knows of each number whether it varies at all, has 0. Therefore the caller of a
 //! derivative looks for nan in it.
 
 mod activity;
-mod bag;
 mod forward;
 mod helpers;
+mod nan_guard;
 mod operators;
 mod orders;
 mod partials;
@@ -34,8 +34,8 @@ mod reverse;
 mod rules;
 mod series;
 mod shadow;
+mod sparse_adjoint;
 mod taylor;
-mod watch;
 
 pub use activity::{activity, differentiable, useful, Activity};
 pub use forward::{forward, Forward};

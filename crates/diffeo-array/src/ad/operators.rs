@@ -1,9 +1,9 @@
 //! The derivative operators of programs: functions that take and give tangents as values of the program's types.
 
 use super::forward::forward_along;
+use super::nan_guard::watch;
 use super::series::{make, Coefficient, Form, Recipe};
 use super::shadow::{from_adjoint, to_adjoint};
-use super::watch::watch;
 use super::{
     differentiable, forward, reverse, zero, Deriver, Forward, Orders, Reverse, Unsupported,
 };

@@ -23,13 +23,12 @@
 //! | `scope.rs` | regions of the backward part: primal values, adjoints, accumulators in them |
 //! | `statement.rs` | operations without regions |
 //! | `boxes.rs` | the adjoints of boxes |
-//! | `bags.rs` | operations on arrays whose adjoints are bags |
+//! | `sparse_adjoints.rs` | operations on arrays whose adjoints are bags |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
 //! | `store.rs` | residuals of loops |
 //! | `prepare.rs` | rewrites before reverse mode |
 
-mod bags;
 mod boxes;
 mod call;
 mod control;
@@ -38,6 +37,7 @@ mod plan;
 mod prepare;
 mod scope;
 mod sources;
+mod sparse_adjoints;
 mod statement;
 mod store;
 

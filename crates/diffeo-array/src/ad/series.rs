@@ -3,9 +3,9 @@
 //!
 //! For Reals and arrays of them, this takes a few statements; for each type of boxes there is a function.
 
-use super::bag::Cx;
+use super::nan_guard::watch;
 use super::shadow::{each, field, make_helper, shadow, tangents, varies, zero_tag, zeroed};
-use super::watch::watch;
+use super::sparse_adjoint::Cx;
 use super::{differentiable, helpers, Deriver};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Ty, Var, Variant};

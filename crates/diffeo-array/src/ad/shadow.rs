@@ -8,8 +8,8 @@
 //! With Taylor coefficients there are several tangents, one for each order. Adjoints are as tangents are, except that
 //! those of arrays are bags.
 
-use super::bag::{all, bag, nothing, unfold, Cx};
-use super::watch::watch;
+use super::nan_guard::watch;
+use super::sparse_adjoint::{all, bag, nothing, unfold, Cx};
 use super::{differentiable, helpers, Deriver};
 use crate::build::Builder;
 use crate::ir::{

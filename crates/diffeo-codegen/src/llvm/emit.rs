@@ -16,9 +16,9 @@ mod stmt;
 mod vector;
 
 use crate::engine::Raises;
+use crate::low::opt::scratch::{helper, release_of};
 use crate::low::{self, Blocks, Function, FunctionId, Module, Operand, Reg, Stmt, Ty};
 use crate::runtime;
-use crate::scratch::{helper, release_of};
 use diffeo_base::deep;
 use hashbrown::HashSet;
 use lanes::plan::Plans;

@@ -1,7 +1,7 @@
 //! Translation of blocks: which statement takes over a reference, and where references are released.
 
+use super::borrows::Holder;
 use super::function::Lower;
-use super::owners::Holder;
 use super::scan::BlockNumber;
 use super::uses::{regions, uses, var, Use};
 use crate::low::Operand;

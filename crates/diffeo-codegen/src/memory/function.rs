@@ -1,8 +1,8 @@
 //! Translation of a function: the words that variables stand for, and what all other files use.
 
+use super::borrows::Owners;
 use super::emit::{Array, Code};
 use super::helpers::Helper;
-use super::owners::Owners;
 use super::scan::Scan;
 use super::uses::Use;
 use super::{symbol, word_types, words, Cx};

@@ -5,15 +5,14 @@
 //!   returns, its results and the constants are all that is left;
 //! - an array is changed in place only while nothing else refers to its block.
 //!
-//! The steps: [`scan`] looks at each function by itself; [`owners`] decides which parameters are kept and which
+//! The steps: [`scan`] looks at each function by itself; [`borrows`] decides which parameters are kept and which
 //! variables are counted (borrow inference); [`function`] translates statement by statement, callees first ([`calls`]).
 //! [`helpers`] are functions that the result needs beside those of the program. [`parallel`] lets large loops be done
-//! block by block. Passes over Low follow: [`same`] merges equal functions, [`tile`] strip-mines comprehensions,
-//! [`peel`] peels first steps, [`outline`] makes functions of large parts of long ones, and `scratch` reuses arrays
-//! that each step makes.
+//! block by block. The passes of [`low::opt`] follow.
 
 mod array;
 mod block;
+mod borrows;
 mod boxes;
 mod build;
 mod calls;
@@ -27,14 +26,9 @@ mod helpers;
 mod int;
 mod loops;
 mod once;
-mod outline;
-mod owners;
 mod parallel;
-mod peel;
-mod same;
 mod scalar;
 mod scan;
-mod tile;
 mod unique;
 mod uses;
 
@@ -43,13 +37,13 @@ pub(crate) use loops::{polled, whole, POLLED_STEPS};
 pub use parallel::constants_print;
 
 use crate::low::{self, Function, FunctionId, Layout, Operand};
+use borrows::{Owners, Signatures};
 use diffeo_array::ir::{Block, BoxId, ConstantId, Module as Flat, Ty};
 use diffeo_base::Name;
 use emit::Code;
 use function::Lower;
 use hashbrown::{HashMap, HashSet};
 use helpers::Helper;
-use owners::{Owners, Signatures};
 use parallel::Effects;
 use scan::Scan;
 use std::collections::BTreeMap;
@@ -96,7 +90,7 @@ pub struct Options {
     pub polls: Polls,
     /// Which loops are done block by block.
     pub splitting: Splitting,
-    /// Whether loops reuse arrays that each step makes for itself (`scratch.rs`).
+    /// Whether loops reuse arrays that each step makes for itself (`low/opt/scratch.rs`).
     pub reuse: bool,
     /// The number of statements from which on functions are outlined, if they have parts of a quarter of that.
     pub long: usize,
@@ -114,8 +108,22 @@ pub fn lower(flat: Arc<Flat>) -> low::Module {
     lower_with(flat, Options::default())
 }
 
-/// The module in Low.
+/// The module in Low, after all passes.
 pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
+    lower_seeing(flat, options, &mut |_, _| {})
+}
+
+/// The names of the steps that [`lower_seeing`] shows.
+pub fn steps() -> impl Iterator<Item = &'static str> {
+    std::iter::once("memory").chain(low::opt::PASSES.iter().map(|pass| pass.name))
+}
+
+/// As [`lower_with`]; `see` is shown the module as it is made, and after each pass.
+pub fn lower_seeing(
+    flat: Arc<Flat>,
+    options: Options,
+    see: &mut dyn FnMut(&'static str, &low::Module),
+) -> low::Module {
     let calls = calls::calls(&flat);
     let scans: Vec<Scan> = flat.functions.iter().map(Scan::new).collect();
     let signatures = Signatures::new(&flat, &scans);
@@ -142,12 +150,12 @@ pub fn lower_with(flat: Arc<Flat>, options: Options) -> low::Module {
         entry,
         flat: Arc::clone(&flat),
     };
-    same::share(&mut module, count);
-    module.functions.iter_mut().for_each(tile::tile);
-    module.functions.iter_mut().for_each(peel::peel);
-    outline::outline(&mut module, count, options.long);
-    if options.reuse {
-        crate::scratch::reuse(&mut module, &|_, _| false);
+    see("memory", &module);
+    let Options { long, reuse, .. } = options;
+    let of = low::opt::Options { program: count, long, reuse };
+    for pass in low::opt::PASSES {
+        (pass.run)(&mut module, &of);
+        see(pass.name, &module);
     }
     module
 }

@@ -43,6 +43,29 @@ impl Session {
         }
     }
 
+    /// The program of Low that an entry becomes, as text, after this pass.
+    ///
+    /// # Errors
+    /// What there is no code for, as a message.
+    pub fn show_low(
+        &self,
+        entry: &Entry,
+        pass: &str,
+        times: &mut Vec<Timing>,
+    ) -> Result<String, Box<Diagnostic>> {
+        let message = |unsupported: Unsupported| Box::new(unsupported.to_diagnostic(entry.span));
+        let mut see = |step: &pipeline::Step<'_>| times.push(step.timing(true));
+        let lowered = pipeline::flat(&entry.program, entry.global, &mut see).map_err(message)?;
+        let mut shown = String::new();
+        let options = Code::Low.lowering();
+        pipeline::low_seeing(lowered.module, options, &mut |name, module| {
+            if name == pass {
+                shown = diffeo_codegen::low::print::print(module);
+            }
+        });
+        Ok(shown)
+    }
+
     /// The code for a processor that an entry becomes, as text.
     ///
     /// # Errors

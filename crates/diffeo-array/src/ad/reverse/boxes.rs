@@ -6,9 +6,9 @@
 //! all of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 
 use super::{unsupported, Reverser};
-use crate::ad::bag::{both, Cx};
 use crate::ad::helpers::{complete, declare};
 use crate::ad::shadow::{tangents, varies, ADJOINT};
+use crate::ad::sparse_adjoint::{both, Cx};
 use crate::ad::{differentiable, words, Deriver, Unsupported};
 use crate::build::Builder;
 use crate::ir::{Atom, BoxId, Elem, FunctionId, Module, Op, Scalar, SiteId, Ty, Var};

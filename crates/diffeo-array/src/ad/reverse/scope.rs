@@ -344,7 +344,7 @@ impl<'s> Reverser<'_, 's> {
             return;
         }
         if !self.has_bar(*v) {
-            return self.pour(*v, bar);
+            return self.scatter(*v, bar);
         }
         let old = match self.is_array(*v) {
             true => self.bag_so_far(*v),

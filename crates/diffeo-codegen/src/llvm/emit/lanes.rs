@@ -8,11 +8,11 @@
 pub(super) mod plan;
 
 use super::{llvm_type, real, Emitter};
+use crate::low::opt::scratch;
 use crate::low::{
     Address, Binary, Compare, Expr, For, FunctionId, Operand, Reg, Runtime, Stmt, Ty, Unary,
 };
 use crate::runtime;
-use crate::scratch;
 use diffeo_array::ir::Reduction;
 use diffeo_calculus::prim::{RealOp, Rounding};
 use plan::{Class, Plan, Stride};

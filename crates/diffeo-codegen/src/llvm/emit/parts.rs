@@ -4,8 +4,8 @@
 //! with its callers: a function that is called at one place is in the part of its caller, and the smallest ones are in
 //! each part that calls them. The cut depends on the program alone, so that results do not depend on the machine.
 
+use crate::low::opt::scratch::release_of;
 use crate::low::{FunctionId, Module};
-use crate::scratch::release_of;
 use hashbrown::HashSet;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

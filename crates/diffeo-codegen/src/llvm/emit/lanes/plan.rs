@@ -1,11 +1,11 @@
 //! The analysis for outer-loop vectorisation: which loops run in lanes, and what each of their registers becomes.
 
+use crate::low::opt::scratch;
 use crate::low::visit::{occurrences, operands_of as operands};
 use crate::low::{
     Address, Binary, Checked, Expr, For, Function, Module, Operand, Raise, Reg, Runtime, Stmt, Ty,
     DATA,
 };
-use crate::scratch;
 use diffeo_base::deep;
 use diffeo_calculus::prim::RealOp;
 use hashbrown::{HashMap, HashSet};

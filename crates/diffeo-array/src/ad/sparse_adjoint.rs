@@ -105,7 +105,7 @@ pub(super) fn part_by(
     let mut array = field(b, module, &old, ALL, 0);
     array = match b.ty(&of) {
         Ty::Box(rows) if usize::from(rank) > at.len() => {
-            let put = putter(module, cache, rows, at.len() as u8);
+            let put = put_function(module, cache, rows, at.len() as u8);
             let args =
                 [array].into_iter().chain(at.iter().cloned()).chain([of.clone(), Atom::Int(0)]);
             b.one(module, Op::Call(put, args.collect()))
@@ -139,7 +139,7 @@ pub(super) fn from(
     let cond = has_tag(b, module, &old, ALL);
     b.open();
     let array = field(b, module, &old, ALL, 0);
-    let put = putter(module, cache, bag, 0);
+    let put = put_function(module, cache, bag, 0);
     let array = b.one(module, Op::Call(put, vec![array, slice.clone(), lo.clone()]));
     let made = all(b, module, bag, array);
     let then = b.close(vec![made]);
@@ -156,7 +156,7 @@ pub(super) fn unfold((b, module, cache): Cx<'_>, of: &Atom, sizes: &[Atom]) -> A
     let then = b.close(vec![array]);
     b.open();
     let array = zeros(b, module, cache, bag, sizes);
-    let put = putter(module, cache, bag, 0);
+    let put = put_function(module, cache, bag, 0);
     let array = b.one(module, Op::Call(put, vec![array, of.clone(), Atom::Int(0)]));
     let otherwise = b.close(vec![array]);
     b.one(module, Op::If { cond, then, otherwise })
@@ -207,7 +207,7 @@ fn shifted(b: &mut Builder, module: &Module, lo: &Atom, by: Atom) -> Atom {
 
 /// The sum of two bags.
 pub(super) fn both((b, module, cache): Cx<'_>, bag: BoxId, [x, y]: [&Atom; 2]) -> Atom {
-    let put = putter(module, cache, bag, 0);
+    let put = put_function(module, cache, bag, 0);
     let into = |b: &mut Builder, module: &Module, x: &Atom, y: &Atom| {
         let array = field(b, module, x, ALL, 0);
         let array = b.one(module, Op::Call(put, vec![array, y.clone(), Atom::Int(0)]));
@@ -239,7 +239,7 @@ pub(super) fn both((b, module, cache): Cx<'_>, bag: BoxId, [x, y]: [&Atom; 2]) -
 
 /// The function that adds a bag to an array, of whose indices so many come first: of the array, those indices, the
 /// bag, and the index that its elements begin at, it gives the array.
-fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> FunctionId {
+fn put_function(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> FunctionId {
     if let Some(known) = cache.putters.get(&(bag, before)) {
         return *known;
     }
@@ -275,7 +275,7 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
                     indices.push(shifted(b, module, &lo, index));
                     Some(match b.ty(&part) {
                         Ty::Box(rows) if rank > 1 => {
-                            let put = putter(module, cache, rows, before + 1);
+                            let put = put_function(module, cache, rows, before + 1);
                             let args =
                                 [array].into_iter().chain(indices).chain([part, Atom::Int(0)]);
                             b.one(module, Op::Call(put, args.collect()))
@@ -301,7 +301,7 @@ fn putter(module: &mut Module, cache: &mut Deriver, bag: BoxId, before: u8) -> F
 
 /// The function that adds a bag to an accumulator: of the accumulator, the bag, and the index that its elements begin
 /// at.
-pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> FunctionId {
+pub(super) fn scatter_function(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> FunctionId {
     if let Some(known) = cache.pourers.get(&bag) {
         return *known;
     }
@@ -335,9 +335,9 @@ pub(super) fn pourer(module: &mut Module, cache: &mut Deriver, bag: BoxId) -> Fu
                 let index = shifted(b, module, &lo, index);
                 match b.ty(&part) {
                     Ty::Box(rows) => {
-                        let pour = pourer(module, cache, rows);
+                        let scatter = scatter_function(module, cache, rows);
                         let row = b.one(module, Op::AccView(acc.clone(), vec![index]));
-                        b.emit(module, Op::Call(pour, vec![row, part, Atom::Int(0)]));
+                        b.emit(module, Op::Call(scatter, vec![row, part, Atom::Int(0)]));
                     }
                     _ => {
                         b.emit(module, Op::AccAdd(acc.clone(), vec![index], part));

@@ -3,7 +3,7 @@
 use super::boxes::{with_fields, Bar};
 use super::scope::free;
 use super::Reverser;
-use crate::ad::bag::{all, from, part, part_by, pourer, unfold, zeros, Cx};
+use crate::ad::sparse_adjoint::{all, from, part, part_by, scatter_function, unfold, zeros, Cx};
 use crate::ir::{Atom, BoxId, Elem, Op, Scalar, Ty, Var};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
@@ -17,7 +17,7 @@ impl Reverser<'_, '_> {
     }
 
     /// Adds a bag to the accumulator of an array.
-    pub fn pour(&mut self, array: Var, bag: Atom) {
+    pub fn scatter(&mut self, array: Var, bag: Atom) {
         let acc = self.acc(array);
         self.pour_into(acc, bag);
         self.touch(array);
@@ -28,8 +28,8 @@ impl Reverser<'_, '_> {
         if let Some(whole) = self.wholes.get(&bag_var(&bag)).cloned() {
             return self.effect(Op::AccAddArray(acc, whole));
         }
-        let pour = pourer(self.module, self.cache, id);
-        self.effect(Op::Call(pour, vec![acc, bag, Atom::Int(0)]));
+        let scatter = scatter_function(self.module, self.cache, id);
+        self.effect(Op::Call(scatter, vec![acc, bag, Atom::Int(0)]));
     }
 
     /// The bag of the adjoints of all elements.

@@ -25,7 +25,7 @@ const PART: i64 = 1 << BITS;
 const BITS: i64 = 8;
 
 /// Strip-mining: see the head of the file.
-pub(super) fn tile(function: &mut Function) {
+pub(super) fn strip_mine(function: &mut Function) {
     let mut body = std::mem::take(&mut function.body);
     Tile { registers: &mut function.registers }.list(&mut body);
     function.body = body;

@@ -12,7 +12,7 @@ const ALIKE: usize = 8;
 type Looks = (usize, usize, usize, Vec<Ty>);
 
 /// Merges functions that do the same, among those behind the first `program`.
-pub(super) fn share(module: &mut Module, program: usize) {
+pub(super) fn merge_functions(module: &mut Module, program: usize) {
     let mut alike: HashMap<Looks, Vec<usize>> = HashMap::new();
     let mut first: Vec<usize> = (0..module.functions.len()).collect();
     for i in program..first.len() {
@@ -84,7 +84,7 @@ fn calls(stmts: &mut [Stmt], renamed: &dyn Fn(FunctionId) -> FunctionId) {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::merge_functions;
     use crate::low::{Function, FunctionId, Module, Operand, Stmt, Ty, NOWHERE};
     use std::sync::Arc;
 
@@ -136,7 +136,7 @@ mod tests {
             entry: FunctionId(0),
             flat: Arc::default(),
         };
-        share(&mut module, 1);
+        merge_functions(&mut module, 1);
         let names: Vec<&str> = module.functions.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names, ["entry", "zero", "minus_zero", "calls", "calls_another"]);
         assert_eq!(module.functions[0].body, calls(&[1, 2, 1, 3, 3, 4]));
