@@ -1,7 +1,7 @@
 //! The names in the text of Core: of the operations, and of things that are known by their position
 //! (definitions, variant types, constructors). Shared by the printer and the parser, so that the two agree.
 
-use crate::prim::{Comparison, DiffOp, IntOp, Prim, RealOp, Rounding};
+use crate::prim::{real, Comparison, DiffOp, IntOp, Prim, RealOp, Rounding};
 use crate::show::is_escaped;
 use crate::ty::Ty;
 use crate::Program;
@@ -184,51 +184,18 @@ macro_rules! names {
     };
 }
 
-names! {
-    RealOp {
-        Add => "add",
-        Sub => "sub",
-        Mul => "mul",
-        Div => "div",
-        Neg => "neg",
-        Rem => "rem",
-        Pow => "pow",
-        Exp => "exp",
-        Log => "log",
-        Sqrt => "sqrt",
-        Sin => "sin",
-        Cos => "cos",
-        Tan => "tan",
-        Asin => "asin",
-        Acos => "acos",
-        Atan => "atan",
-        Sinh => "sinh",
-        Cosh => "cosh",
-        Tanh => "tanh",
-        Asinh => "asinh",
-        Acosh => "acosh",
-        Atanh => "atanh",
-        Expm1 => "expm1",
-        Log1p => "log1p",
-        Sigmoid => "sigmoid",
-        Softplus => "softplus",
-        Erf => "erf",
-        Erfc => "erfc",
-        Lgamma => "lgamma",
-        Atan2 => "atan2",
-        Hypot => "hypot",
-        Unit => "unit",
-        Sech => "sech",
-        OneMinusSquare => "one_minus_square",
-        Abs => "abs",
-        Sign => "sign",
-        Min => "min",
-        Max => "max",
-    } with parameters {
-        Polygamma => "polygamma",
+impl Named for RealOp {
+    const ALL: &'static [RealOp] = real::ALL;
+
+    fn name(self) -> &'static str {
+        real::row(self).word
+    }
+
+    fn named(name: &str) -> Option<RealOp> {
+        let ops = Self::ALL.iter().copied().filter(|op| !matches!(op, RealOp::Polygamma(_)));
+        ops.into_iter().find(|op| op.name() == name)
     }
 }
-
 names! {
     IntOp {
         Add => "add",

@@ -1,6 +1,7 @@
 //! What the operations of Core take and give, the kinds of types that they are restricted to, and the type
 //! of a term. [`crate::lint`] checks terms against this; here types are taken from the annotations.
 
+use crate::prim::real;
 use crate::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
 use crate::term::{Kind, Lit, Program, Term};
 use crate::ty::{DataId, Ty};
@@ -102,47 +103,7 @@ pub(crate) fn component(ty: &Ty, index: usize) -> Option<&Ty> {
 impl RealOp {
     /// How many arguments it takes.
     pub fn arity(self) -> usize {
-        match self {
-            RealOp::Add
-            | RealOp::Sub
-            | RealOp::Mul
-            | RealOp::Div
-            | RealOp::Rem
-            | RealOp::Pow
-            | RealOp::Atan2
-            | RealOp::Hypot
-            | RealOp::Unit
-            | RealOp::Min
-            | RealOp::Max => 2,
-            RealOp::Neg
-            | RealOp::Exp
-            | RealOp::Log
-            | RealOp::Sqrt
-            | RealOp::Sin
-            | RealOp::Cos
-            | RealOp::Tan
-            | RealOp::Asin
-            | RealOp::Acos
-            | RealOp::Atan
-            | RealOp::Sinh
-            | RealOp::Cosh
-            | RealOp::Tanh
-            | RealOp::Asinh
-            | RealOp::Acosh
-            | RealOp::Atanh
-            | RealOp::Expm1
-            | RealOp::Log1p
-            | RealOp::Sigmoid
-            | RealOp::Softplus
-            | RealOp::Erf
-            | RealOp::Erfc
-            | RealOp::Lgamma
-            | RealOp::Polygamma(_)
-            | RealOp::Sech
-            | RealOp::OneMinusSquare
-            | RealOp::Abs
-            | RealOp::Sign => 1,
-        }
+        real::row(self).arity
     }
 }
 

@@ -95,35 +95,7 @@ pub(crate) fn may_be_to_blame(w: &Workspace, op: RealOp) -> bool {
             | RealOp::Sign
             | RealOp::Min
             | RealOp::Max => false,
-            RealOp::Div
-            | RealOp::Rem
-            | RealOp::Pow
-            | RealOp::Exp
-            | RealOp::Log
-            | RealOp::Sqrt
-            | RealOp::Tan
-            | RealOp::Asin
-            | RealOp::Acos
-            | RealOp::Atan
-            | RealOp::Sinh
-            | RealOp::Cosh
-            | RealOp::Tanh
-            | RealOp::Asinh
-            | RealOp::Acosh
-            | RealOp::Atanh
-            | RealOp::Expm1
-            | RealOp::Log1p
-            | RealOp::Sigmoid
-            | RealOp::Softplus
-            | RealOp::Erf
-            | RealOp::Erfc
-            | RealOp::Lgamma
-            | RealOp::Polygamma(_)
-            | RealOp::Atan2
-            | RealOp::Hypot
-            | RealOp::Unit
-            | RealOp::Sech
-            | RealOp::OneMinusSquare => true,
+            _ => true,
         }
 }
 

@@ -213,48 +213,9 @@ pub(crate) fn has_bounded_partials(op: &Op) -> bool {
 /// The cost of computing an operation speculatively, in additions. `None` where that is not allowed: it has effects, or
 /// a check or branch guards it.
 pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
-    use diffeo_calculus::prim::RealOp;
+    use diffeo_calculus::prim::real::row;
     Some(match op {
-        Op::Real(op, _) => match op {
-            RealOp::Add
-            | RealOp::Sub
-            | RealOp::Mul
-            | RealOp::Neg
-            | RealOp::Abs
-            | RealOp::Sign
-            | RealOp::Min
-            | RealOp::Max => 1,
-            RealOp::OneMinusSquare => 3,
-            RealOp::Div | RealOp::Sqrt => 4,
-            RealOp::Exp
-            | RealOp::Log
-            | RealOp::Sin
-            | RealOp::Cos
-            | RealOp::Tanh
-            | RealOp::Expm1
-            | RealOp::Log1p
-            | RealOp::Sigmoid
-            | RealOp::Sech => 12,
-            RealOp::Rem
-            | RealOp::Pow
-            | RealOp::Tan
-            | RealOp::Asin
-            | RealOp::Acos
-            | RealOp::Atan
-            | RealOp::Sinh
-            | RealOp::Cosh
-            | RealOp::Asinh
-            | RealOp::Acosh
-            | RealOp::Atanh
-            | RealOp::Softplus
-            | RealOp::Erf
-            | RealOp::Erfc
-            | RealOp::Lgamma
-            | RealOp::Polygamma(_)
-            | RealOp::Atan2
-            | RealOp::Hypot
-            | RealOp::Unit => 24,
-        },
+        Op::Real(op, _) => row(*op).cost,
         Op::PowInt(_, Atom::Int(n)) if (-8..=8).contains(n) => 5,
         Op::PowInt(..) => 12,
         Op::Int(op, args) if !int_can_fail(*op, args) => {

@@ -1,5 +1,4 @@
-//! The table of real operations: for each [`RealOp`] its name as users write it, its number of operands,
-//! its value, where it is defined, where it has no derivative, and its partial derivatives.
+//! The table of real operations: for each [`RealOp`] its names, its number of operands, its cost, its value, where it is defined, where it has no derivative, and its partial derivatives.
 //!
 //! The partial derivatives are [`Partial`] terms over the operands, the result and further operations,
 //! so whoever can evaluate the operations on numbers that carry derivatives has every order. The tape,
@@ -67,6 +66,12 @@ pub enum Derivative {
 pub struct Row {
     /// The name as users write it.
     pub name: &'static str,
+    /// The name in Core, in Flat and of the runtime's function: that of users, or a word for an operator.
+    pub word: &'static str,
+    /// The name of the function in C.
+    pub c: &'static str,
+    /// The cost, in additions.
+    pub cost: u32,
     /// The number of operands.
     pub arity: usize,
     /// Its derivative.
@@ -78,6 +83,18 @@ pub struct Row {
 }
 
 impl Row {
+    const fn word(self, word: &'static str) -> Row {
+        Row { word, ..self }
+    }
+
+    const fn c(self, c: &'static str) -> Row {
+        Row { c, ..self }
+    }
+
+    const fn cost(self, cost: u32) -> Row {
+        Row { cost, ..self }
+    }
+
     const fn outside(self, outside: fn(f64, f64) -> bool) -> Row {
         Row { outside, ..self }
     }
@@ -90,6 +107,9 @@ impl Row {
 const fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
     Row {
         name,
+        word: name,
+        c: name,
+        cost: 24,
         arity: partials.len(),
         derivative: Derivative::Partials(partials),
         outside: |_, _| false,
@@ -98,7 +118,8 @@ const fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
 }
 
 const fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
-    Row { name, arity, derivative: Derivative::Select, outside: |_, _| false, kink }
+    let derivative = Derivative::Select;
+    Row { name, word: name, c: name, cost: 1, arity, derivative, outside: |_, _| false, kink }
 }
 
 /// The poles of the gamma function.
@@ -134,19 +155,23 @@ pub fn row(op: RealOp) -> &'static Row {
     /// `1 / cosh(a/2)`
     const HALF_SECH: Partial = Un(Sech, &Bin(Mul, &Num(0.5), &A));
     match op {
-        RealOp::Add => const { &smooth("+", &[ONE, ONE]) },
-        RealOp::Sub => const { &smooth("-", &[ONE, Num(-1.0)]) },
-        RealOp::Mul => const { &smooth("*", &[B, A]) },
+        RealOp::Add => const { &smooth("+", &[ONE, ONE]).word("add").cost(1) },
+        RealOp::Sub => const { &smooth("-", &[ONE, Num(-1.0)]).word("sub").cost(1) },
+        RealOp::Mul => const { &smooth("*", &[B, A]).word("mul").cost(1) },
         RealOp::Div => {
             const {
                 &smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))])
+                    .word("div")
+                    .cost(4)
                     .outside(|_, b| b == 0.0)
             }
         }
-        RealOp::Neg => const { &smooth("-", &[Num(-1.0)]) },
+        RealOp::Neg => const { &smooth("-", &[Num(-1.0)]).word("neg").cost(1) },
         RealOp::Rem => {
             const {
                 &smooth("%", &[ONE, Un(Neg, &Partial::TruncatedQuotient)])
+                    .word("rem")
+                    .c("fmod")
                     .outside(|_, b| b == 0.0)
                     .kink(|a, b, _| a != 0.0 && a % b == 0.0)
             }
@@ -163,6 +188,8 @@ pub fn row(op: RealOp) -> &'static Row {
                         Partial::ZeroWhere(Condition::ZeroBase, &Bin(Mul, &Y, &Un(Log, &A))),
                     ],
                 )
+                .word("pow")
+                .c("pow")
                 .outside(|a, b| {
                     (a < 0.0 && b.is_finite() && b.fract() != 0.0) || (a == 0.0 && b < 0.0)
                 })
@@ -172,17 +199,20 @@ pub fn row(op: RealOp) -> &'static Row {
                 })
             }
         }
-        RealOp::Exp => const { &smooth("exp", &[Y]) },
-        RealOp::Log => const { &smooth("log", &[Bin(Div, &ONE, &A)]).outside(|x, _| x <= 0.0) },
+        RealOp::Exp => const { &smooth("exp", &[Y]).cost(12) },
+        RealOp::Log => {
+            const { &smooth("log", &[Bin(Div, &ONE, &A)]).cost(12).outside(|x, _| x <= 0.0) }
+        }
         RealOp::Sqrt => {
             const {
                 &smooth("sqrt", &[Bin(Div, &Num(0.5), &Y)])
+                    .cost(4)
                     .outside(|x, _| x < 0.0)
                     .kink(|x, _, _| x == 0.0)
             }
         }
-        RealOp::Sin => const { &smooth("sin", &[Un(Cos, &A)]) },
-        RealOp::Cos => const { &smooth("cos", &[Un(Neg, &Un(Sin, &A))]) },
+        RealOp::Sin => const { &smooth("sin", &[Un(Cos, &A)]).cost(12) },
+        RealOp::Cos => const { &smooth("cos", &[Un(Neg, &Un(Sin, &A))]).cost(12) },
         RealOp::Tan => const { &smooth("tan", &[Bin(Add, &ONE, &Bin(Mul, &Y, &Y))]) },
         RealOp::Asin => {
             const {
@@ -202,7 +232,9 @@ pub fn row(op: RealOp) -> &'static Row {
         RealOp::Atan => const { &smooth("atan", &[Bin(Div, &Bin(Div, &ONE, &LENGTH), &LENGTH)]) },
         RealOp::Sinh => const { &smooth("sinh", &[Un(Cosh, &A)]) },
         RealOp::Cosh => const { &smooth("cosh", &[Un(Sinh, &A)]) },
-        RealOp::Tanh => const { &smooth("tanh", &[Bin(Mul, &Un(Sech, &A), &Un(Sech, &A))]) },
+        RealOp::Tanh => {
+            const { &smooth("tanh", &[Bin(Mul, &Un(Sech, &A), &Un(Sech, &A))]).cost(12) }
+        }
         RealOp::Asinh => const { &smooth("asinh", &[Bin(Div, &ONE, &LENGTH)]) },
         RealOp::Acosh => {
             const {
@@ -224,21 +256,29 @@ pub fn row(op: RealOp) -> &'static Row {
                     .outside(|x, _| x.abs() >= 1.0)
             }
         }
-        RealOp::Expm1 => const { &smooth("expm1", &[Un(Exp, &A)]) },
+        RealOp::Expm1 => const { &smooth("expm1", &[Un(Exp, &A)]).cost(12) },
         RealOp::Log1p => {
-            const { &smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))]).outside(|x, _| x <= -1.0) }
+            const {
+                &smooth("log1p", &[Bin(Div, &ONE, &Bin(Add, &ONE, &A))])
+                    .cost(12)
+                    .outside(|x, _| x <= -1.0)
+            }
         }
         RealOp::Sigmoid => {
-            const { &smooth("sigmoid", &[Bin(Mul, &Num(0.25), &Bin(Mul, &HALF_SECH, &HALF_SECH))]) }
+            const {
+                &smooth("sigmoid", &[Bin(Mul, &Num(0.25), &Bin(Mul, &HALF_SECH, &HALF_SECH))])
+                    .c("df_sigmoid")
+                    .cost(12)
+            }
         }
-        RealOp::Softplus => const { &smooth("softplus", &[Un(Sigmoid, &A)]) },
+        RealOp::Softplus => const { &smooth("softplus", &[Un(Sigmoid, &A)]).c("df_softplus") },
         RealOp::Erf => const { &smooth("erf", &[BELL]) },
         RealOp::Erfc => const { &smooth("erfc", &[Un(Neg, &BELL)]) },
         RealOp::Lgamma => {
-            const { &smooth("lgamma", &[Un(RealOp::Polygamma(0), &A)]).outside(pole) }
+            const { &smooth("lgamma", &[Un(RealOp::Polygamma(0), &A)]).c("df_lgamma").outside(pole) }
         }
         RealOp::Polygamma(0) => {
-            const { &smooth("digamma", &[Partial::NextPolygamma]).outside(pole) }
+            const { &smooth("digamma", &[Partial::NextPolygamma]).word("polygamma").outside(pole) }
         }
         RealOp::Polygamma(_) => {
             const { &smooth("polygamma", &[Partial::NextPolygamma]).outside(pole) }
@@ -261,17 +301,24 @@ pub fn row(op: RealOp) -> &'static Row {
                         Un(Neg, &Bin(Div, &Bin(Mul, &Y, &SINE), &HYPOT)),
                     ],
                 )
+                .c("df_unit")
                 .kink(|a, b, _| a == 0.0 && b == 0.0)
             }
         }
-        RealOp::Sech => const { &smooth("sech", &[Un(Neg, &Bin(Mul, &Y, &Un(Tanh, &A)))]) },
-        RealOp::OneMinusSquare => {
-            const { &smooth("one_minus_square", &[Bin(Mul, &Num(-2.0), &A)]) }
+        RealOp::Sech => {
+            const { &smooth("sech", &[Un(Neg, &Bin(Mul, &Y, &Un(Tanh, &A)))]).c("df_sech").cost(12) }
         }
-        RealOp::Abs => const { &select("abs", 1, |x, _, _| x == 0.0) },
-        RealOp::Sign => const { &select("sign", 1, |x, _, _| x == 0.0) },
-        RealOp::Min => const { &select("min", 2, |a, b, _| a == b) },
-        RealOp::Max => const { &select("max", 2, |a, b, _| a == b) },
+        RealOp::OneMinusSquare => {
+            const {
+                &smooth("one_minus_square", &[Bin(Mul, &Num(-2.0), &A)])
+                    .c("df_one_minus_square")
+                    .cost(3)
+            }
+        }
+        RealOp::Abs => const { &select("abs", 1, |x, _, _| x == 0.0).c("fabs") },
+        RealOp::Sign => const { &select("sign", 1, |x, _, _| x == 0.0).c("df_sign") },
+        RealOp::Min => const { &select("min", 2, |a, b, _| a == b).c("df_min") },
+        RealOp::Max => const { &select("max", 2, |a, b, _| a == b).c("df_max") },
     }
 }
 

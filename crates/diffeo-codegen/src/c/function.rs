@@ -12,6 +12,7 @@ use crate::low::{
 };
 use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_base::deep;
+use diffeo_calculus::prim::real::row;
 use diffeo_calculus::prim::{RealOp, Rounding};
 use std::fmt::Write;
 
@@ -580,46 +581,15 @@ fn compare(op: Compare, a: &str, b: &str) -> String {
 }
 
 fn math(op: RealOp, a: &str, b: &str) -> String {
-    let name = match op {
-        RealOp::Add => return binary(Binary::Add, a, b),
-        RealOp::Sub => return binary(Binary::Sub, a, b),
-        RealOp::Mul => return binary(Binary::Mul, a, b),
-        RealOp::Div => return binary(Binary::Div, a, b),
-        RealOp::Neg => return unary(Unary::Neg, a),
-        RealOp::Rem => return format!("fmod({a}, {b})"),
-        RealOp::Pow => return format!("pow({a}, {b})"),
-        RealOp::Atan2 => return format!("atan2({a}, {b})"),
-        RealOp::Hypot => return format!("hypot({a}, {b})"),
-        RealOp::Unit => return format!("df_unit({a}, {b})"),
-        RealOp::Min => return format!("df_min({a}, {b})"),
-        RealOp::Max => return format!("df_max({a}, {b})"),
-        RealOp::Polygamma(n) => return format!("df_polygamma({n}, {a})"),
-        RealOp::Exp => "exp",
-        RealOp::Log => "log",
-        RealOp::Sqrt => "sqrt",
-        RealOp::Sin => "sin",
-        RealOp::Cos => "cos",
-        RealOp::Tan => "tan",
-        RealOp::Asin => "asin",
-        RealOp::Acos => "acos",
-        RealOp::Atan => "atan",
-        RealOp::Sinh => "sinh",
-        RealOp::Cosh => "cosh",
-        RealOp::Tanh => "tanh",
-        RealOp::Asinh => "asinh",
-        RealOp::Acosh => "acosh",
-        RealOp::Atanh => "atanh",
-        RealOp::Expm1 => "expm1",
-        RealOp::Log1p => "log1p",
-        RealOp::Sigmoid => "df_sigmoid",
-        RealOp::Softplus => "df_softplus",
-        RealOp::Erf => "erf",
-        RealOp::Erfc => "erfc",
-        RealOp::Sech => "df_sech",
-        RealOp::OneMinusSquare => "df_one_minus_square",
-        RealOp::Lgamma => "df_lgamma",
-        RealOp::Abs => "fabs",
-        RealOp::Sign => "df_sign",
-    };
-    format!("{name}({a})")
+    let row = row(op);
+    match op {
+        RealOp::Add => binary(Binary::Add, a, b),
+        RealOp::Sub => binary(Binary::Sub, a, b),
+        RealOp::Mul => binary(Binary::Mul, a, b),
+        RealOp::Div => binary(Binary::Div, a, b),
+        RealOp::Neg => unary(Unary::Neg, a),
+        RealOp::Polygamma(n) => format!("df_polygamma({n}, {a})"),
+        _ if row.arity == 2 => format!("{}({a}, {b})", row.c),
+        _ => format!("{}({a})", row.c),
+    }
 }

@@ -227,34 +227,7 @@ impl Translator<'_, '_> {
                 let order = self.b.ins().iconst(I64, i64::from(order));
                 self.call_real(&runtime::math(op), &[order, a])
             }
-            RealOp::Rem
-            | RealOp::Pow
-            | RealOp::Exp
-            | RealOp::Log
-            | RealOp::Sin
-            | RealOp::Cos
-            | RealOp::Tan
-            | RealOp::Asin
-            | RealOp::Acos
-            | RealOp::Atan
-            | RealOp::Sinh
-            | RealOp::Cosh
-            | RealOp::Tanh
-            | RealOp::Asinh
-            | RealOp::Acosh
-            | RealOp::Atanh
-            | RealOp::Expm1
-            | RealOp::Log1p
-            | RealOp::Sigmoid
-            | RealOp::Softplus
-            | RealOp::Erf
-            | RealOp::Erfc
-            | RealOp::Lgamma
-            | RealOp::Atan2
-            | RealOp::Hypot
-            | RealOp::Unit
-            | RealOp::Sech
-            | RealOp::OneMinusSquare => self.call_real(&runtime::math(op), &[a, b]),
+            _ => self.call_real(&runtime::math(op), &[a, b]),
         }
     }
 

@@ -40,35 +40,8 @@ impl Lower<'_, '_> {
                 self.select(Ty::Real, positive, Operand::Real(1.0), rest)
             }
             RealOp::Min | RealOp::Max => self.extremum(op, a, b),
-            RealOp::Rem
-            | RealOp::Pow
-            | RealOp::Exp
-            | RealOp::Log
-            | RealOp::Sin
-            | RealOp::Cos
-            | RealOp::Tan
-            | RealOp::Asin
-            | RealOp::Acos
-            | RealOp::Atan
-            | RealOp::Sinh
-            | RealOp::Cosh
-            | RealOp::Tanh
-            | RealOp::Asinh
-            | RealOp::Acosh
-            | RealOp::Atanh
-            | RealOp::Expm1
-            | RealOp::Log1p
-            | RealOp::Sigmoid
-            | RealOp::Softplus
-            | RealOp::Erf
-            | RealOp::Erfc
-            | RealOp::Lgamma
-            | RealOp::Polygamma(_)
-            | RealOp::Atan2
-            | RealOp::Hypot
-            | RealOp::Unit
-            | RealOp::Sech
-            | RealOp::OneMinusSquare => self.set_real(Expr::Math(op, a, b)),
+            // The others are functions.
+            _ => self.set_real(Expr::Math(op, a, b)),
         }
     }
 

@@ -15,6 +15,18 @@
 //! Engines call a [`Function`] by its address, with the calling convention of C: first the context, unless it
 //! says otherwise, then its parameters, of which a Bool is a word.
 
+macro_rules! real {
+    ($name:ident($($param:ident),*)) => {
+        Function {
+            name: concat!("diffeo_", stringify!($name)),
+            address: crate::runtime::math::$name as *const u8,
+            context: false,
+            params: &[$(Ty::$param),*],
+            result: Some(Ty::Real),
+        }
+    };
+}
+
 mod context;
 mod failure;
 mod freeze;
@@ -32,7 +44,7 @@ pub use split::shape;
 pub use work::Work;
 
 use crate::low::{Runtime, Ty};
-use diffeo_calculus::prim::{real, RealOp, Rounding};
+use diffeo_calculus::prim::{real, Rounding};
 
 /// A function of the runtime.
 #[derive(Clone, Copy, Debug)]
@@ -57,18 +69,6 @@ macro_rules! function {
             context: true,
             params: &[$(Ty::$param),*],
             result: [$(Some(Ty::$result),)? None][0],
-        }
-    };
-}
-
-macro_rules! real {
-    ($name:ident($($param:ident),*)) => {
-        Function {
-            name: concat!("diffeo_", stringify!($name)),
-            address: math::$name as *const u8,
-            context: false,
-            params: &[$(Ty::$param),*],
-            result: Some(Ty::Real),
         }
     };
 }
@@ -156,48 +156,4 @@ pub fn named(name: &str) -> Option<Function> {
         .or_else(|| real::ALL.iter().map(|op| math(*op)).find(|function| function.name == name))
 }
 
-/// The function of a real operation: `(a, b)`, where a unary one ignores `b`; of
-/// [`RealOp::Polygamma`]: `(order: Int, a)`.
-pub fn math(op: RealOp) -> Function {
-    match op {
-        RealOp::Add => real!(add(Real, Real)),
-        RealOp::Sub => real!(sub(Real, Real)),
-        RealOp::Mul => real!(mul(Real, Real)),
-        RealOp::Div => real!(div(Real, Real)),
-        RealOp::Neg => real!(neg(Real, Real)),
-        RealOp::Rem => real!(rem(Real, Real)),
-        RealOp::Pow => real!(pow(Real, Real)),
-        RealOp::Exp => real!(exp(Real, Real)),
-        RealOp::Log => real!(log(Real, Real)),
-        RealOp::Sqrt => real!(sqrt(Real, Real)),
-        RealOp::Sin => real!(sin(Real, Real)),
-        RealOp::Cos => real!(cos(Real, Real)),
-        RealOp::Tan => real!(tan(Real, Real)),
-        RealOp::Asin => real!(asin(Real, Real)),
-        RealOp::Acos => real!(acos(Real, Real)),
-        RealOp::Atan => real!(atan(Real, Real)),
-        RealOp::Sinh => real!(sinh(Real, Real)),
-        RealOp::Cosh => real!(cosh(Real, Real)),
-        RealOp::Tanh => real!(tanh(Real, Real)),
-        RealOp::Asinh => real!(asinh(Real, Real)),
-        RealOp::Acosh => real!(acosh(Real, Real)),
-        RealOp::Atanh => real!(atanh(Real, Real)),
-        RealOp::Expm1 => real!(expm1(Real, Real)),
-        RealOp::Log1p => real!(log1p(Real, Real)),
-        RealOp::Sigmoid => real!(sigmoid(Real, Real)),
-        RealOp::Softplus => real!(softplus(Real, Real)),
-        RealOp::Erf => real!(erf(Real, Real)),
-        RealOp::Erfc => real!(erfc(Real, Real)),
-        RealOp::Lgamma => real!(lgamma(Real, Real)),
-        RealOp::Polygamma(_) => real!(polygamma(Int, Real)),
-        RealOp::Atan2 => real!(atan2(Real, Real)),
-        RealOp::Hypot => real!(hypot(Real, Real)),
-        RealOp::Unit => real!(unit(Real, Real)),
-        RealOp::Sech => real!(sech(Real, Real)),
-        RealOp::OneMinusSquare => real!(one_minus_square(Real, Real)),
-        RealOp::Abs => real!(abs(Real, Real)),
-        RealOp::Sign => real!(sign(Real, Real)),
-        RealOp::Min => real!(min(Real, Real)),
-        RealOp::Max => real!(max(Real, Real)),
-    }
-}
+pub use math::function as math;

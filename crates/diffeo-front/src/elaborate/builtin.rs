@@ -3,6 +3,7 @@
 use super::{var, Body};
 use crate::db::{def_item, DefId, Res};
 use diffeo_base::Span;
+use diffeo_calculus::names::Named;
 use diffeo_calculus::prim::{Diff, DiffOp, IntOp, RealOp, Rounding};
 use diffeo_calculus::term::{Kind, Lit, Term};
 use diffeo_calculus::{Prim, Ty};
@@ -155,32 +156,7 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         Diff { op, from, to }
     };
     let prim = match name {
-        "exp" => real(RealOp::Exp),
-        "log" => real(RealOp::Log),
-        "sqrt" => real(RealOp::Sqrt),
-        "sin" => real(RealOp::Sin),
-        "cos" => real(RealOp::Cos),
-        "tan" => real(RealOp::Tan),
-        "asin" => real(RealOp::Asin),
-        "acos" => real(RealOp::Acos),
-        "atan" => real(RealOp::Atan),
-        "sinh" => real(RealOp::Sinh),
-        "cosh" => real(RealOp::Cosh),
-        "tanh" => real(RealOp::Tanh),
-        "asinh" => real(RealOp::Asinh),
-        "acosh" => real(RealOp::Acosh),
-        "atanh" => real(RealOp::Atanh),
-        "expm1" => real(RealOp::Expm1),
-        "log1p" => real(RealOp::Log1p),
-        "sigmoid" => real(RealOp::Sigmoid),
-        "softplus" => real(RealOp::Softplus),
-        "erf" => real(RealOp::Erf),
-        "erfc" => real(RealOp::Erfc),
-        "lgamma" => real(RealOp::Lgamma),
         "digamma" => real(RealOp::Polygamma(0)),
-        "atan2" => real(RealOp::Atan2),
-        "hypot" => real(RealOp::Hypot),
-        "pow" => real(RealOp::Pow),
         "abs" => either(IntOp::Abs, RealOp::Abs),
         "sign" => either(IntOp::Sign, RealOp::Sign),
         "min" => either(IntOp::Min, RealOp::Min),
@@ -230,7 +206,11 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
             let diff = Diff { op: DiffOp::StopGradient, from: first.clone(), to: first };
             return Term::new(Kind::Diff(diff, args), span);
         }
-        other => unreachable!("the standard library names an unknown operation {other}"),
+        // The other operations on Reals, by the table.
+        other => match RealOp::named(other) {
+            Some(op) => real(op),
+            None => unreachable!("the standard library names an unknown operation {other}"),
+        },
     };
     Term::new(Kind::Prim(prim, args), span)
 }

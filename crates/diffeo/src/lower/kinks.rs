@@ -44,26 +44,8 @@ fn tests(op: RealOp) -> (Option<Test>, Option<Test>) {
         RealOp::Atan2 | RealOp::Hypot | RealOp::Unit => (None, Some(Test::Zeros)),
         RealOp::Abs | RealOp::Sign => (None, Some(Test::First(Eq, 0.0))),
         RealOp::Min | RealOp::Max => (None, Some(Test::Equal)),
-        RealOp::Add
-        | RealOp::Sub
-        | RealOp::Mul
-        | RealOp::Neg
-        | RealOp::Exp
-        | RealOp::Sin
-        | RealOp::Cos
-        | RealOp::Tan
-        | RealOp::Atan
-        | RealOp::Sinh
-        | RealOp::Cosh
-        | RealOp::Tanh
-        | RealOp::Asinh
-        | RealOp::Expm1
-        | RealOp::Sigmoid
-        | RealOp::Softplus
-        | RealOp::Erf
-        | RealOp::Erfc
-        | RealOp::Sech
-        | RealOp::OneMinusSquare => (None, None),
+        // Those that the table reports nothing of, as a test says.
+        _ => (None, None),
     }
 }
 

@@ -225,32 +225,7 @@ impl Emitter<'_, '_> {
                     "call double @{name}(double {a}, double {b}) nounwind willreturn memory(none) {attribute}"
                 ))
             }
-            RealOp::Rem
-            | RealOp::Pow
-            | RealOp::Exp
-            | RealOp::Log
-            | RealOp::Tan
-            | RealOp::Asin
-            | RealOp::Acos
-            | RealOp::Atan
-            | RealOp::Sinh
-            | RealOp::Cosh
-            | RealOp::Tanh
-            | RealOp::Asinh
-            | RealOp::Acosh
-            | RealOp::Atanh
-            | RealOp::Expm1
-            | RealOp::Log1p
-            | RealOp::Sigmoid
-            | RealOp::Softplus
-            | RealOp::Erf
-            | RealOp::Erfc
-            | RealOp::Lgamma
-            | RealOp::Atan2
-            | RealOp::Hypot
-            | RealOp::Unit
-            | RealOp::Sech
-            | RealOp::OneMinusSquare => self.call_math(op, format_args!("double {a}, double {b}")),
+            _ => self.call_math(op, format_args!("double {a}, double {b}")),
         }
     }
 
