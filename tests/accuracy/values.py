@@ -123,10 +123,16 @@ def cosine(x):
     return [[c, -s, -c, s][n % 4] / mp.factorial(n) for n in range(ORDER + 1)]
 
 
+def cube_root(x):
+    root = power(variable(abs(x)), mpf(1) / 3)
+    return root if x > 0 else [-((-1) ** n) * c for n, c in enumerate(root)]
+
+
 UNARY = {
     "exp": lambda x: exponential(variable(x)),
     "log": lambda x: integral(quotient(ONE, variable(x)), mp.log(x)),
     "sqrt": lambda x: power(variable(x), mpf(0.5)),
+    "cbrt": cube_root,
     "sin": sine,
     "cos": cosine,
     "tan": lambda x: quotient(sine(x), cosine(x)),
@@ -209,6 +215,7 @@ POLES = [x + d for x in (0, -1, -2, -5) for d in (0.5, 0.3, 0.01, -0.01)] + [-1e
 POINTS = {
     "exp": [0.0] + both(TINY[::2] + PLAIN + TAILS[:13]),
     "log": POSITIVE, "sqrt": POSITIVE,
+    "cbrt": both(TINY[3:] + PLAIN + TAILS + [1e8, 1e20, 1e100, 1e200, 1e300]),
     "sin": ANGLES, "cos": ANGLES, "tan": ANGLES,
     "asin": INSIDE, "acos": INSIDE, "atanh": INSIDE,
     "atan": LINE, "asinh": LINE,

@@ -38,6 +38,7 @@ const OPERATIONS: &[(RealOp, [f64; 2])] = &[
     (RealOp::Atanh, [0.6, 0.0]),
     (RealOp::Expm1, [0.6, 0.0]),
     (RealOp::Log1p, [0.6, 0.0]),
+    (RealOp::Cbrt, [0.6, 0.0]),
     (RealOp::Sigmoid, [0.6, 0.0]),
     (RealOp::Softplus, [0.6, 0.0]),
     (RealOp::Erf, [0.6, 0.0]),

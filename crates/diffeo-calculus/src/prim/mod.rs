@@ -37,6 +37,8 @@ pub enum RealOp {
     Log,
     /// The square root.
     Sqrt,
+    /// The cube root; odd.
+    Cbrt,
     /// Sine.
     Sin,
     /// Cosine.

@@ -211,6 +211,12 @@ pub fn row(op: RealOp) -> &'static Row {
                     .kink(|x, _, _| x == 0.0)
             }
         }
+        RealOp::Cbrt => {
+            const {
+                &smooth("cbrt", &[Bin(Div, &Num(1.0 / 3.0), &Bin(Mul, &Y, &Y))])
+                    .kink(|x, _, _| x == 0.0)
+            }
+        }
         RealOp::Sin => const { &smooth("sin", &[Un(Cos, &A)]).cost(12) },
         RealOp::Cos => const { &smooth("cos", &[Un(Neg, &Un(Sin, &A))]).cost(12) },
         RealOp::Tan => const { &smooth("tan", &[Bin(Add, &ONE, &Bin(Mul, &Y, &Y))]) },
@@ -335,6 +341,7 @@ pub fn eval(op: RealOp, a: f64, b: f64) -> f64 {
         RealOp::Exp => a.exp(),
         RealOp::Log => a.ln(),
         RealOp::Sqrt => a.sqrt(),
+        RealOp::Cbrt => a.cbrt(),
         RealOp::Sin => a.sin(),
         RealOp::Cos => a.cos(),
         RealOp::Tan => a.tan(),
@@ -502,6 +509,7 @@ pub const ALL: &[RealOp] = &[
     RealOp::Exp,
     RealOp::Log,
     RealOp::Sqrt,
+    RealOp::Cbrt,
     RealOp::Sin,
     RealOp::Cos,
     RealOp::Tan,

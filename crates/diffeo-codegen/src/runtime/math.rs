@@ -27,7 +27,7 @@ macro_rules! functions {
 }
 
 functions! {
-    add Add, sub Sub, mul Mul, div Div, neg Neg, rem Rem, pow Pow, exp Exp, log Log, sqrt Sqrt, sin Sin,
+    add Add, sub Sub, mul Mul, div Div, neg Neg, rem Rem, pow Pow, exp Exp, log Log, sqrt Sqrt, cbrt Cbrt, sin Sin,
     cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh, tanh Tanh, asinh Asinh,
     acosh Acosh, atanh Atanh, expm1 Expm1, log1p Log1p, sigmoid Sigmoid, softplus Softplus, erf Erf,
     erfc Erfc, lgamma Lgamma, atan2 Atan2, hypot Hypot, unit Unit, sech Sech,

@@ -323,7 +323,7 @@ fn scalar_operations() {
     }
 }
 
-const MATH: [RealOp; 43] = [
+const MATH: [RealOp; 44] = [
     RealOp::Add,
     RealOp::Sub,
     RealOp::Mul,
@@ -348,6 +348,7 @@ const MATH: [RealOp; 43] = [
     RealOp::Atanh,
     RealOp::Expm1,
     RealOp::Log1p,
+    RealOp::Cbrt,
     RealOp::Sigmoid,
     RealOp::Softplus,
     RealOp::Erf,

@@ -171,6 +171,7 @@ fn math_is_that_of_the_evaluator() {
         R::Atanh,
         R::Expm1,
         R::Log1p,
+        R::Cbrt,
         R::Sigmoid,
         R::Softplus,
         R::Erf,

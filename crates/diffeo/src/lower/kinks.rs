@@ -36,6 +36,7 @@ fn tests(op: RealOp) -> (Option<Test>, Option<Test>) {
         RealOp::Pow => (Some(Test::First(Le, 0.0)), Some(Test::First(Le, 0.0))),
         RealOp::Log => (Some(Test::First(Le, 0.0)), None),
         RealOp::Sqrt => (Some(Test::First(Lt, 0.0)), Some(Test::First(Eq, 0.0))),
+        RealOp::Cbrt => (None, Some(Test::First(Eq, 0.0))),
         RealOp::Asin | RealOp::Acos => (Some(Test::Size(Gt, 1.0)), Some(Test::Size(Eq, 1.0))),
         RealOp::Acosh => (Some(Test::First(Lt, 1.0)), Some(Test::First(Eq, 1.0))),
         RealOp::Atanh => (Some(Test::Size(Ge, 1.0)), None),

@@ -32,6 +32,7 @@ const FUNCTIONS: &[Function] = &[
     function("exp", "exp(u)"),
     function("log", "log(u)"),
     function("sqrt", "sqrt(u)"),
+    function("cbrt", "cbrt(u)"),
     function("sin", "sin(u)"),
     function("cos", "cos(u)"),
     function("tan", "tan(u)"),

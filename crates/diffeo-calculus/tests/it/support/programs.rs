@@ -449,6 +449,7 @@ pub const OPERATIONS: &[(&str, f64, usize)] = &[
     ("atanh", 0.4, 1),
     ("expm1", 0.7, 1),
     ("log1p", 0.7, 1),
+    ("cbrt", 0.7, 1),
     ("sigmoid", 0.7, 1),
     ("softplus", 0.7, 1),
     ("erf", 0.7, 1),

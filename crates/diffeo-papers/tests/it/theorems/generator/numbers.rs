@@ -32,7 +32,7 @@ const BASIC: [(RealOp, Domain); 5] = [
     (RealOp::Log, Domain::Positive),
 ];
 
-const SPECIAL: [(RealOp, Domain); 22] = [
+const SPECIAL: [(RealOp, Domain); 23] = [
     (RealOp::Sqrt, Domain::Positive),
     (RealOp::Tanh, Domain::All),
     (RealOp::Sigmoid, Domain::All),
@@ -46,6 +46,7 @@ const SPECIAL: [(RealOp, Domain); 22] = [
     (RealOp::Tan, Domain::Bounded),
     (RealOp::Expm1, Domain::Bounded),
     (RealOp::Log1p, Domain::Positive),
+    (RealOp::Cbrt, Domain::Positive),
     (RealOp::Acosh, Domain::Positive),
     (RealOp::Lgamma, Domain::Positive),
     (RealOp::Polygamma(0), Domain::Positive),

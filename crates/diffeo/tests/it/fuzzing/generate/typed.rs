@@ -6,8 +6,8 @@ use super::{Generator, Ty};
 const SMOOTH: [&str; 8] = ["sin", "cos", "tanh", "sigmoid", "atan", "erf", "softplus", "asinh"];
 
 /// Others, from Real to Real.
-const OTHER: [&str; 14] = [
-    "sq", "exp", "abs", "relu", "sqrt", "log", "tan", "sign", "log1p", "expm1", "lgamma",
+const OTHER: [&str; 15] = [
+    "sq", "exp", "abs", "relu", "sqrt", "log", "tan", "sign", "log1p", "cbrt", "expm1", "lgamma",
     "digamma", "erfc", "cosh",
 ];
 
