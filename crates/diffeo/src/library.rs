@@ -31,7 +31,10 @@ pub const MODULES: &[(&str, &str)] = &[
         concat!(
             include_str!("../../../std/stats.deo"),
             include_str!("../../../std/stats/tails.deo"),
-            include_str!("../../../std/stats/continuous.deo")
+            include_str!("../../../std/stats/continuous.deo"),
+            include_str!("../../../std/stats/gamma_and_beta.deo"),
+            include_str!("../../../std/stats/discrete.deo"),
+            include_str!("../../../std/stats/vectors.deo")
         ),
     ),
 ];
