@@ -34,7 +34,9 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/stats/continuous.deo"),
             include_str!("../../../std/stats/gamma_and_beta.deo"),
             include_str!("../../../std/stats/discrete.deo"),
-            include_str!("../../../std/stats/vectors.deo")
+            include_str!("../../../std/stats/vectors.deo"),
+            include_str!("../../../std/stats/tests.deo"),
+            include_str!("../../../std/stats/fits.deo")
         ),
     ),
 ];
