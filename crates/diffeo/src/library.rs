@@ -36,7 +36,8 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/stats/discrete.deo"),
             include_str!("../../../std/stats/vectors.deo"),
             include_str!("../../../std/stats/tests.deo"),
-            include_str!("../../../std/stats/fits.deo")
+            include_str!("../../../std/stats/fits.deo"),
+            include_str!("../../../std/stats/glm.deo")
         ),
     ),
 ];
