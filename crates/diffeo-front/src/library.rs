@@ -26,7 +26,20 @@ pub const MODULES: &[(&str, &str)] = &[
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),
-    ("stats", include_str!("../../../std/stats.deo")),
+    (
+        "stats",
+        concat!(
+            include_str!("../../../std/stats.deo"),
+            include_str!("../../../std/stats/tails.deo"),
+            include_str!("../../../std/stats/continuous.deo"),
+            include_str!("../../../std/stats/gamma_and_beta.deo"),
+            include_str!("../../../std/stats/discrete.deo"),
+            include_str!("../../../std/stats/vectors.deo"),
+            include_str!("../../../std/stats/tests.deo"),
+            include_str!("../../../std/stats/fits.deo"),
+            include_str!("../../../std/stats/glm.deo")
+        ),
+    ),
 ];
 
 /// The text of a module of the standard library.
