@@ -185,15 +185,10 @@ macro_rules! names {
 }
 
 impl Named for RealOp {
-    const ALL: &'static [RealOp] = real::ALL;
+    const ALL: &'static [RealOp] = real::PLAIN;
 
     fn name(self) -> &'static str {
         real::row(self).word
-    }
-
-    fn named(name: &str) -> Option<RealOp> {
-        let ops = Self::ALL.iter().copied().filter(|op| !matches!(op, RealOp::Polygamma(_)));
-        ops.into_iter().find(|op| op.name() == name)
     }
 }
 names! {

@@ -497,7 +497,7 @@ pub fn next_polygamma(op: RealOp) -> RealOp {
     }
 }
 
-/// All of them, with some of the polygamma functions.
+/// All of them, with some of the polygamma functions at the end.
 pub const ALL: &[RealOp] = &[
     RealOp::Add,
     RealOp::Sub,
@@ -529,9 +529,6 @@ pub const ALL: &[RealOp] = &[
     RealOp::Erf,
     RealOp::Erfc,
     RealOp::Lgamma,
-    RealOp::Polygamma(0),
-    RealOp::Polygamma(1),
-    RealOp::Polygamma(2),
     RealOp::Atan2,
     RealOp::Hypot,
     RealOp::Unit,
@@ -541,4 +538,10 @@ pub const ALL: &[RealOp] = &[
     RealOp::Sign,
     RealOp::Min,
     RealOp::Max,
+    RealOp::Polygamma(0),
+    RealOp::Polygamma(1),
+    RealOp::Polygamma(2),
 ];
+
+/// Those that have no parameter.
+pub const PLAIN: &[RealOp] = ALL.split_at(ALL.len() - 3).0;
