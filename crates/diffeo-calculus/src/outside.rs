@@ -68,6 +68,86 @@ pub fn asked(
     Some((made, id))
 }
 
+/// A derivative by some of the arguments of a function `f : (S₁, …, Sₙ) → T`. The arguments by which it is taken make up
+/// `W`: the type of one, or the tuple of several.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum By {
+    /// `S → W`, of a function to Real.
+    Gradient,
+    /// `S → (Real, W)`, of a function to Real.
+    ValueAndGradient,
+    /// `(S, T) → (T, W)`: the value, and what the pullback makes of a cotangent.
+    Vjp,
+    /// `(S, W) → (T, T)`: the value, and the derivative along a tangent.
+    Jvp,
+}
+
+/// The program with such a derivative of a definition, and where it is. None if the definition is no function, has no
+/// such arguments, or is no function to Real where one is needed.
+pub fn derivative_by(
+    program: &Program,
+    f: GlobalId,
+    what: By,
+    arguments: &[usize],
+) -> Option<(Program, GlobalId)> {
+    let Ty::Fun(types) = &program.globals[f.0 as usize].ty else { return None };
+    let (s, t) = (types.0.clone(), types.1.clone());
+    if matches!(what, By::Gradient | By::ValueAndGradient) && t != Ty::Real {
+        return None;
+    }
+    let all = match &s {
+        Ty::Tuple(parts) => parts.to_vec(),
+        ty => vec![ty.clone()],
+    };
+    let chosen: Option<Vec<Ty>> = arguments.iter().map(|i| all.get(*i).cloned()).collect();
+    let chosen = chosen.filter(|chosen| !chosen.is_empty())?;
+    let w = Ty::tuple(chosen.clone());
+    let from = match what {
+        By::Gradient | By::ValueAndGradient => s.clone(),
+        By::Vjp => pair(&s, &t),
+        By::Jvp => pair(&s, &w),
+    };
+    let to = match what {
+        By::Gradient => w.clone(),
+        By::ValueAndGradient | By::Vjp => pair(&t, &w),
+        By::Jvp => pair(&t, &t),
+    };
+    let mut made = program.clone();
+    let mut new = Maker { next: next_variable(&made.globals), f, s: w.clone(), t: t.clone() };
+    let x = new.binder("x", from.clone());
+    let (at, z) = (new.binder("at", s.clone()), new.binder("z", w.clone()));
+    // The function of the chosen arguments, and where they are.
+    let moved = all.iter().enumerate().map(|(i, _)| match arguments.iter().position(|a| *a == i) {
+        Some(place) => part(&chosen, place, var(&z)),
+        None => part(&all, i, var(&at)),
+    });
+    let function = lam(z.clone(), app(global(f), tuple(all.clone(), moved.collect())));
+    let here = tuple(chosen.clone(), arguments.iter().map(|i| part(&all, *i, var(&at))).collect());
+    let diff = |op, args| term(Kind::Diff(Diff { op, from: w.clone(), to: t.clone() }, args));
+    let given = |types: [&Ty; 2], i| part(&types.map(Clone::clone), i, var(&x));
+    let (point, body) = match what {
+        By::Jvp => {
+            (given([&s, &w], 0), diff(DiffOp::Jvp, vec![function, here, given([&s, &w], 1)]))
+        }
+        By::Gradient => (var(&x), diff(DiffOp::Rd, vec![function, here, real(1.0)])),
+        By::ValueAndGradient | By::Vjp => {
+            let (point, cotangent) = match what {
+                By::Vjp => (given([&s, &t], 0), given([&s, &t], 1)),
+                _ => (var(&x), real(1.0)),
+            };
+            let pull = Ty::fun(t.clone(), w.clone());
+            let both = new.binder("pulled", Ty::tuple(vec![t.clone(), pull.clone()]));
+            let parts = [t.clone(), pull];
+            let (y, pull) = (part(&parts, 0, var(&both)), part(&parts, 1, var(&both)));
+            let result = tuple(vec![t.clone(), w.clone()], vec![y, app(pull, cotangent)]);
+            (point, bind(both, diff(DiffOp::Vjp, vec![function, here]), result))
+        }
+    };
+    let body = lam(x, bind(at, point, body));
+    let id = add(&mut made, Ty::fun(from, to), body);
+    Some((made, id))
+}
+
 fn pair(a: &Ty, b: &Ty) -> Ty {
     Ty::tuple(vec![a.clone(), b.clone()])
 }

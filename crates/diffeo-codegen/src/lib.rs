@@ -10,6 +10,7 @@
 
 pub mod c;
 pub mod cache;
+pub mod confined;
 pub mod cranelift;
 pub mod engine;
 pub mod image;

@@ -609,6 +609,16 @@ impl Session {
             .collect()
     }
 
+    /// The variant types that a module declares: each with the names and numbers of fields of its constructors.
+    pub fn variants(&self, module: ModuleId) -> Vec<(Name, Vec<(Name, usize)>)> {
+        let own = self.db.datas.iter().filter(|data| data.module == module);
+        own.map(|data| {
+            let constructors = data.constructors.iter();
+            (data.name.clone(), constructors.map(|c| (c.name.clone(), c.fields.len())).collect())
+        })
+        .collect()
+    }
+
     /// The module of the standard library with this name.
     pub fn library_module(&mut self, name: &str) -> Option<ModuleId> {
         self.library(&Name::new(name))

@@ -11,8 +11,8 @@ pub struct Readme;
 pub mod data;
 pub mod derivative_check;
 pub mod differentiate;
-mod embed;
 pub mod export;
+mod host;
 pub mod lower;
 pub mod pipeline;
 mod session;
@@ -25,5 +25,8 @@ pub use diffeo_calculus::eval::{
 };
 pub use diffeo_codegen::engine::Cpu;
 pub use diffeo_front::{library, Differentiable, Entry, LoadError, Message, ModuleId, Note, Place};
-pub use embed::{Error, FromDiffeo, Function, Misfit, Program, ToDiffeo, Value};
+pub use host::{
+    Array, Error, FromDiffeo, Function, HostOptions, Mismatch, Program, Report, ToDiffeo, Type,
+    Types, Value,
+};
 pub use session::{Engine, How, Prepared, Run, Session};

@@ -16,7 +16,6 @@ use diffeo_calculus::Ty;
 use diffeo_front::Entry;
 use std::ops::{Deref, DerefMut};
 
-pub(crate) use auto::Auto;
 pub(crate) use engine::Compiled;
 pub use engine::{Engine, How};
 pub(crate) use once::Once;

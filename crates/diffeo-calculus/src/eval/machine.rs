@@ -170,6 +170,11 @@ impl Machine {
         }
     }
 
+    /// Changes what the following calls may take.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.options.limits = limits;
+    }
+
     /// A machine for a program in which function values are translated while it runs ([`crate::Prim::Lift`]).
     pub fn translating(mut translator: Box<dyn Translator>, options: Options) -> Machine {
         let mut machine = Machine::new(translator.program(), options);

@@ -34,6 +34,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use values::Face;
+pub use values::{Arg, Results};
 
 /// Why a program could not be compiled.
 #[derive(Clone, Debug)]
@@ -302,14 +303,31 @@ impl Instance {
     /// # Errors
     /// What the program stopped for, as the evaluator reports it.
     pub fn call(&mut self, args: &[Value]) -> Result<Vec<Value>, RuntimeError> {
-        let compiled = self.compiled.clone();
-        self.call_values(args).map_err(|stopped| stopped.report(&compiled.module))
+        let args: Vec<Arg<'_>> = args.iter().map(Arg::Value).collect();
+        self.call_with(&args, |results| (0..results.len()).map(|i| results.value(i)).collect())
     }
 
-    fn call_values(&mut self, args: &[Value]) -> Result<Vec<Value>, Box<Stopped>> {
+    /// Calls the program; `take` is shown the results, which are released behind it.
+    ///
+    /// # Errors
+    /// What the program stopped for, as the evaluator reports it.
+    pub fn call_with<R>(
+        &mut self,
+        args: &[Arg<'_>],
+        take: impl FnOnce(&Results<'_>) -> R,
+    ) -> Result<R, RuntimeError> {
+        let compiled = self.compiled.clone();
+        self.call_args(args, take).map_err(|stopped| stopped.report(&compiled.module))
+    }
+
+    fn call_args<R>(
+        &mut self,
+        args: &[Arg<'_>],
+        take: impl FnOnce(&Results<'_>) -> R,
+    ) -> Result<R, Box<Stopped>> {
         let compiled = self.compiled.clone();
         let (module, face) = (&compiled.module, &compiled.face);
-        let fits = args.iter().zip(&face.params).all(|(value, ty)| value.has_type(ty));
+        let fits = args.iter().zip(&face.params).all(|(arg, ty)| arg.has_type(ty));
         if !fits || args.len() != face.params.len() {
             return Err(self.without_a_run(Raise::Fail, Some(MISTYPED)));
         }
@@ -319,11 +337,11 @@ impl Instance {
         words.clear();
         words.resize(params + results, 0);
         let mut at = 0;
-        for (value, ty) in args.iter().zip(&face.params) {
+        for (arg, ty) in args.iter().zip(&face.params) {
             // SAFETY: there is room for the words of all parameters.
             let written = unsafe {
                 let to = words.as_mut_ptr().add(at);
-                values::write(module, face, &mut self.context, value, ty, to)
+                arg.write(module, face, &mut self.context, ty, to)
             };
             if written.is_err() {
                 self.context.reset();
@@ -338,13 +356,8 @@ impl Instance {
         let after = self.context.blocks();
         let kept = after.1.saturating_sub(live) as u64;
         self.allocations = (after.0 - allocated).saturating_sub(kept);
-        let mut found = Vec::with_capacity(face.results.len());
-        let mut at = 0;
-        for ty in &face.results {
-            // SAFETY: the program has given the words of its results, whose blocks are live.
-            found.push(unsafe { values::read(module, face, ty, taken[at..].as_ptr()) });
-            at += values::words(ty);
-        }
+        // SAFETY: the program has given the words of its results, whose blocks are live.
+        let found = take(&unsafe { Results::new(module, face, taken) });
         self.release(&face.results, taken);
         self.release(&face.params, given);
         self.words = words;

@@ -65,6 +65,170 @@ impl Face {
     }
 }
 
+/// An argument of a program: a value, or numbers that belong to the caller.
+#[derive(Clone, Copy, Debug)]
+pub enum Arg<'a> {
+    /// A value of Flat.
+    Value(&'a Value),
+    /// A Real.
+    Real(f64),
+    /// An Int.
+    Int(i64),
+    /// A Bool.
+    Bool(bool),
+    /// An array of Reals, by rows, and its sizes.
+    Reals(&'a [f64], &'a [i64]),
+    /// An array of Ints, likewise.
+    Ints(&'a [i64], &'a [i64]),
+    /// An array of Bools, likewise.
+    Bools(&'a [bool], &'a [i64]),
+}
+
+impl Arg<'_> {
+    pub(super) fn has_type(&self, ty: &Ty) -> bool {
+        let array = |elem: Elem, len: usize, sizes: &[i64]| {
+            let count = sizes.iter().try_fold(1, |n: usize, size| {
+                usize::try_from(*size).ok().and_then(|size| n.checked_mul(size))
+            });
+            *ty == Ty::Array(elem, sizes.len() as u8) && count == Some(len)
+        };
+        match self {
+            Arg::Value(value) => value.has_type(ty),
+            Arg::Real(_) => *ty == Ty::Real,
+            Arg::Int(_) => *ty == Ty::Int,
+            Arg::Bool(_) => *ty == Ty::Bool,
+            Arg::Reals(xs, sizes) => array(Elem::Real, xs.len(), sizes),
+            Arg::Ints(xs, sizes) => array(Elem::Int, xs.len(), sizes),
+            Arg::Bools(xs, sizes) => array(Elem::Bool, xs.len(), sizes),
+        }
+    }
+
+    /// Writes the words of the argument.
+    ///
+    /// # Errors
+    /// As for [`write`].
+    ///
+    /// # Safety
+    /// As for [`write`].
+    pub(super) unsafe fn write(
+        &self,
+        module: &Module,
+        face: &Face,
+        context: &mut Owned,
+        ty: &Ty,
+        to: *mut u64,
+    ) -> Result<(), NoMemory> {
+        // The block is null: the elements belong to the caller, and nothing is written to them.
+        let array = |data: *const u8, sizes: &[i64]| {
+            // SAFETY: by the condition of the function.
+            unsafe {
+                to.write(0);
+                to.add(1).write(data as u64);
+                for (i, size) in sizes.iter().enumerate() {
+                    to.add(2 + i).write(*size as u64);
+                }
+            }
+        };
+        match self {
+            // SAFETY: by the condition of the function.
+            Arg::Value(value) => return unsafe { write(module, face, context, value, ty, to) },
+            // SAFETY: by the condition of the function.
+            Arg::Real(x) => unsafe { to.write(x.to_bits()) },
+            // SAFETY: by the condition of the function.
+            Arg::Int(n) => unsafe { to.write(*n as u64) },
+            // SAFETY: by the condition of the function.
+            Arg::Bool(b) => unsafe { to.write(u64::from(*b)) },
+            Arg::Reals(xs, sizes) => array(xs.as_ptr().cast(), sizes),
+            Arg::Ints(xs, sizes) => array(xs.as_ptr().cast(), sizes),
+            Arg::Bools(xs, sizes) => array(xs.as_ptr().cast(), sizes),
+        }
+        Ok(())
+    }
+}
+
+/// The results of a call, which live until it is over.
+pub struct Results<'r> {
+    module: &'r Module,
+    face: &'r Face,
+    words: &'r [u64],
+}
+
+impl<'r> Results<'r> {
+    /// The results of a program.
+    ///
+    /// # Safety
+    /// The words are those of the program's results, whose blocks live as long as these results.
+    pub(super) unsafe fn new(module: &'r Module, face: &'r Face, words: &'r [u64]) -> Results<'r> {
+        Results { module, face, words }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.face.results.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.face.results.is_empty()
+    }
+
+    /// The words of a result.
+    fn at(&self, i: usize) -> &'r [u64] {
+        let before: usize = self.face.results[..i].iter().map(words).sum();
+        &self.words[before..]
+    }
+
+    /// A result as a value of Flat.
+    pub fn value(&self, i: usize) -> Value {
+        // SAFETY: the words are those of a value of the type.
+        unsafe { read(self.module, self.face, &self.face.results[i], self.at(i).as_ptr()) }
+    }
+
+    /// A result that is a Real.
+    pub fn real(&self, i: usize) -> Option<f64> {
+        (self.face.results[i] == Ty::Real).then(|| f64::from_bits(self.at(i)[0]))
+    }
+
+    /// A result that is an Int.
+    pub fn int(&self, i: usize) -> Option<i64> {
+        (self.face.results[i] == Ty::Int).then(|| self.at(i)[0] as i64)
+    }
+
+    /// A result that is a Bool: its byte.
+    pub fn bool(&self, i: usize) -> Option<bool> {
+        (self.face.results[i] == Ty::Bool).then(|| self.at(i)[0] as u8 != 0)
+    }
+
+    fn elements<T>(&self, i: usize, elem: Elem) -> Option<(&'r [T], &'r [i64])> {
+        let Ty::Array(found, rank) = &self.face.results[i] else { return None };
+        if *found != elem {
+            return None;
+        }
+        let words = self.at(i);
+        // SAFETY: the words behind the first two are the sizes, and as many elements lie at the second.
+        unsafe {
+            let sizes = slice(words[2..].as_ptr().cast::<i64>(), usize::from(*rank));
+            let count = sizes.iter().map(|size| (*size).max(0) as usize).product();
+            Some((slice(words[1] as *const T, count), sizes))
+        }
+    }
+
+    /// A result that is an array of Reals: elements and sizes.
+    pub fn reals(&self, i: usize) -> Option<(&'r [f64], &'r [i64])> {
+        self.elements(i, Elem::Real)
+    }
+
+    /// A result that is an array of Ints.
+    pub fn ints(&self, i: usize) -> Option<(&'r [i64], &'r [i64])> {
+        self.elements(i, Elem::Int)
+    }
+
+    /// A result that is an array of Bools, a byte each, which is 0 or not.
+    pub fn bools(&self, i: usize) -> Option<(&'r [u8], &'r [i64])> {
+        self.elements(i, Elem::Bool)
+    }
+}
+
 /// What is still to be written: a value of a type, at an address.
 struct Task<'v> {
     value: &'v Value,

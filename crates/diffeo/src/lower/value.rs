@@ -101,6 +101,31 @@ impl Interface {
         }
     }
 
+    /// The variant types of the program.
+    pub(crate) fn datas(&self) -> &[DataDecl] {
+        &self.datas
+    }
+
+    /// Whether a value of a tuple or record type is the values of its components, one after the other.
+    pub(crate) fn is_unboxed(&self, ty: &Ty) -> bool {
+        matches!(self.shape(ty), Shape::Tuple(_) | Shape::Unit)
+    }
+
+    /// How many values of Flat a value of a type consists of.
+    pub(crate) fn width(&self, ty: &Ty) -> usize {
+        width(self.shape(ty))
+    }
+
+    /// The values of Flat for a value of a type.
+    pub(crate) fn flat(&self, value: &Value, ty: &Ty) -> Vec<Flat> {
+        self.to_flat(value, ty)
+    }
+
+    /// The value of a type that consists of these.
+    pub(crate) fn core(&self, values: Vec<Flat>, ty: &Ty) -> Value {
+        self.value_of(values, ty)
+    }
+
     /// The values of Flat for an argument.
     pub fn arguments(&self, arg: &Value) -> Vec<Flat> {
         match &self.from {

@@ -15,19 +15,17 @@ mod tests;
 
 use super::engine::{How, Ran};
 use super::once::Once;
-use super::prepared::{self, Prepared};
+use super::prepared::Prepared;
 use super::Engine;
 use crate::lower::value::Interface;
-use crate::lower::Lowered;
 use crate::pipeline::{self, timed, Backend, Timing};
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::{Exceeded, Limits, RuntimeError};
-use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_calculus::value::Value;
 use diffeo_codegen::engine::{Compiled, Cpu};
+use diffeo_codegen::llvm;
 use diffeo_codegen::low::HUGE;
-use diffeo_codegen::{llvm, memory};
 use later::{Known, Later};
 use std::sync::Arc;
 use std::time::Instant;
@@ -86,21 +84,6 @@ impl Auto {
         let later = Later::new(module, cpu, policy);
         prepared.oversee(later.budget(), later.overseer());
         Auto { prepared, once, later: Some(later), note: None }
-    }
-
-    /// A definition in Cranelift's code, to be called many times; none if there is no code for it.
-    pub fn repeated(program: &Program, global: GlobalId, once: Once) -> Option<Auto> {
-        let lowered = pipeline::flat(program, global, &mut |_| {}).ok()?;
-        let Lowered { module, interface } = lowered;
-        let prints = memory::constants_print(&module);
-        let how = How::default();
-        let compiled = prepared::by_cranelift(module, how, |_, _| {}, &mut Vec::new()).ok()?;
-        let mut auto = Auto::new(interface, compiled, once, how.cpu);
-        if prints {
-            // Other code would compute the constants again, in a call that did not print that before.
-            auto.stays();
-        }
-        Some(auto)
     }
 
     /// Whose code it is now.

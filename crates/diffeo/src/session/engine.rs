@@ -117,6 +117,23 @@ impl Engine {
         }
     }
 
+    /// The engine of this name.
+    pub fn named(name: &str) -> Option<Engine> {
+        let all = [
+            Engine::Auto,
+            Engine::Evaluator,
+            Engine::Trace,
+            Engine::Dual,
+            Engine::Delta,
+            Engine::Taylor,
+            Engine::Flat,
+            Engine::Jit,
+            Engine::Llvm,
+            Engine::C,
+        ];
+        all.into_iter().find(|engine| engine.name() == name)
+    }
+
     /// The name by which it is asked for.
     pub fn name(self) -> &'static str {
         match self {

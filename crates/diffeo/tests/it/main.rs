@@ -6,11 +6,12 @@ mod book;
 mod compiled;
 mod costs;
 mod derivative_check;
-mod embed;
+
 mod engines;
 mod fuzz;
 mod fuzzing;
 mod gradient_costs;
+mod host;
 mod lang;
 mod modules;
 mod show;

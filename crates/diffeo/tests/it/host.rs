@@ -1,8 +1,7 @@
 //! Programs called from Rust.
 
-use diffeo::{Kinks, Limits, Options, Program, Value};
-use std::cell::RefCell;
-use std::rc::Rc;
+use diffeo::{Array, Function, HostOptions, Kinks, Program, Value};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const PROGRAM: &str = "
@@ -23,6 +22,15 @@ def spin(x: Real) -> Real = spin(x + 1)
 def unit() = ()
 def at(xs: [n]Real, i: Int) -> Real = xs[i]
 ";
+
+/// Options by which what a program prints is collected.
+fn tracing(kinks: Kinks) -> (Arc<Mutex<Vec<String>>>, HostOptions) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let printed = lines.clone();
+    let trace = move |line: &str| printed.lock().expect("no panic").push(line.to_string());
+    let trace: Option<Arc<dyn Fn(&str) + Send + Sync>> = Some(Arc::new(trace));
+    (lines, HostOptions { kinks, trace, ..HostOptions::default() })
+}
 
 fn program() -> Program {
     Program::from_text("p.deo", PROGRAM).unwrap_or_else(|error| panic!("{error}"))
@@ -72,22 +80,27 @@ fn functions_are_differentiated() {
     let p = program();
     let loss = p.function("loss").expect("a function");
     let (value, (dw, k)): (f64, (Vec<f64>, i64)) =
-        loss.value_and_gradient((&[1.0, 2.0], 3)).expect("a gradient");
+        loss.value_and_grad(&[0, 1]).and_then(|g| g.call((&[1.0, 2.0], 3))).expect("a gradient");
     assert_eq!((value, dw, k), (15.0, vec![6.0, 12.0], 3));
     let pair = p.function("pair").expect("a function");
-    let (value, slope): ((f64, f64), (f64, f64)) = pair.pushforward(0.0, 1.0).expect("a slope");
+    let (value, slope): ((f64, f64), (f64, f64)) =
+        pair.jvp(&[0]).and_then(|f| f.call((0.0, 1.0))).expect("a slope");
     assert_eq!((value, slope), ((0.0, 0.0), (0.0, 1.0)));
-    let (_, back): ((f64, f64), f64) = pair.pullback(3.0, (1.0, 0.0)).expect("a gradient");
+    let (_, back): ((f64, f64), f64) =
+        pair.vjp(&[0]).and_then(|f| f.call((3.0, (1.0, 0.0)))).expect("a gradient");
     assert_eq!(back, 6.0);
     let area = p.function("area").expect("a function");
-    let gradient: Value =
-        area.gradient(Value::Variant("Box".into(), vec![2.0.into(), 3.0.into()])).expect("one");
+    let gradient: Value = area
+        .grad(&[0])
+        .and_then(|g| g.call(Value::Variant("Box".into(), vec![2.0.into(), 3.0.into()])))
+        .expect("one");
     assert_eq!(gradient, Value::Variant("Box".into(), vec![3.0.into(), 2.0.into()]));
-    let error = pair.gradient::<f64>(1.0).expect_err("not to Real");
+    let error = pair.grad(&[0]).err().expect("not to Real");
     assert!(error.to_string().contains("a gradient needs a function to Real"), "{error}");
     let root = p.function("root").expect("a function");
-    assert_eq!(root.gradient(0.0), Ok(f64::INFINITY));
-    assert!(root.take_warnings().is_empty());
+    let slope = root.grad(&[0]).expect("a derivative");
+    assert_eq!(slope.call(0.0), Ok(f64::INFINITY));
+    assert!(slope.take_warnings().is_empty());
 }
 
 #[test]
@@ -97,16 +110,16 @@ fn what_does_not_fit_is_said() {
     let norms = p.function("norms").expect("a function");
     let text = told(norms.call::<f64>([[1.0]]).expect_err("no Real"));
     assert!(text.contains("norms: [n][m]Real -> [n]Real") && text.contains("f64"), "{text}");
-    let text = told(norms.call::<Vec<f64>>([[1]]).expect_err("no Reals"));
-    assert!(text.contains("at [0][0]: the program has Real, Rust has the i64 1"), "{text}");
+    let text = told(norms.call::<Vec<f64>>([["x"]]).expect_err("no Reals"));
+    assert!(text.contains("at [0][0]: the program has Real, given was a String"), "{text}");
     let text = told(norms.call::<Vec<f64>>(vec![vec![1.0], vec![]]).expect_err("ragged"));
     assert!(text.contains("rows"), "{text}");
     let describe = p.function("describe").expect("a function");
     let text = told(describe.call::<String>((1, 2.0, "x")).expect_err("no Bool"));
-    assert!(text.contains("at .1: the program has Bool, Rust has the f64 2"), "{text}");
+    assert!(text.contains("at .1: the program has Bool, given was the Real 2"), "{text}");
     let shape = Value::Variant("Bux".into(), vec![]);
     let text = told(p.function("area").and_then(|f| f.call::<f64>(shape)).expect_err("no shape"));
-    assert!(text.contains("the program has Shape, Rust has `Bux`"), "{text}");
+    assert!(text.contains("the program has Shape, given was `Bux`"), "{text}");
     let line = p.function("line").expect("a function");
     assert!(line.call::<f64>((1.0, 2.0)).is_err());
     assert!(p.function("answer").is_err() && p.value::<f64>("loss").is_err());
@@ -130,8 +143,7 @@ fn errors_in_programs_are_data() {
 
 #[test]
 fn runs_are_bounded() {
-    let options =
-        Options { limits: Limits::after(Duration::from_millis(50)), ..Options::default() };
+    let options = HostOptions { time: Some(Duration::from_millis(50)), ..HostOptions::default() };
     let spin = program().function_with("spin", options).expect("a function");
     let error = spin.call::<f64>(0.0).expect_err("no end");
     assert_eq!(error.messages[0].code, "timeout");
@@ -145,15 +157,17 @@ def noted = trace(\"noted\", 3.0)
 def f(x: Real) -> Real = trace(\"x\", x) * noted
 ";
     let p = Program::from_text("p.deo", text).expect("a program");
-    let lines = Rc::new(RefCell::new(Vec::new()));
-    let printed = lines.clone();
-    let trace = Box::new(move |line: &str| printed.borrow_mut().push(line.to_string()));
-    let f = p.function_with("f", Options { trace, ..Options::default() }).expect("a function");
+    let (lines, options) = tracing(Kinks::Ignore);
+    let f = p.function_with("f", options).expect("a function");
     assert_eq!(f.call(1.0), Ok(3.0));
     assert_eq!(f.call(2.0), Ok(6.0));
-    assert_eq!(lines.borrow()[..], ["x: 1.0", "noted: 3.0", "x: 2.0"]);
-    assert_eq!(f.gradient(2.0), Ok(3.0));
-    assert!(lines.borrow()[3..].contains(&"x: 2.0".to_string()), "{:?}", lines.borrow());
+    assert_eq!(lines.lock().expect("no panic")[..], ["x: 1.0", "noted: 3.0", "x: 2.0"]);
+    assert_eq!(f.grad(&[0]).and_then(|g| g.call(2.0)), Ok(3.0));
+    assert!(
+        lines.lock().expect("no panic")[3..].contains(&"x: 2.0".to_string()),
+        "{:?}",
+        lines.lock().expect("no panic")
+    );
 }
 
 #[test]
@@ -164,7 +178,7 @@ fn kinks_are_reported_by_calls() {
     );
     let p = p.expect("a program");
     for (name, code) in [("f", Some("kink")), ("g", None)] {
-        let options = Options { kinks: diffeo::Kinks::Error, ..Options::default() };
+        let options = HostOptions { kinks: Kinks::Error, ..HostOptions::default() };
         let f = p.function_with(name, options).expect("a function");
         let error = f.call::<f64>(0.0).err();
         assert_eq!(error.map(|error| error.messages[0].code), code, "{name}");
@@ -178,7 +192,9 @@ fn calls_in_machine_code_give_what_the_evaluator_gives() {
     let p = Program::from_text("p.deo", text).expect("a program");
     let xs: Vec<f64> = (0..100).map(f64::from).collect();
     let values = |kinks| -> Vec<f64> {
-        let f = p.function_with("f", Options { kinks, ..Options::default() }).expect("a function");
+        let f = p
+            .function_with("f", HostOptions { kinks, ..HostOptions::default() })
+            .expect("a function");
         (0..100).map(|i| f.call((&xs[..], f64::from(i) * 0.01)).expect("a value")).collect()
     };
     // Whoever looks for kinks stays on the evaluator.
@@ -197,26 +213,30 @@ def swap(xs: List[Maybe[Real]]) = map_list(fn x -> 2.0 * from_maybe(0.5, x), xs)
 def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
 ";
     let p = Program::from_text("p.deo", text).expect("a program");
-    let told = |kinks, work: &dyn Fn(&diffeo::Function) -> String| {
-        let lines = Rc::new(RefCell::new(Vec::new()));
-        let traced = lines.clone();
-        let trace = Box::new(move |line: &str| traced.borrow_mut().push(line.to_string()));
-        let options = Options { kinks, trace, ..Options::default() };
+    let told = |kinks, work: &dyn Fn(&Function) -> (String, Function)| {
+        let (lines, options) = tracing(kinks);
         let f = p.function_with("f", options).expect("a function");
-        let mut told = vec![work(&f)];
-        told.extend(f.take_warnings().iter().map(ToString::to_string));
+        let (result, derivative) = work(&f);
+        let mut told = vec![result];
+        told.extend(derivative.take_warnings().iter().map(ToString::to_string));
         told.retain(|text| !text.contains("[kink]"));
-        told.extend(lines.take());
+        told.extend(lines.lock().expect("no panic").drain(..));
         told.join("\n")
     };
     let none: [f64; 0] = [];
     let gradient = |point: (f64, Vec<f64>)| {
-        move |f: &diffeo::Function| format!("{:?}", f.gradient::<(f64, Vec<f64>)>(&point))
+        move |f: &Function| {
+            let g = f.grad(&[0, 1]).expect("a derivative");
+            (format!("{:?}", g.call::<(f64, Vec<f64>)>(&point)), g)
+        }
     };
     let along = |dots: (f64, Vec<f64>)| {
-        move |f: &diffeo::Function| format!("{:?}", f.pushforward::<f64>((1.0, [2.0, 3.0]), &dots))
+        move |f: &Function| {
+            let g = f.jvp(&[0, 1]).expect("a derivative");
+            (format!("{:?}", g.call::<(f64, f64)>(((1.0, [2.0, 3.0]), &dots))), g)
+        }
     };
-    type Work = Box<dyn Fn(&diffeo::Function) -> String>;
+    type Work = Box<dyn Fn(&Function) -> (String, Function)>;
     let cases: [Work; 5] = [
         Box::new(gradient((1.5, vec![2.0, 3.0]))),
         // A nan, an index that is out of bounds, a tangent of another shape.
@@ -234,8 +254,11 @@ def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
     assert!(told(Kinks::Ignore, &cases[4]).contains("the tangent"));
     // Points and results of other types.
     let data = |name: &str, kinks, point: &Value, bar: &Value| {
-        let f = p.function_with(name, Options { kinks, ..Options::default() }).expect("a function");
-        (f.pullback::<Value, Value>(point, bar), f.pushforward::<Value>(point, point))
+        let f = p
+            .function_with(name, HostOptions { kinks, ..HostOptions::default() })
+            .expect("a function");
+        let call = |g: diffeo::Function, with: &Value| g.call::<Value>((point, with));
+        (f.vjp(&[0]).and_then(|g| call(g, bar)), f.jvp(&[0]).and_then(|g| call(g, point)))
     };
     let list = Value::Array(vec![
         Value::Variant("Just".into(), vec![1.5.into()]),
@@ -257,14 +280,81 @@ def both(p: {n: Int, x: Real}) = {y = p.x * real(p.n), z = [p.x, sin(p.x)]}
 #[test]
 fn a_nan_derivative_leads_to_the_evaluator_and_lines_are_printed_once() {
     let text = "def f(x: Real) = trace(\"f\", grad(fn z -> sqrt(z * z))(trace(\"x\", x)))";
-    let lines = Rc::new(RefCell::new(Vec::new()));
-    let traced = lines.clone();
-    let trace = Box::new(move |line: &str| traced.borrow_mut().push(line.to_string()));
+    let (lines, options) = tracing(Kinks::Ignore);
     let p = Program::from_text("p.deo", text).expect("a program");
-    let f = p.function_with("f", Options { trace, ..Options::default() }).expect("a function");
+    let f = p.function_with("f", options).expect("a function");
     assert!(f.call::<f64>(0.0).expect("a value").is_nan());
-    assert_eq!(*lines.borrow(), ["x: 0.0", "f: nan"]);
+    assert_eq!(*lines.lock().expect("no panic"), ["x: 0.0", "f: nan"]);
     assert_eq!(f.take_warnings().len(), 1);
     assert_eq!(f.call::<f64>(2.0), Ok(1.0));
-    assert_eq!(*lines.borrow(), ["x: 0.0", "f: nan", "x: 2.0", "f: 1.0"]);
+    assert_eq!(*lines.lock().expect("no panic"), ["x: 0.0", "f: nan", "x: 2.0", "f: 1.0"]);
+}
+
+/// Functions that any thread may call give each the same, to the last digit.
+#[test]
+fn threads_share_a_function() {
+    let text = "def loss(w: [n]Real, xs: [m]Real) -> Real =
+  sum([sum([sin(x * a) / (1.0 + exp(x)) for x in xs]) for a in w])
+";
+    let p = Program::from_text("p.deo", text).expect("a program");
+    let gradient = p.function("loss").and_then(|f| f.grad(&[0])).expect("a gradient");
+    let xs: Vec<f64> = (0..50).map(|i| f64::from(i) * 0.1).collect();
+    let at = |i: u32| -> Vec<u64> {
+        let w = [f64::from(i) * 1e-3, 0.5];
+        let found: Vec<f64> = gradient.call((&w, &xs)).expect("a value");
+        found.iter().map(|x| x.to_bits()).collect()
+    };
+    let alone: Vec<_> = (0..1000).map(at).collect();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| (0..1000).map(at).collect::<Vec<_>>())).collect();
+        for thread in threads {
+            assert!(thread.join().expect("no panic") == alone);
+        }
+    });
+}
+
+/// Derivatives are functions, which have derivatives.
+#[test]
+fn derivatives_of_derivatives() {
+    let text =
+        "def f(x: Real, y: Real) -> Real = sin(x * y) + x ^ 3\ndef g(xs: [n]Real) = map(exp, xs)\n";
+    let p = Program::from_text("p.deo", text).expect("a program");
+    let f = p.function("f").expect("a function");
+    let (x, y) = (0.7, 1.3f64);
+    let fx = f.grad(&[0]).expect("a gradient");
+    assert_eq!(fx.signature(), "(Real, Real) -> Real");
+    let near = |f: &Function, expected: f64| {
+        let found: f64 = f.call((x, y)).expect("a value");
+        assert!((found - expected).abs() < 1e-13, "{found} {expected}");
+    };
+    near(&fx, y * (x * y).cos() + 3.0 * x * x);
+    near(&fx.grad(&[0]).expect("one"), -y * y * (x * y).sin() + 6.0 * x);
+    near(&fx.grad(&[1]).expect("one"), (x * y).cos() - x * y * (x * y).sin());
+    let third = fx.grad(&[0]).and_then(|f| f.grad(&[0])).expect("one");
+    near(&third, -y.powi(3) * (x * y).cos() + 6.0);
+    let g = p.function("g").and_then(|g| g.jvp(&[0])).and_then(|g| g.vjp(&[0])).expect("one");
+    let pair = "([]Real, []Real)";
+    assert_eq!(g.signature(), format!("({pair}, {pair}) -> ({pair}, []Real)"));
+    assert!(f.grad(&[2]).err().expect("no such argument").to_string().contains("none of number 2"));
+}
+
+/// Arrays of several indices go in and come out as they lie in memory.
+#[test]
+fn arrays_of_numbers_are_dense() {
+    let text = "def f(a: [n][m]Real, k: [n]Int) -> ([m][n]Real, [n][2]Int, [n]Bool) =
+  (transpose(a), [[i, 2 * i] for i in k], [i > 1 for i in k])
+";
+    let p = Program::from_text("p.deo", text).expect("a program");
+    let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let a = Value::Reals(Array { data: (&a[..]).into(), sizes: vec![2, 3] });
+    let found = p.function("f").and_then(|f| f.call::<Value>((a, &[1, 2]))).expect("a value");
+    let Value::Tuple(parts) = found else { panic!("{found:?}") };
+    let reals = |xs: &[f64], sizes: [usize; 2]| {
+        Value::Reals(Array { data: xs.to_vec().into(), sizes: sizes.to_vec() })
+    };
+    assert_eq!(parts[0], reals(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0], [3, 2]));
+    let ints = Array { data: vec![1, 2, 2, 4].into(), sizes: vec![2, 2] };
+    assert_eq!(parts[1], Value::Ints(ints));
+    assert_eq!(parts[2], Value::Bools(Array::vector(vec![false, true])));
 }

@@ -1,0 +1,609 @@
+//! Functions of a program that any thread may call.
+//!
+//! Code is compiled once, by the first call. A call leases memory to run it from a pool, so calls from several threads
+//! run at once; each lease is used by one thread at a time. The evaluator, of which there is one for each function, takes
+//! over what is not compiled, and where a derivative is nan.
+
+use super::code::{result, Arguments, Code};
+use super::{sides, Error, FromDiffeo, Program, ToDiffeo, Type, Types, Value, World};
+use crate::lower::value::Interface;
+use crate::lower::Lowered;
+use crate::pipeline::{self, Backend};
+use crate::session::Engine;
+use diffeo_calculus::eval::error::ErrorKind;
+use diffeo_calculus::eval::{Exceeded, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError};
+use diffeo_calculus::outside::{asked, derivative_by, Asked, By};
+use diffeo_calculus::ty::Ty;
+use diffeo_calculus::value::Value as Core;
+use diffeo_codegen::confined::Confined;
+use diffeo_codegen::engine::{Callbacks, Compiled, Cpu, Instance, RunOptions};
+use diffeo_codegen::llvm;
+use diffeo_front::{Entry, Message, NotConverged};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a program reports with `progress`: its label, how much there is to do, how much is done.
+pub type Report<'r> = diffeo_calculus::eval::Progress<'r>;
+
+/// How functions are run.
+#[derive(Clone)]
+pub struct HostOptions {
+    /// What runs calls. [`Engine::Auto`] is LLVM's code, or Cranelift's where there is no LLVM: the same for all calls.
+    pub engine: Engine,
+    /// What happens where a function has no derivative. Whoever looks for kinks runs on the evaluator.
+    pub kinks: Kinks,
+    /// The longest time that a call may take.
+    pub time: Option<Duration>,
+    /// How much memory may be in use.
+    pub memory: Option<MemoryLimit>,
+    /// Set by another thread to end the calls that run.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// How many threads may work for one call.
+    pub threads: Option<NonZeroUsize>,
+    /// How many bytes of the stack open calls may take.
+    pub max_stack: usize,
+    /// Takes the lines that the program prints with `trace`.
+    pub trace: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    /// Takes what the program reports with `progress`.
+    pub progress: Option<Arc<dyn Fn(&Report<'_>) + Send + Sync>>,
+}
+
+impl Default for HostOptions {
+    /// Kinks are ignored, traces are lost, open calls may take 1 GiB, and nothing else is bounded.
+    fn default() -> HostOptions {
+        HostOptions {
+            engine: Engine::Auto,
+            kinks: Kinks::Ignore,
+            time: None,
+            memory: None,
+            interrupt: None,
+            threads: None,
+            max_stack: 1 << 30,
+            trace: None,
+            progress: None,
+        }
+    }
+}
+
+impl HostOptions {
+    fn limits(&self) -> Limits {
+        let deadline =
+            self.time.and_then(|time| Instant::now().checked_add(time).map(|end| (end, time)));
+        let (memory, interrupt) = (self.memory, self.interrupt.clone());
+        Limits { deadline, memory, interrupt, threads: self.threads }
+    }
+
+    /// The options of a run that counts what it prints, and leaves out what was printed before.
+    fn run(&self, printed: &Arc<Printed>, notes: &Arc<Mutex<Vec<Note>>>) -> Options {
+        let (lines, reports, notes) = (printed.clone(), printed.clone(), notes.clone());
+        let (trace, progress) = (self.trace.clone(), self.progress.clone());
+        Options {
+            kinks: self.kinks,
+            max_stack: self.max_stack,
+            trace: Box::new(move |line| match NotConverged::read(line) {
+                Some(note) => lock(&notes).push(Note::Told(note)),
+                None => {
+                    if let Some(trace) = trace.as_ref().filter(|_| lines.lines.next()) {
+                        trace(line);
+                    }
+                }
+            }),
+            progress: Box::new(move |report| {
+                if let Some(progress) = progress.as_ref().filter(|_| reports.reports.next()) {
+                    progress(report);
+                }
+            }),
+            limits: self.limits(),
+        }
+    }
+}
+
+/// How much a call has printed and reported.
+#[derive(Default)]
+struct Printed {
+    lines: Counter,
+    reports: Counter,
+}
+
+impl Printed {
+    fn begin(&self) {
+        self.lines.begin();
+        self.reports.begin();
+    }
+}
+
+/// How many messages there were since the call began again, and how many there were before.
+#[derive(Default)]
+struct Counter {
+    now: AtomicU64,
+    most: AtomicU64,
+}
+
+impl Counter {
+    /// Whether the next message is new.
+    fn next(&self) -> bool {
+        let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(now, Ordering::Relaxed) < now
+    }
+
+    fn again(&self) {
+        self.now.store(0, Ordering::Relaxed);
+    }
+
+    fn begin(&self) {
+        self.again();
+        self.most.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Something to warn of.
+enum Note {
+    Told(NotConverged),
+    Warning(Message),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A function as the world of its program knows it.
+pub(super) struct Definition {
+    entry: Entry,
+    /// The evaluator, if it was needed.
+    machine: Option<Machine>,
+}
+
+/// A function of a program, or a derivative of one. Clones share the code.
+#[derive(Clone)]
+pub struct Function(Arc<Inner>);
+
+struct Inner {
+    program: Program,
+    /// Where it is among the definitions of the world.
+    place: usize,
+    name: String,
+    signature: String,
+    ty: Type,
+    types: Types,
+    options: HostOptions,
+    /// Its machine code, if it has been called and there is some.
+    native: OnceLock<Option<Native>>,
+    printed: Arc<Printed>,
+    notes: Arc<Mutex<Vec<Note>>>,
+}
+
+/// Machine code, and memory to run it.
+struct Native {
+    compiled: Arc<Compiled>,
+    /// The interface, written by serde: each lease has one of its own.
+    interface: Vec<u8>,
+    pool: Mutex<Vec<Box<Lease>>>,
+}
+
+type Lease = Confined<Running>;
+
+/// What one call uses.
+struct Running {
+    interface: Interface,
+    from: Ty,
+    to: Ty,
+    instance: Instance,
+    printed: Arc<Printed>,
+}
+
+impl Function {
+    pub(super) fn new(
+        program: &Program,
+        options: HostOptions,
+        find: impl FnOnce(&mut World) -> Result<(Entry, String), Error> + Send,
+    ) -> Result<Function, Error> {
+        let (place, name, signature, ty, types) = program.world.with(|world| {
+            let (entry, signature) = find(world)?;
+            let datas = &entry.program.datas;
+            let (name, ty) = (entry.name.to_string(), Type::new(&entry.ty, datas));
+            let types = Types::new(datas);
+            world.definitions.push(Definition { entry, machine: None });
+            Ok((world.definitions.len() - 1, name, signature, ty, types))
+        })?;
+        Ok(Function(Arc::new(Inner {
+            program: program.clone(),
+            place,
+            name,
+            signature,
+            ty,
+            types,
+            options,
+            native: OnceLock::new(),
+            printed: Arc::default(),
+            notes: Arc::default(),
+        })))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its type, as the language writes it.
+    pub fn signature(&self) -> &str {
+        &self.0.signature
+    }
+
+    /// Its type.
+    pub fn ty(&self) -> &Type {
+        &self.0.ty
+    }
+
+    /// The variant types that its type mentions.
+    pub fn types(&self) -> &Types {
+        &self.0.types
+    }
+
+    /// The types of what it takes and gives; both the type itself for a constant.
+    pub fn sides(&self) -> (&Type, &Type) {
+        match &self.0.ty {
+            Type::Function(f) => (&f.0, &f.1),
+            ty => (ty, ty),
+        }
+    }
+
+    /// The program that it belongs to.
+    pub fn program(&self) -> &Program {
+        &self.0.program
+    }
+
+    /// The same function, run with other options.
+    ///
+    /// # Errors
+    /// None that the function itself did not have.
+    pub fn with(&self, options: HostOptions) -> Result<Function, Error> {
+        let (place, signature) = (self.0.place, self.0.signature.clone());
+        Function::new(&self.0.program, options, move |world| {
+            Ok((world.definitions[place].entry.clone(), signature))
+        })
+    }
+
+    /// The options of its calls.
+    pub fn options(&self) -> &HostOptions {
+        &self.0.options
+    }
+
+    // Derivatives
+
+    /// The gradient by these arguments, of a function to Real: of one argument its tangent, of several a tuple.
+    ///
+    /// # Errors
+    /// The function is not one to Real, has no such argument, or takes or gives functions.
+    pub fn grad(&self, arguments: &[usize]) -> Result<Function, Error> {
+        self.by(By::Gradient, arguments, "grad")
+    }
+
+    /// Value and gradient by these arguments, of a function to Real.
+    ///
+    /// # Errors
+    /// As for [`Function::grad`].
+    pub fn value_and_grad(&self, arguments: &[usize]) -> Result<Function, Error> {
+        self.by(By::ValueAndGradient, arguments, "value_and_grad")
+    }
+
+    /// The function of the arguments and a cotangent of the result that gives the value and the pullback of the cotangent
+    /// to these arguments: reverse mode.
+    ///
+    /// # Errors
+    /// The function has no such argument, or takes or gives functions.
+    pub fn vjp(&self, arguments: &[usize]) -> Result<Function, Error> {
+        self.by(By::Vjp, arguments, "vjp")
+    }
+
+    /// The function of the arguments and a tangent of these arguments that gives the value and its derivative along the
+    /// tangent: forward mode.
+    ///
+    /// # Errors
+    /// As for [`Function::vjp`].
+    pub fn jvp(&self, arguments: &[usize]) -> Result<Function, Error> {
+        self.by(By::Jvp, arguments, "jvp")
+    }
+
+    /// All derivatives in `k` variables up to order `r`, from and to arrays of derivatives for each Real.
+    ///
+    /// # Errors
+    /// There is no type for the jets of its types, or it takes or gives functions.
+    pub fn jet(&self, k: u32, r: u32) -> Result<Function, Error> {
+        self.derived("jet", |entry| {
+            asked(&entry.program, entry.global, Asked::Jet { k, r }, None)
+                .ok_or_else(|| "there are no jets of its types".to_string())
+        })
+    }
+
+    fn by(&self, what: By, arguments: &[usize], name: &str) -> Result<Function, Error> {
+        let (from, to) = self.sides();
+        let count = from.arguments().len();
+        let needs_real = matches!(what, By::Gradient | By::ValueAndGradient);
+        if needs_real && *to != Type::Real {
+            let message = format!(
+                "a gradient needs a function to Real; `{}` is {}: take `vjp` or `jvp`",
+                self.name(),
+                self.signature()
+            );
+            return Err(Error::new("entry-type", message));
+        }
+        if let Some(i) = arguments.iter().find(|i| **i >= count) {
+            let message = format!(
+                "`{}: {}` has {count} arguments, and none of number {i}",
+                self.name(),
+                self.signature()
+            );
+            return Err(Error::new("argument", message));
+        }
+        let arguments = arguments.to_vec();
+        self.derived(name, move |entry| {
+            derivative_by(&entry.program, entry.global, what, &arguments)
+                .ok_or_else(|| "no arguments to differentiate by were named".to_string())
+        })
+    }
+
+    fn derived(
+        &self,
+        name: &str,
+        make: impl FnOnce(
+                &Entry,
+            )
+                -> Result<(diffeo_calculus::Program, diffeo_calculus::term::GlobalId), String>
+            + Send,
+    ) -> Result<Function, Error> {
+        let message =
+            |why: &str| format!("`{}: {}` has no {name}: {why}", self.name(), self.signature());
+        let (place, message) = (self.0.place, &message);
+        Function::new(&self.0.program, self.0.options.clone(), move |world| {
+            let entry = &world.definitions[place].entry;
+            let (from, to) = sides(&entry.ty);
+            let program = &entry.program;
+            let data = |ty: &Ty| diffeo_calculus::typing::first_order(ty, program);
+            if !matches!(entry.ty, Ty::Fun(_)) || !data(from) || !data(to) {
+                return Err(Error::new("entry-type", message("it is no function of data to data")));
+            }
+            let (program, global) =
+                make(entry).map_err(|why| Error::new("entry-type", message(&why)))?;
+            let ty = program.globals[global.0 as usize].ty.clone();
+            let name = diffeo_base::Name::from(format!("{name}({})", entry.name));
+            let signature = Type::new(&ty, &program.datas).signature();
+            let (span, fields) = (entry.span, Vec::new());
+            let program = std::rc::Rc::new(program);
+            Ok((Entry { program, global, ty, name, span, parameter: None, fields }, signature))
+        })
+    }
+
+    // Calls
+
+    /// The function at an argument; several are a tuple.
+    ///
+    /// # Errors
+    /// The argument is not of the function's type, the program stops, or its result is no `R`.
+    pub fn call<R: FromDiffeo>(&self, argument: impl ToDiffeo) -> Result<R, Error> {
+        let value = self.evaluate(&argument.to_value())?;
+        R::from_value(value).map_err(|mismatch| {
+            let (name, signature) = (self.name(), self.signature());
+            let why = mismatch.explain();
+            let message =
+                format!("a result of `{name}: {signature}` is asked for as another type: {why}");
+            Error::new("result", message)
+        })
+    }
+
+    /// The value of the function at an argument.
+    ///
+    /// # Errors
+    /// The argument is not of the function's type, or the program stops.
+    pub fn evaluate(&self, argument: &Value<'_>) -> Result<Value<'static>, Error> {
+        self.evaluate_until(argument, None)
+    }
+
+    /// As [`Function::evaluate`]; another thread may end this call alone by setting a flag.
+    ///
+    /// # Errors
+    /// As for [`Function::evaluate`].
+    pub fn evaluate_until(
+        &self,
+        argument: &Value<'_>,
+        interrupt: Option<Arc<AtomicBool>>,
+    ) -> Result<Value<'static>, Error> {
+        let mut limits = self.0.options.limits();
+        limits.interrupt = interrupt.or(limits.interrupt);
+        if let Some(native) = self.0.native.get_or_init(|| self.compile()).as_ref() {
+            match self.compiled(native, argument, limits.clone())? {
+                Ok(value) => return Ok(value),
+                Err(printed) => return self.evaluated(argument, printed, limits),
+            }
+        }
+        self.evaluated(argument, [0; 2], limits)
+    }
+
+    /// Compiles the function now, which the first call does otherwise. Gives whether there is machine code for it.
+    pub fn prepare(&self) -> bool {
+        self.0.native.get_or_init(|| self.compile()).is_some()
+    }
+
+    /// The warnings of the calls since this was last asked, such as a derivative that is nan.
+    pub fn take_warnings(&self) -> Vec<Message> {
+        let notes = std::mem::take(&mut *lock(&self.0.notes));
+        self.0.program.world.with(move |world| {
+            let sources = world.session.sources();
+            let message = |note| match note {
+                Note::Told(note) => {
+                    Message::new(sources, &NotConverged::to_diagnostic(&note, sources))
+                }
+                Note::Warning(message) => message,
+            };
+            notes.into_iter().map(message).collect()
+        })
+    }
+
+    fn compile(&self) -> Option<Native> {
+        let options = &self.0.options;
+        let backend = match options.engine {
+            _ if options.kinks != Kinks::Ignore => return None,
+            Engine::Auto if llvm::library().is_ok() => Backend::Llvm,
+            Engine::Auto => Backend::Jit,
+            engine => engine.backend()?,
+        };
+        let (place, limits) = (self.0.place, Limits::default());
+        self.0.program.world.with(move |world| {
+            let Entry { program, global, .. } = &world.definitions[place].entry;
+            let lowered = pipeline::flat(program, *global, &mut |_| {}).ok()?;
+            let Lowered { module, interface } = lowered;
+            let low = pipeline::low(module, backend.lowering());
+            let compile = |backend| pipeline::compile(&low, backend, Cpu::Host, &limits).ok();
+            let compiled = match compile(backend) {
+                None if options.engine == Engine::Auto => {
+                    let low = pipeline::low(low.flat.clone(), Backend::Jit.lowering());
+                    pipeline::compile(&low, Backend::Jit, Cpu::Host, &limits).ok()?
+                }
+                compiled => compiled?,
+            };
+            let interface = postcard::to_stdvec(&interface).ok()?;
+            Some(Native { compiled: Arc::new(compiled), interface, pool: Mutex::default() })
+        })
+    }
+
+    /// What machine code gives; where the evaluator has to begin again, how much was printed and reported.
+    fn compiled(
+        &self,
+        native: &Native,
+        argument: &Value<'_>,
+        limits: Limits,
+    ) -> Result<Result<Value<'static>, [u64; 2]>, Error> {
+        let leased = lock(&native.pool).pop();
+        let lease = match leased {
+            Some(lease) => lease,
+            None => match self.lease(native) {
+                Some(lease) => lease,
+                None => return Ok(Err([0; 2])),
+            },
+        };
+        let called = lease.with(|running| running.call(argument, limits));
+        lock(&native.pool).push(lease);
+        match called {
+            Ok(value) => Ok(Ok(value)),
+            Err(Failed::Misfit(why)) => Err(self.misfit(&why)),
+            Err(Failed::Again(printed)) => Ok(Err(printed)),
+            Err(Failed::Stopped(error)) => Err(self.stopped(&error)),
+        }
+    }
+
+    fn lease(&self, native: &Native) -> Option<Box<Lease>> {
+        let inner = &*self.0;
+        let lease = Confined::try_new(|| {
+            let interface: Interface = postcard::from_bytes(&native.interface).map_err(|_| ())?;
+            let printed = Arc::<Printed>::default();
+            let options = inner.options.run(&printed, &inner.notes);
+            let Options { max_stack, trace, progress, limits, kinks: _ } = options;
+            let options =
+                RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
+            let instance = Instance::new(native.compiled.clone(), options);
+            let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
+            Ok::<_, ()>(Running { interface, from, to, instance, printed })
+        });
+        lease.ok().map(Box::new)
+    }
+
+    fn misfit(&self, why: &str) -> Error {
+        let (name, signature) = (self.name(), self.signature());
+        Error::new("argument", format!("the argument of `{name}: {signature}` does not fit: {why}"))
+    }
+
+    fn stopped(&self, error: &RuntimeError) -> Error {
+        let diagnostic = error.to_diagnostic();
+        self.0
+            .program
+            .world
+            .with(|world| Error::one(Message::new(world.session.sources(), &diagnostic)))
+    }
+
+    /// The value by the evaluator, after compiled code has printed and reported so much.
+    fn evaluated(
+        &self,
+        argument: &Value<'_>,
+        printed: [u64; 2],
+        limits: Limits,
+    ) -> Result<Value<'static>, Error> {
+        let inner = &*self.0;
+        inner.program.world.with(|world| {
+            let Definition { entry, machine } = &mut world.definitions[inner.place];
+            let (from, to) = sides(&entry.ty);
+            let code = Code { datas: &entry.program.datas };
+            let is_function = matches!(entry.ty, Ty::Fun(_));
+            let given = match is_function {
+                true => code.core(argument, from).map_err(|m| self.misfit(&m.explain()))?,
+                false => Core::Unit,
+            };
+            // What compiled code has printed before is not printed again.
+            inner.printed.begin();
+            inner.printed.lines.most.store(printed[0], Ordering::Relaxed);
+            inner.printed.reports.most.store(printed[1], Ordering::Relaxed);
+            let machine = machine.get_or_insert_with(|| {
+                let options = inner.options.run(&inner.printed, &inner.notes);
+                Machine::new(entry.program.clone(), options)
+            });
+            machine.set_limits(limits);
+            let run = || {
+                let value = machine.eval_global(entry.global)?;
+                if is_function {
+                    machine.apply(&value, given)
+                } else {
+                    Ok(value)
+                }
+            };
+            let result = run();
+            let warnings = machine.take_warnings();
+            let sources = world.session.sources();
+            let warnings = warnings.iter().map(|w| Message::new(sources, &w.to_diagnostic()));
+            lock(&inner.notes).extend(warnings.map(Note::Warning));
+            match result {
+                Ok(value) => Ok(code.host(&value, to)),
+                Err(error) => Err(Error::one(Message::new(sources, &error.to_diagnostic()))),
+            }
+        })
+    }
+}
+
+/// Why a call of compiled code gave no value.
+enum Failed {
+    Misfit(String),
+    /// The evaluator finds out why, and whether it is so; and it has all orders.
+    Again([u64; 2]),
+    Stopped(Box<RuntimeError>),
+}
+
+impl Running {
+    fn call(&mut self, argument: &Value<'_>, limits: Limits) -> Result<Value<'static>, Failed> {
+        let Running { interface, from, to, instance, printed } = self;
+        let mut arguments = Arguments::default();
+        if interface.from.is_some() {
+            let added = arguments.add(interface, argument, from);
+            added.map_err(|misfit| Failed::Misfit(misfit.explain()))?;
+        }
+        instance.set_limits(limits);
+        printed.begin();
+        let called = arguments.with(|args| {
+            instance.call_with(args, |results| result(interface, results, to, &mut 0))
+        });
+        called.map_err(|error| match error.kind {
+            ErrorKind::NanDerivative | ErrorKind::DerivativeOrder => {
+                let most = |counter: &Counter| counter.most.load(Ordering::Relaxed);
+                Failed::Again([most(&printed.lines), most(&printed.reports)])
+            }
+            // Open calls that may take all memory have taken it.
+            _ => Failed::Stopped(Box::new(error)),
+        })
+    }
+}
+
+/// Whether a call was ended from outside.
+impl Error {
+    /// Whether the call was interrupted, as opposed to wrong.
+    pub fn is_interrupt(&self) -> bool {
+        self.messages.iter().any(|message| message.code == Exceeded::Interrupt.code())
+    }
+}

@@ -1,0 +1,249 @@
+//! Programs in other programs: load one, look a function up, call it, differentiate it, from any thread.
+//!
+//! What comes in are texts or files and Rust values ([`ToDiffeo`]); what goes out are Rust values ([`FromDiffeo`]) or an
+//! [`Error`] with its messages as data. What always holds: a value that reaches the program has the type that the
+//! function takes; a function gives the same result to every thread, to the last digit.
+//!
+//! ```
+//! use diffeo::Program;
+//!
+//! let program = Program::from_text("line.deo", "
+//!     def loss((slope, offset): (Real, Real), xs: [n]Real, ys: [n]Real) -> Real =
+//!       mean(map2(fn (x, y) -> sq(slope * x + offset - y), xs, ys))
+//! ")?;
+//! let loss = program.function("loss")?;
+//! assert_eq!(loss.signature(), "((Real, Real), [n]Real, [n]Real) -> Real");
+//! let data = ((2.0, 0.0), [0.0, 1.0], [1.0, 3.0]);
+//! let gradient = loss.value_and_grad(&[0])?;
+//! let result: (f64, (f64, f64)) = gradient.call(&data)?;
+//! assert_eq!(result, (1.0, (-1.0, -2.0)));
+//! # Ok::<(), diffeo::Error>(())
+//! ```
+
+mod code;
+mod convert;
+mod function;
+mod ty;
+mod value;
+
+pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
+pub use function::{Function, HostOptions, Report};
+pub use ty::{Type, Types};
+pub use value::{Array, Value};
+
+use crate::session::Session;
+use crate::ModuleId;
+use diffeo_calculus::ty::Ty;
+use diffeo_codegen::confined::Confined;
+use diffeo_front::{Entry, Message};
+use function::Definition;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a program was refused or stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// What is wrong; at least one is an error.
+    pub messages: Vec<Message>,
+}
+
+impl Error {
+    fn one(message: Message) -> Error {
+        Error { messages: vec![message] }
+    }
+
+    fn new(code: &'static str, message: impl Into<String>) -> Error {
+        Error::one(Message::error(code, message))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, message) in self.messages.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            message.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A program without errors. Clones are the same program.
+#[derive(Clone)]
+pub struct Program {
+    world: Arc<Confined<World>>,
+    warnings: Arc<[Message]>,
+}
+
+/// What only one thread at a time looks at: the checked program, and the functions that were asked for.
+struct World {
+    session: Session,
+    module: ModuleId,
+    definitions: Vec<Definition>,
+}
+
+/// The messages of a session, taken.
+fn messages(session: &mut Session) -> Vec<Message> {
+    let diagnostics = session.take_diagnostics();
+    diagnostics.iter().map(|d| Message::new(session.sources(), d)).collect()
+}
+
+impl Program {
+    /// A program from its text. `name` stands for it in messages. It can import the standard library.
+    ///
+    /// # Errors
+    /// Every error in the program.
+    pub fn from_text(name: &str, text: &str) -> Result<Program, Error> {
+        Program::made(|session| Ok(session.load_text(name, text)))
+    }
+
+    /// A program from a file. It can import files beside it and the standard library.
+    ///
+    /// # Errors
+    /// The file cannot be read, or every error in the program.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Program, Error> {
+        let path: PathBuf = path.as_ref().to_path_buf();
+        Program::made(|session| {
+            session.load_file(&path).map_err(|error| {
+                Error::one(Message::new(session.sources(), &error.to_diagnostic()))
+            })
+        })
+    }
+
+    fn made(
+        load: impl FnOnce(&mut Session) -> Result<ModuleId, Error> + Send,
+    ) -> Result<Program, Error> {
+        let world = Confined::try_new(|| {
+            let mut session = Session::new();
+            let module = load(&mut session)?;
+            session.check();
+            if session.has_errors() {
+                return Err(Error { messages: messages(&mut session) });
+            }
+            Ok(World { session, module, definitions: Vec::new() })
+        })?;
+        let warnings = world.with(|world| messages(&mut world.session));
+        Ok(Program { world: Arc::new(world), warnings: warnings.into() })
+    }
+
+    /// The warnings about the program.
+    pub fn warnings(&self) -> &[Message] {
+        &self.warnings
+    }
+
+    /// The names of its definitions, in order.
+    pub fn definitions(&self) -> Vec<String> {
+        self.world.with(|world| {
+            let names = world.session.definitions(world.module);
+            names.iter().map(ToString::to_string).collect()
+        })
+    }
+
+    /// The documentation of a definition: the lines of its `##` comment.
+    pub fn documentation(&self, name: &str) -> Option<String> {
+        self.world.with(|world| {
+            let all = world.session.documentation(world.module);
+            let (_, lines) = all.into_iter().find(|(found, _)| *found == name)?;
+            let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        })
+    }
+
+    /// Whether a definition is a function, if there is one of this name.
+    pub fn is_function(&self, name: &str) -> Option<bool> {
+        self.world.with(|world| {
+            let known = world.session.definitions(world.module).iter().any(|n| *n == name);
+            known.then(|| !world.session.is_constant(world.module, name))
+        })
+    }
+
+    /// The variant types that the program declares: each with the names and numbers of fields of its constructors.
+    pub fn variants(&self) -> Vec<(String, Vec<(String, usize)>)> {
+        let text = |name: diffeo_base::Name| name.to_string();
+        self.world.with(|world| {
+            let all = world.session.variants(world.module).into_iter();
+            all.map(|(name, c)| (text(name), c.into_iter().map(|(n, k)| (text(n), k)).collect()))
+                .collect()
+        })
+    }
+
+    /// A definition that is a function, ready to be called: kinks are ignored, nothing is bounded, traces are lost.
+    ///
+    /// # Errors
+    /// There is no such definition, it is no function, or its type is not determined.
+    pub fn function(&self, name: &str) -> Result<Function, Error> {
+        self.function_with(name, HostOptions::default())
+    }
+
+    /// As [`Program::function`], run with these options.
+    ///
+    /// # Errors
+    /// As for [`Program::function`].
+    pub fn function_with(&self, name: &str, options: HostOptions) -> Result<Function, Error> {
+        let function = Function::new(self, options, |world| world.entry(name))?;
+        match function.ty() {
+            Type::Function(_) => Ok(function),
+            _ => {
+                let message = format!("`{name}` is no function but a {}", function.signature());
+                Err(Error::new("entry-type", message))
+            }
+        }
+    }
+
+    /// The value of a definition that is a constant.
+    ///
+    /// # Errors
+    /// There is no such definition, it is a function, its evaluation stops, or its value is no `R`.
+    pub fn value<R: FromDiffeo>(&self, name: &str) -> Result<R, Error> {
+        let constant = Function::new(self, HostOptions::default(), |world| world.entry(name))?;
+        match constant.ty() {
+            Type::Function(_) => {
+                let message = format!("`{name}` is a function, {}: call it", constant.signature());
+                Err(Error::new("entry-type", message))
+            }
+            _ => constant.call(()),
+        }
+    }
+
+    /// A function that an expression is, in the scope of the program.
+    ///
+    /// # Errors
+    /// What is wrong with the expression, or its type is not determined.
+    pub fn expression(&self, text: &str, options: HostOptions) -> Result<Function, Error> {
+        Function::new(self, options, |world| {
+            match world.session.expression(Some(world.module), text) {
+                Some(module) => world.entry_of(module, "it"),
+                None => Err(Error { messages: messages(&mut world.session) }),
+            }
+        })
+    }
+}
+
+impl World {
+    fn entry(&mut self, name: &str) -> Result<(Entry, String), Error> {
+        self.entry_of(self.module, name)
+    }
+
+    fn entry_of(&mut self, module: ModuleId, name: &str) -> Result<(Entry, String), Error> {
+        match self.session.callable(module, name) {
+            Some(entry) => {
+                let line = self.session.show_types(module, Some(name));
+                let signature = line.trim_end().split_once(" : ").map_or("", |(_, ty)| ty);
+                Ok((entry, signature.to_string()))
+            }
+            None => Err(Error { messages: messages(&mut self.session) }),
+        }
+    }
+}
+
+/// Domain and range; both the type itself for a constant.
+fn sides(ty: &Ty) -> (&Ty, &Ty) {
+    match ty {
+        Ty::Fun(f) => (&f.0, &f.1),
+        ty => (ty, ty),
+    }
+}

@@ -1,0 +1,54 @@
+"""Diffeo, a differentiable programming language: programs as Python functions, with derivatives of every order.
+
+    >>> import diffeo
+    >>> m = diffeo.source("def loss(w: [k]Real, x: [k]Real) -> Real = sq(dot(w, x) - 1.0)")
+    >>> m.loss([1.0, 2.0], [3.0, 4.0])
+    100.0
+    >>> diffeo.grad(m.loss)([1.0, 2.0], [3.0, 4.0])
+    array([60., 80.])
+"""
+
+from ._api import Module, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
+from ._diffeo import Function, __version__
+from ._errors import ArgumentError, Error
+
+__all__ = [
+    "ArgumentError",
+    "Error",
+    "Function",
+    "Module",
+    "__version__",
+    "grad",
+    "hessian",
+    "jacobian",
+    "jax",
+    "jet",
+    "jvp",
+    "load",
+    "map",
+    "source",
+    "torch",
+    "value_and_grad",
+    "vjp",
+]
+
+
+def jax(f, **options):
+    """The function as one of JAX, under all its transformations: see `diffeo._jax`."""
+    from ._jax import function
+
+    return function(f, **options)
+
+
+def torch(f, **options):
+    """The function as one of PyTorch, with double backward: see `diffeo._torch`."""
+    from ._torch import function
+
+    return function(f, **options)
+
+
+def load_ipython_extension(ipython):
+    """`%load_ext diffeo`: cells that begin with `%%diffeo`."""
+    from ._ipython import register
+
+    register(ipython)

@@ -1,0 +1,238 @@
+"""Programs as modules, and derivatives as functions of functions."""
+
+import os
+
+import numpy as np
+
+from . import _diffeo
+from ._diffeo import Function
+from ._variants import Types
+
+
+class Module:
+    """A checked program: its definitions are attributes.
+
+    ``types`` has a class for each constructor of its variant types. ``warnings`` has the warnings about it.
+    """
+
+    def __init__(self, name, text=None):
+        self._classes = {}
+        self._program = _diffeo.Program(name, text, self._classes)
+        self._definitions = dict(self._program.definitions())
+        self.types = Types(self._program.variants())
+        self._classes.update(self.types._classes)
+        self._made = {}
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._definitions:
+            known = ", ".join(self._definitions) or "nothing"
+            raise AttributeError(f"the program {self._program.source[0]} has no definition {name}; it has {known}")
+        if name not in self._made:
+            make = self._program.function if self._definitions[name] else self._program.constant
+            self._made[name] = make(name)
+        return self._made[name]
+
+    def __dir__(self):
+        return [*self._definitions, "types", "warnings", "function", "expression"]
+
+    def function(self, name, /, **options):
+        """A function, run with options: engine, kinks, timeout (seconds), threads, trace, progress."""
+        return self._program.function(name, **options)
+
+    def expression(self, text, /, **options):
+        """The function that an expression of the language is, in the scope of the program."""
+        return self._program.expression(text, **options)
+
+    @property
+    def warnings(self):
+        """The warnings about the program, a dictionary each."""
+        return self._program.warnings()
+
+    def __repr__(self):
+        return f"<diffeo program {self._program.source[0]}: {', '.join(self._definitions)}>"
+
+    def __reduce__(self):
+        from . import _rebuild
+
+        return (_rebuild.module, self._program.source)
+
+
+def load(path):
+    """The program in a file. It can import files beside it and the standard library."""
+    return Module(os.fspath(path))
+
+
+def source(text, name="source.deo"):
+    """A program from its text; ``name`` stands for it in messages. It can import the standard library."""
+    return Module(name, text)
+
+
+def _numbers(argnums):
+    return [argnums] if isinstance(argnums, int) else list(argnums)
+
+
+def grad(f, argnums=0):
+    """The gradient of a function to Real by these arguments: shaped as the argument, a tuple for several."""
+    return f._grad(_numbers(argnums))
+
+
+def value_and_grad(f, argnums=0):
+    """The function that gives the pair of value and gradient, of a function to Real."""
+    return f._value_and_grad(_numbers(argnums))
+
+
+def jvp(f, primals, tangents):
+    """The value at ``primals`` and its derivative along ``tangents``, both tuples: forward mode."""
+    primals, tangents = tuple(primals), tuple(tangents)
+    if len(primals) != len(tangents):
+        raise TypeError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
+    forward = _cached(f, "_jvp", tuple(range(f.arity)))
+    one = f.arity == 1
+    return forward(primals[0] if one else primals, tangents[0] if one else tangents)
+
+
+def vjp(f, *primals):
+    """The value, and a function from a cotangent of it to the cotangents of the arguments: reverse mode.
+
+    The cotangents are a tuple, also of one argument, as JAX has it.
+    """
+    backward = _cached(f, "_vjp", tuple(range(f.arity)))
+    point = primals[0] if f.arity == 1 else primals
+
+    def pull(cotangent):
+        bars = backward(point, cotangent)[1]
+        return (bars,) if f.arity == 1 else bars
+
+    return f(*primals), pull
+
+
+def jet(f, k, r):
+    """All derivatives in ``k`` variables up to order ``r``: arrays of derivatives in the place of each Real."""
+    return f._jet((k, r))
+
+
+def _cached(f, what, numbers):
+    key = (what, numbers)
+    made = _derivatives.setdefault(f, {})
+    if key not in made:
+        made[key] = getattr(f, what)(list(numbers))
+    return made[key]
+
+
+import weakref  # noqa: E402
+
+_derivatives = weakref.WeakKeyDictionary()
+
+
+def _leaves(value):
+    """The arrays of floating-point numbers in a value, and what makes the value of others."""
+    if isinstance(value, (float, np.floating)):
+        return [np.asarray(value, dtype=float)], lambda new: float(new[0])
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return [value], lambda new: np.asarray(new[0], dtype=float).reshape(value.shape)
+    if isinstance(value, (list, tuple)):
+        parts = [_leaves(part) for part in value]
+        counts = [len(leaves) for leaves, _ in parts]
+
+        def rebuild(new):
+            out, at = [], 0
+            for (_, make), count in zip(parts, counts):
+                out.append(make(new[at : at + count]))
+                at += count
+            return type(value)(out) if type(value) in (list, tuple) else type(value)(*out)
+
+        return [leaf for leaves, _ in parts for leaf in leaves], rebuild
+    if isinstance(value, dict):
+        leaves, make = _leaves(list(value.values()))
+        return leaves, lambda new: dict(zip(value, make(new)))
+    return [], lambda new: value
+
+
+def _zero(value):
+    leaves, make = _leaves(value)
+    return make([np.zeros_like(leaf) for leaf in leaves])
+
+
+def _as_data(value):
+    """The value with arrays in the place of lists of numbers."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, (list, tuple)) and value and all(isinstance(x, (int, float)) for x in value):
+        array = np.asarray(value)
+        return array if array.dtype.kind == "f" else value
+    return value
+
+
+def jacobian(f, argnums=0):
+    """The Jacobian by one argument that is a number or an array: of an array of shape S by one of shape T, S + T."""
+    if not isinstance(argnums, int):
+        raise TypeError("jacobian: argnums is one number")
+
+    def by_columns(*args):
+        x = np.asarray(args[argnums], dtype=float)
+        forward = _cached(f, "_jvp", (argnums,))
+        point = args[0] if f.arity == 1 else tuple(args)
+        columns, unit = [], np.zeros(x.shape)
+        if x.ndim == 0:
+            return forward(point, 1.0)[1]
+        flat = unit.reshape(-1)
+        for i in range(x.size):
+            flat[i] = 1.0
+            columns.append(forward(point, unit)[1])
+            flat[i] = 0.0
+        if not columns:
+            value = np.asarray(f(*args))
+            return np.zeros(value.shape + x.shape)
+        stacked = np.stack([np.asarray(column) for column in columns], axis=-1)
+        return stacked.reshape(stacked.shape[:-1] + x.shape)
+
+    by_columns.__name__ = f"jacobian({f.__name__})"
+    return by_columns
+
+
+def hessian(f, argnums=0):
+    """The Hessian of a function to Real by one argument that is a number or an array of shape T: of shape T + T."""
+    return jacobian(_cached(f, "_grad", (argnums,)), argnums)
+
+
+def map(f, in_axes=0, threads=None):  # noqa: A001
+    """The function applied to each row of the arguments that have an axis, on several threads.
+
+    ``in_axes`` is 0 or None for each argument: rows, or the same for all. Rows may have different lengths. Results are
+    stacked where they are numbers or arrays of one shape.
+    """
+    import concurrent.futures
+
+    def mapped(*args):
+        axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+        if len(axes) != len(args) or not any(axis == 0 for axis in axes):
+            raise TypeError(f"map: in_axes {tuple(axes)} for {len(args)} arguments: 0 for rows, None for the others")
+        counts = {len(arg) for arg, axis in zip(args, axes) if axis == 0}
+        if len(counts) != 1:
+            raise TypeError(f"map: the arguments have {sorted(counts)} rows")
+        count = counts.pop()
+
+        def row(i):
+            return f(*(arg[i] if axis == 0 else arg for arg, axis in zip(args, axes)))
+
+        workers = threads or os.cpu_count() or 1
+        if workers == 1 or count < 2:
+            rows = [row(i) for i in range(count)]
+        else:
+            with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+                rows = list(pool.map(row, range(count)))
+        return _stacked(rows)
+
+    return mapped
+
+
+def _stacked(rows):
+    if rows and isinstance(rows[0], tuple):
+        return tuple(_stacked([row[i] for row in rows]) for i in range(len(rows[0])))
+    if rows and isinstance(rows[0], dict):
+        return {key: _stacked([row[key] for row in rows]) for key in rows[0]}
+    if rows and isinstance(rows[0], (int, float, np.ndarray)) and len({np.shape(row) for row in rows}) == 1:
+        return np.stack([np.asarray(row) for row in rows])
+    return rows

@@ -1,0 +1,29 @@
+"""Functions that come out of a pickle: made again of the program's source, not of code."""
+
+from functools import lru_cache
+
+
+@lru_cache(maxsize=64)
+def _program(name, text):
+    from . import _api
+
+    return _api.Module(name, text)
+
+
+def function(source, steps, options):
+    """The function that these steps make of a program."""
+    module = _program(*source)
+    made = None
+    for what, name, numbers in steps:
+        if what in ("function", "expression"):
+            made = getattr(module._program, what)(name, **(options or {}))
+        elif what == "jet":
+            made = made._jet(tuple(numbers))
+        else:
+            made = getattr(made, f"_{what}")(list(numbers))
+    return made
+
+
+def module(name, text):
+    """A program."""
+    return _program(name, text)

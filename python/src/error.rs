@@ -1,0 +1,51 @@
+//! Exceptions: `diffeo.Error` with its messages, and `diffeo.ArgumentError` for values that do not fit.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// An instance of a class of `diffeo._errors`.
+fn raise(py: Python<'_>, class: &str, args: impl FnOnce() -> PyResult<Py<PyAny>>) -> PyErr {
+    let made = args().and_then(|args| {
+        let class = py.import("diffeo._errors")?.getattr(class)?;
+        class.call1((args,))
+    });
+    match made {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// A message as a dictionary.
+pub fn message<'py>(py: Python<'py>, message: &diffeo::Message) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("severity", message.severity)?;
+    dict.set_item("code", message.code)?;
+    dict.set_item("message", &message.message)?;
+    dict.set_item("notes", &message.notes)?;
+    dict.set_item("help", &message.help)?;
+    let place = message.place.as_ref();
+    dict.set_item("file", place.map(|place| &place.file))?;
+    dict.set_item("line", place.map(|place| place.line))?;
+    dict.set_item("column", place.map(|place| place.column))?;
+    dict.set_item("end_line", place.map(|place| place.end_line))?;
+    dict.set_item("end_column", place.map(|place| place.end_column))?;
+    dict.set_item("text", message.to_string())?;
+    Ok(dict)
+}
+
+/// The exception for an error of a program.
+pub fn error(py: Python<'_>, error: &diffeo::Error) -> PyErr {
+    let class = match error.messages.first().map(|message| message.code) {
+        Some("argument" | "entry-type") => "ArgumentError",
+        _ => "Error",
+    };
+    raise(py, class, || {
+        let all: PyResult<Vec<_>> = error.messages.iter().map(|m| message(py, m)).collect();
+        Ok(PyList::new(py, all?)?.into_any().unbind())
+    })
+}
+
+/// The exception for a value that does not fit.
+pub fn misfit(py: Python<'_>, text: String) -> PyErr {
+    raise(py, "ArgumentError", || Ok(text.into_pyobject(py)?.into_any().unbind()))
+}

@@ -1,0 +1,24 @@
+//! Diffeo from Python: conversions, and classes around [`diffeo::Program`] and [`diffeo::Function`].
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `program.rs` | programs, functions, their derivatives |
+//! | `given.rs` | Python's values as a program takes them; arrays are borrowed |
+//! | `taken.rs` | what a program gives as Python's values |
+//! | `error.rs` | exceptions |
+
+mod error;
+mod given;
+mod program;
+mod taken;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `diffeo`.
+#[pymodule]
+fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    program::watch_interrupts();
+    module.add_class::<program::Program>()?;
+    module.add_class::<program::Function>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

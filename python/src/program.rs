@@ -1,0 +1,356 @@
+//! Programs and functions.
+
+use crate::error::{error, message};
+use crate::given::{Given, Path};
+use crate::taken;
+use diffeo::{Engine, HostOptions, Kinks, Report, Type, Value};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+/// Set by Ctrl-C while a call of the main thread runs.
+static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// The thread that has imported the package: Python handles signals on its main thread.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Has Ctrl-C noted, beside what Python does about it.
+pub fn watch_interrupts() {
+    MAIN.get_or_init(|| std::thread::current().id());
+    let flag = INTERRUPT.get_or_init(Arc::default);
+    // Where that is not possible, a call ends before Python hears of Ctrl-C.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
+}
+
+/// A program of Diffeo.
+#[pyclass(frozen, module = "diffeo._diffeo")]
+pub struct Program {
+    inner: diffeo::Program,
+    /// The classes of its constructors.
+    classes: Py<PyDict>,
+    /// What to make it of again: its name and its text, or its file.
+    source: (String, Option<String>),
+}
+
+/// The options that keyword arguments name.
+fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
+    let mut options = HostOptions::default();
+    let Some(given) = given else { return Ok(options) };
+    for (key, value) in given.iter() {
+        let key: String = key.extract()?;
+        match key.as_str() {
+            "engine" => {
+                let name: String = value.extract()?;
+                options.engine = Engine::named(&name).ok_or_else(|| {
+                    PyValueError::new_err(format!("there is no engine {name}: auto, jit, llvm, c or interp"))
+                })?;
+            }
+            "kinks" => {
+                let mode: String = value.extract()?;
+                options.kinks = match mode.as_str() {
+                    "ignore" => Kinks::Ignore,
+                    "warn" => Kinks::Warn,
+                    "error" => Kinks::Error,
+                    _ => return Err(PyValueError::new_err("kinks is ignore, warn or error")),
+                };
+            }
+            "timeout" => {
+                let seconds: Option<f64> = value.extract()?;
+                options.time = match seconds.map(Duration::try_from_secs_f64) {
+                    None => None,
+                    Some(Ok(time)) => Some(time),
+                    Some(Err(_)) => return Err(PyValueError::new_err("timeout is a number of seconds")),
+                };
+            }
+            "threads" => {
+                let threads: Option<usize> = value.extract()?;
+                options.threads = threads.map(|n| {
+                    std::num::NonZeroUsize::new(n).ok_or_else(|| PyValueError::new_err("threads is at least 1"))
+                }).transpose()?;
+            }
+            "trace" => {
+                let call: Option<Py<PyAny>> = value.extract()?;
+                options.trace = call.map(|call| -> Arc<dyn Fn(&str) + Send + Sync> {
+                    Arc::new(move |line| {
+                        Python::attach(|py| {
+                            if let Err(error) = call.call1(py, (line,)) {
+                                error.write_unraisable(py, None);
+                            }
+                        });
+                    })
+                });
+            }
+            "progress" => {
+                let call: Option<Py<PyAny>> = value.extract()?;
+                options.progress = call.map(|call| -> Arc<dyn Fn(&Report<'_>) + Send + Sync> {
+                    Arc::new(move |report| {
+                        Python::attach(|py| {
+                            let args = (report.label, report.step, report.value);
+                            if let Err(error) = call.call1(py, args) {
+                                error.write_unraisable(py, None);
+                            }
+                        });
+                    })
+                });
+            }
+            _ => return Err(PyTypeError::new_err(format!("there is no option {key}"))),
+        }
+    }
+    Ok(options)
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    #[pyo3(signature = (name, text, classes))]
+    fn new(py: Python<'_>, name: String, text: Option<String>, classes: Py<PyDict>) -> PyResult<Program> {
+        let made = py.detach(|| match &text {
+            Some(text) => diffeo::Program::from_text(&name, text),
+            None => diffeo::Program::from_file(&name),
+        });
+        let inner = made.map_err(|e| error(py, &e))?;
+        Ok(Program { inner, classes, source: (name, text) })
+    }
+
+    /// Names of the definitions, and whether they are functions.
+    fn definitions(&self, py: Python<'_>) -> Vec<(String, bool)> {
+        py.detach(|| {
+            let names = self.inner.definitions().into_iter();
+            names.filter_map(|name| self.inner.is_function(&name).map(|f| (name, f))).collect()
+        })
+    }
+
+    /// Names of the variant types, each with names and numbers of fields of its constructors.
+    fn variants(&self) -> Vec<(String, Vec<(String, usize)>)> {
+        self.inner.variants()
+    }
+
+    /// The warnings about the program.
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let all: PyResult<Vec<_>> = self.inner.warnings().iter().map(|m| message(py, m)).collect();
+        PyList::new(py, all?)
+    }
+
+    /// The documentation of a definition.
+    fn documentation(&self, name: &str) -> Option<String> {
+        self.inner.documentation(name)
+    }
+
+    /// A function.
+    #[pyo3(signature = (name, /, **given))]
+    fn function(slf: &Bound<'_, Self>, name: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Function> {
+        let (py, program) = (slf.py(), slf.get());
+        let options = options(given)?;
+        let made = py.detach(|| program.inner.function_with(name, options));
+        let inner = made.map_err(|e| error(py, &e))?;
+        let options = given.map(|given| given.clone().unbind());
+        let steps = vec![("function".to_string(), name.to_string(), Vec::new())];
+        Ok(Function { inner, program: slf.clone().unbind(), steps, options })
+    }
+
+    /// The function that an expression is, in the scope of the program.
+    #[pyo3(signature = (text, /, **given))]
+    fn expression(slf: &Bound<'_, Self>, text: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Function> {
+        let (py, program) = (slf.py(), slf.get());
+        let options = options(given)?;
+        let made = py.detach(|| program.inner.expression(text, options));
+        let inner = made.map_err(|e| error(py, &e))?;
+        let options = given.map(|given| given.clone().unbind());
+        let steps = vec![("expression".to_string(), text.to_string(), Vec::new())];
+        Ok(Function { inner, program: slf.clone().unbind(), steps, options })
+    }
+
+    /// The value of a constant.
+    fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let value = py.detach(|| self.inner.value::<Value<'static>>(name));
+        let value = value.map_err(|e| error(py, &e))?;
+        taken::value(py, value, self.classes.bind(py))
+    }
+
+    /// Its name and its text, or its file.
+    #[getter]
+    fn source(&self) -> (String, Option<String>) {
+        self.source.clone()
+    }
+}
+
+// A function of a program, or a derivative of one. (A comment for Rust: the class has no text of its own, so that each
+// function shows its own.)
+#[pyclass(frozen, module = "diffeo._diffeo", weakref)]
+pub struct Function {
+    inner: diffeo::Function,
+    program: Py<Program>,
+    /// How it is made of the program: what is done, a name, argument numbers.
+    steps: Vec<(String, String, Vec<u32>)>,
+    options: Option<Py<PyDict>>,
+}
+
+impl Function {
+    fn derived(
+        &self,
+        py: Python<'_>,
+        step: (&str, Vec<u32>),
+        make: impl FnOnce(&diffeo::Function) -> Result<diffeo::Function, diffeo::Error> + Send,
+    ) -> PyResult<Function> {
+        let made = py.detach(|| make(&self.inner));
+        let inner = made.map_err(|e| error(py, &e))?;
+        let mut steps = self.steps.clone();
+        steps.push((step.0.to_string(), String::new(), step.1));
+        let options = self.options.as_ref().map(|options| options.clone_ref(py));
+        Ok(Function { inner, program: self.program.clone_ref(py), steps, options })
+    }
+
+    /// The argument of a call: the tuple of several.
+    fn argument<'py>(
+        &self,
+        given: &mut Given<'py>,
+        args: &Bound<'py, PyTuple>,
+    ) -> PyResult<Value<'static>> {
+        let (from, _) = self.inner.sides();
+        let name = self.inner.name();
+        let types = from.arguments();
+        let count = types.len();
+        // A function of one tuple may be given that.
+        if args.len() == 1 && count != 1 && args.get_item(0)?.is_instance_of::<PyTuple>() {
+            if let Type::Tuple(_) = from {
+                return given.value(&args.get_item(0)?, from, &Path(format!("the argument of {name}")));
+            }
+        }
+        if args.len() != count {
+            let signature = self.inner.signature();
+            let text = format!("{name}: {signature} takes {count} arguments, {} were given", args.len());
+            return Err(crate::error::misfit(args.py(), text));
+        }
+        if let Type::Unit = from {
+            return Ok(Value::Unit);
+        }
+        let value = |given: &mut Given<'py>, i: usize| {
+            let path = Path(format!("argument {i} of {name}"));
+            given.value(&args.get_item(i)?, &types[i], &path)
+        };
+        if let Type::Tuple(_) = from {
+            let parts: PyResult<Vec<_>> = (0..count).map(|i| value(given, i)).collect();
+            return Ok(Value::Tuple(parts?));
+        }
+        value(given, 0)
+    }
+}
+
+#[pymethods]
+impl Function {
+    #[pyo3(signature = (*args))]
+    fn __call__<'py>(&self, py: Python<'py>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let mut given = Given::new(py, self.inner.types());
+        let argument = self.argument(&mut given, args)?;
+        let main = MAIN.get() == Some(&std::thread::current().id());
+        let flag = INTERRUPT.get().filter(|_| main).cloned();
+        if let Some(flag) = &flag {
+            flag.store(false, Ordering::Relaxed);
+        }
+        let result = py.detach(|| self.inner.evaluate_until(&argument, flag));
+        let value = match result {
+            Ok(value) => value,
+            Err(e) if e.is_interrupt() => {
+                py.check_signals()?;
+                return Err(PyKeyboardInterrupt::new_err(e.to_string()));
+            }
+            Err(e) => return Err(error(py, &e)),
+        };
+        drop(given);
+        let program = self.program.bind(py).get();
+        taken::value(py, value, program.classes.bind(py))
+    }
+
+    /// The gradient by these arguments.
+    fn _grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+        let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
+        self.derived(py, ("grad", argnums), move |f| f.grad(&at))
+    }
+
+    /// Value and gradient by these arguments.
+    fn _value_and_grad(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+        let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
+        self.derived(py, ("value_and_grad", argnums), move |f| f.value_and_grad(&at))
+    }
+
+    /// Value and pullback by these arguments.
+    fn _vjp(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+        let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
+        self.derived(py, ("vjp", argnums), move |f| f.vjp(&at))
+    }
+
+    /// Value and pushforward by these arguments.
+    fn _jvp(&self, py: Python<'_>, argnums: Vec<u32>) -> PyResult<Function> {
+        let at = argnums.iter().map(|i| *i as usize).collect::<Vec<_>>();
+        self.derived(py, ("jvp", argnums), move |f| f.jvp(&at))
+    }
+
+    /// Jets in `k` variables up to order `r`.
+    fn _jet(&self, py: Python<'_>, kr: (u32, u32)) -> PyResult<Function> {
+        self.derived(py, ("jet", vec![kr.0, kr.1]), move |f| f.jet(kr.0, kr.1))
+    }
+
+    /// Compiles the function now, which the first call does otherwise; whether there is machine code for it.
+    fn compile(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.inner.prepare())
+    }
+
+    /// The warnings of the calls since this was last asked.
+    fn take_warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let warnings = py.detach(|| self.inner.take_warnings());
+        let all: PyResult<Vec<_>> = warnings.iter().map(|m| message(py, m)).collect();
+        PyList::new(py, all?)
+    }
+
+    #[getter]
+    fn __name__(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// Its type, as the language writes it.
+    #[getter]
+    fn type_(&self) -> &str {
+        self.inner.signature()
+    }
+
+    /// How many arguments it takes.
+    #[getter]
+    fn arity(&self) -> usize {
+        self.inner.sides().0.arguments().len()
+    }
+
+    /// The `##` text of the definition.
+    #[getter]
+    fn __doc__(&self, py: Python<'_>) -> String {
+        let text = match self.steps.as_slice() {
+            [(what, name, _)] if what == "function" => self.program.bind(py).get().inner.documentation(name),
+            _ => None,
+        };
+        let head = format!("{} : {}", self.inner.name(), self.inner.signature());
+        match text {
+            Some(text) => format!("{head}\n\n{text}"),
+            None => head,
+        }
+    }
+
+    #[getter]
+    fn program(&self, py: Python<'_>) -> Py<Program> {
+        self.program.clone_ref(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<diffeo function {} : {}>", self.inner.name(), self.inner.signature())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let program = self.program.bind(py).get();
+        let rebuild = py.import("diffeo._rebuild")?.getattr("function")?;
+        let options = self.options.as_ref().map(|options| options.clone_ref(py));
+        let args = (program.source.clone(), self.steps.clone(), options);
+        PyTuple::new(py, [rebuild, args.into_pyobject(py)?.into_any()])
+    }
+}
