@@ -10,7 +10,8 @@ pub const MODULES: &[(&str, &str)] = &[
         "prelude",
         concat!(
             include_str!("../../../std/prelude.deo"),
-            include_str!("../../../std/prelude/arrays.deo")
+            include_str!("../../../std/prelude/arrays.deo"),
+            include_str!("../../../std/prelude/signals.deo")
         ),
     ),
     ("linalg", include_str!("../../../std/linalg.deo")),
