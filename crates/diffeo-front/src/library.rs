@@ -27,6 +27,7 @@ pub const MODULES: &[(&str, &str)] = &[
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),
+    ("special", include_str!("../../../std/special.deo")),
     ("stats", include_str!("../../../std/stats.deo")),
 ];
 
