@@ -10,7 +10,8 @@ pub const MODULES: &[(&str, &str)] = &[
         "prelude",
         concat!(
             include_str!("../../../std/prelude.deo"),
-            include_str!("../../../std/prelude/arrays.deo")
+            include_str!("../../../std/prelude/arrays.deo"),
+            include_str!("../../../std/prelude/signals.deo")
         ),
     ),
     ("linalg", include_str!("../../../std/linalg.deo")),
@@ -26,6 +27,7 @@ pub const MODULES: &[(&str, &str)] = &[
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),
+    ("special", include_str!("../../../std/special.deo")),
     (
         "stats",
         concat!(
