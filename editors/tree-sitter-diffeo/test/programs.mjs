@@ -1,4 +1,5 @@
-// The texts of the repository that are Diffeo: files, cases of tests/lang, blocks of the book.
+// The texts of the repository that are Diffeo: files, cases of tests/lang, blocks of the book. A text is `readable` if
+// its syntax is right, and `correct` if nothing is said to be wrong with it.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,7 +34,7 @@ function cases(path) {
     .split("\n")
     .forEach((line, i) => {
       if (line.startsWith("#: ")) {
-        found.push({ name: `${path}:${i + 1}: ${line.slice(3)}`, lines: [], readable: true });
+        found.push({ name: `${path}:${i + 1}: ${line.slice(3)}`, lines: [], readable: true, correct: true });
         head = true;
         return;
       }
@@ -41,13 +42,14 @@ function cases(path) {
       if (!last) return;
       if (head && line.startsWith("#") && !line.startsWith("# ")) {
         const error = /^#! (\S+)/.exec(line);
+        if (error) last.correct = false;
         if (error && UNREADABLE.test(error[1])) last.readable = false;
         return;
       }
       head = false;
       last.lines.push(line);
     });
-  return found.map(({ name, lines, readable }) => ({ name, text: lines.join("\n"), readable }));
+  return found.map(({ lines, ...rest }) => ({ ...rest, text: lines.join("\n") }));
 }
 
 /** The blocks of a page of the book that are marked `diffeo`, with the message that a refused one has. */
@@ -56,12 +58,12 @@ function blocks(path) {
   return [...page.matchAll(/^```diffeo([^\n]*)\n([^]*?)^```$(?:\s*^```(?:sh|text)\n([^]*?)^```$)*/gm)].map((match) => {
     const line = page.slice(0, match.index).split("\n").length;
     const code = /error\[([\w-]+)\]/.exec(match[3] ?? "")?.[1] ?? "";
-    const readable = !(match[1].includes("error") && UNREADABLE.test(code));
-    return { name: `${path}:${line}`, text: match[2], readable };
+    const correct = !match[1].includes("error");
+    return { name: `${path}:${line}`, text: match[2], readable: correct || !UNREADABLE.test(code), correct };
   });
 }
 
-const programs = files("", ".deo").map((path) => ({ name: path, text: read(path), readable: true }));
+const programs = files("", ".deo").map((path) => ({ name: path, text: read(path), readable: true, correct: true }));
 
 export const groups = {
   files: programs,
