@@ -35,7 +35,7 @@ class Uri {
 }
 
 const document = {
-  uri: new Uri("/work space/model.deo"),
+  uri: new Uri("/my models/model.deo"),
   languageId: "diffeo",
   isDirty: true,
   isUntitled: false,
@@ -98,15 +98,15 @@ test("every command of the manifest is registered", () => {
 test("a file is saved and run", async () => {
   await commands.get("diffeo.run")();
   assert.equal(program.saved, 1);
-  assert.deepEqual(arguments_(), ["run", "/work space/model.deo", "--json"]);
+  assert.deepEqual(arguments_(), ["run", "/my models/model.deo", "--json"]);
   assert.equal(tasks.at(-1).execution.process, "/opt/diffeo");
-  assert.equal(tasks.at(-1).execution.options.cwd, "/work space");
+  assert.equal(tasks.at(-1).execution.options.cwd, "/my models");
   assert.equal(tasks.at(-1).matcher, "$diffeo");
 });
 
 test("a code lens checks the function that it names, at the program's point", async () => {
-  await commands.get("diffeo.checkDerivative")("file:///work space/model.deo", "f");
-  assert.deepEqual(arguments_(), ["grad", "/work space/model.deo", "f", "--check"]);
+  await commands.get("diffeo.checkDerivative")("file:///my models/model.deo", "f");
+  assert.deepEqual(arguments_(), ["grad", "/my models/model.deo", "f", "--check"]);
   assert.deepEqual(asked, []);
 });
 
@@ -115,7 +115,7 @@ test("the palette asks for the function at the cursor, and for a point", async (
   await commands.get("diffeo.showDerivative")();
   assert.deepEqual(asked[0], ["g", "f"]);
   assert.match(asked[1], /differentiate g/);
-  assert.deepEqual(arguments_(), ["grad", "/work space/model.deo", "g", "--at", "[1.0, 2.0]"]);
+  assert.deepEqual(arguments_(), ["grad", "/my models/model.deo", "g", "--at", "[1.0, 2.0]"]);
 });
 
 test("without an answer nothing runs", async () => {
