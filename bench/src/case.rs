@@ -1,6 +1,7 @@
 //! What is measured: kernels and their data.
 
-use diffeo::Value;
+/// A value with nothing borrowed.
+pub type Value = diffeo::Value<'static>;
 
 /// A program in each of the languages, by its name: `programs/NAME.deo`, `c/plain/NAME.c`, `c/good/NAME.c` and
 /// perhaps a function in `python/kernels.py`.
@@ -60,23 +61,18 @@ impl Array {
         Array { name, shape: shape.to_vec(), data: Data::Ints(data) }
     }
 
-    /// The same as a value of Diffeo: nested arrays.
+    /// The same as a value of Diffeo.
     pub fn value(&self) -> Value {
-        fn nest<T: Copy + Into<Value>>(shape: &[usize], data: &[T]) -> Value {
-            match shape {
-                [] => data[0].into(),
-                [_] => data.into(),
-                [rows, inner @ ..] => {
-                    let width = data.len() / (*rows).max(1);
-                    Value::Array(
-                        (0..*rows).map(|r| nest(inner, &data[r * width..][..width])).collect(),
-                    )
-                }
+        let sizes = self.shape.clone();
+        match (&self.data, sizes.is_empty()) {
+            (Data::Reals(data), true) => data[0].into(),
+            (Data::Ints(data), true) => data[0].into(),
+            (Data::Reals(data), false) => {
+                Value::Reals(diffeo::Array { data: data.clone().into(), sizes })
             }
-        }
-        match &self.data {
-            Data::Reals(data) => nest(&self.shape, data),
-            Data::Ints(data) => nest(&self.shape, data),
+            (Data::Ints(data), false) => {
+                Value::Ints(diffeo::Array { data: data.clone().into(), sizes })
+            }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What derivatives cost in time, on each engine: of higher orders beside their function, gradients beside the kernels.
 
+use crate::case::Value;
 use crate::case::{Case, Kernel};
 use crate::compare::compare;
 use crate::engines::{Engine, Program};
 use crate::measure::{interleaved, Times};
 use crate::random::Random;
 use crate::run::Runner;
-use diffeo::Value;
 use std::time::{Duration, Instant};
 
 /// The functions of `programs/orders.deo`.
@@ -64,7 +64,7 @@ fn costs(
 /// Why something cannot be run, or what came out wrong.
 pub fn orders(engine: &dyn Engine, quick: bool, budget: Duration) -> Result<Vec<Costs>, String> {
     let points = Random::new(1).between(0.5, 1.5, if quick { 10 } else { 2000 });
-    let argument = Value::record([("points", Value::from(&points[..]))]);
+    let argument = Value::record([("points", Value::from(points))]);
     let functions = include_str!("../programs/orders.deo");
     let mut all = Vec::new();
     for f in FUNCTIONS {

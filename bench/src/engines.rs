@@ -6,8 +6,9 @@ mod flat;
 
 use crate::c::Compiler;
 use crate::case::Kernel;
+use crate::case::Value;
 use crate::run::{Prepared, Runner};
-use diffeo::{Diagnostic, Entry, FromDiffeo, ModuleId, Session, ToDiffeo, Value};
+use diffeo::{Diagnostic, Entry, ModuleId, Session};
 use diffeo_calculus::value::Value as Core;
 use diffeo_calculus::Ty;
 use std::path::Path;
@@ -81,7 +82,7 @@ fn argument(entry: &Entry, argument: &Value) -> Result<Core, String> {
         return Err(format!("`{}` takes no argument", entry.name));
     };
     let datas = &entry.program.datas;
-    argument.to_diffeo(&types.0, datas).map_err(|m| m.explain(datas))
+    diffeo::to_core(argument, &types.0, datas)
 }
 
 /// The numbers in the result of an entry, in order; none where it is no data.
@@ -95,14 +96,15 @@ fn numbers(entry: &Entry, result: &Core) -> Vec<f64> {
             Value::Tuple(values) | Value::Array(values) | Value::Variant(_, values) => {
                 values.iter().for_each(|v| leaves(v, out));
             }
+            Value::Reals(array) => out.extend_from_slice(&array.data),
+            Value::Ints(array) => out.extend(array.data.iter().map(|n| *n as f64)),
+            Value::Bools(array) => out.extend(array.data.iter().map(|b| f64::from(u8::from(*b)))),
             Value::Record(fields) => fields.iter().for_each(|(_, v)| leaves(v, out)),
         }
     }
     let mut out = Vec::new();
     if let Ty::Fun(types) = &entry.ty {
-        if let Ok(value) = Value::from_diffeo(result, &types.1, &entry.program.datas) {
-            leaves(&value, &mut out);
-        }
+        leaves(&diffeo::from_core(result, &types.1, &entry.program.datas), &mut out);
     }
     out
 }

@@ -1,8 +1,9 @@
 //! The engines that make machine code.
 
 use super::{argument, messages, numbers, Compiled, Engine};
+use crate::case::Value;
 use crate::run::Prepared;
-use diffeo::{Engine as Kind, Entry, Options, Prepared as Code, Session, Value};
+use diffeo::{Engine as Kind, Entry, Options, Prepared as Code, Session};
 use diffeo_array::value::Value as Operand;
 
 /// An engine that makes machine code.

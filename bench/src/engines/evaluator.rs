@@ -1,8 +1,9 @@
 //! The evaluator of Core.
 
 use super::{argument, messages, numbers, Compiled, Engine};
+use crate::case::Value;
 use crate::run::Prepared;
-use diffeo::{Entry, Options, Session, Value};
+use diffeo::{Entry, Options, Session};
 use diffeo_calculus::eval::Machine;
 use diffeo_calculus::value::Value as Core;
 

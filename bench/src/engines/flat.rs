@@ -1,10 +1,11 @@
 //! The evaluator of Flat.
 
 use super::{argument, messages, numbers, Compiled, Engine};
+use crate::case::Value;
 use crate::run::Prepared;
 use diffeo::lower::value::Interface;
 use diffeo::lower::Lowered;
-use diffeo::{pipeline, Entry, Options, Session, Value};
+use diffeo::{pipeline, Entry, Options, Session};
 use diffeo_array::eval::Evaluator;
 use diffeo_array::value::Value as Operand;
 

@@ -1,8 +1,8 @@
 //! Bundle adjustment.
 
+use crate::case::Value;
 use crate::case::{Array, Case, Kernel};
 use crate::random::Random;
-use diffeo::Value;
 
 /// The errors of the observations.
 pub const BA: Kernel = Kernel {

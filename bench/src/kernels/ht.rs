@@ -1,8 +1,8 @@
 //! Hand tracking.
 
+use crate::case::Value;
 use crate::case::{Array, Case, Data, Kernel};
 use crate::random::Random;
-use diffeo::Value;
 
 /// The distances of the measured points.
 pub const HT: Kernel =

@@ -1,8 +1,8 @@
 //! The recurrent network.
 
+use crate::case::Value;
 use crate::case::{Array, Case, Kernel};
 use crate::random::Random;
-use diffeo::Value;
 
 /// The loss on a text.
 pub const LSTM: Kernel =
@@ -33,15 +33,16 @@ fn case(label: &str, l: usize, c: usize, b: usize) -> Case {
 fn argument(case: &Case) -> Value {
     let b = case.sizes[2] as usize;
     let rows = |names: &[&'static str], data: &[f64]| {
-        Value::record(names.iter().copied().zip(data.chunks(b).map(Value::from)))
+        Value::record(names.iter().copied().zip(data.chunks(b).map(|row| row.to_vec().into())))
     };
     let gates = |data: &[f64]| rows(&["forget", "ingate", "outgate", "change"], data);
     let layers = case.reals("weights").chunks(4 * b).zip(case.reals("biases").chunks(4 * b));
     let layers = layers
         .map(|(weight, bias)| Value::record([("weight", gates(weight)), ("bias", gates(bias))]));
     let states = case.reals("hidden").chunks(b).zip(case.reals("cell").chunks(b));
-    let states = states
-        .map(|(hidden, cell)| Value::record([("hidden", hidden.into()), ("cell", cell.into())]));
+    let states = states.map(|(hidden, cell)| {
+        Value::record([("hidden", hidden.to_vec().into()), ("cell", cell.to_vec().into())])
+    });
     Value::record([
         ("layers", Value::Array(layers.collect())),
         ("extra", rows(&["in_weight", "out_weight", "out_bias"], case.reals("extra"))),

@@ -187,8 +187,9 @@ macro_rules! names {
 impl Named for RealOp {
     const ALL: &'static [RealOp] = real::PLAIN;
 
+    #[allow(clippy::misnamed_getters)] // The table's `name` is that of users.
     fn name(self) -> &'static str {
-        real::row(self).word
+        real::row(self).symbol
     }
 }
 names! {

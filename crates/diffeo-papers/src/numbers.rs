@@ -84,19 +84,19 @@ pub(crate) fn settled(w: &Workspace, x: Term) -> Term {
 /// Whether an operation is blamed for derivatives that are not finite.
 pub(crate) fn may_be_to_blame(w: &Workspace, op: RealOp) -> bool {
     w.dynamic
-        && match op {
+        && !matches!(
+            op,
             RealOp::Add
-            | RealOp::Sub
-            | RealOp::Neg
-            | RealOp::Mul
-            | RealOp::Sin
-            | RealOp::Cos
-            | RealOp::Abs
-            | RealOp::Sign
-            | RealOp::Min
-            | RealOp::Max => false,
-            _ => true,
-        }
+                | RealOp::Sub
+                | RealOp::Neg
+                | RealOp::Mul
+                | RealOp::Sin
+                | RealOp::Cos
+                | RealOp::Abs
+                | RealOp::Sign
+                | RealOp::Min
+                | RealOp::Max
+        )
 }
 
 /// Blames an operation, if its derivatives are not finite and the operands and the `others` are.

@@ -25,8 +25,10 @@ pub use diffeo_calculus::eval::{
 };
 pub use diffeo_codegen::engine::Cpu;
 pub use diffeo_front::{library, Differentiable, Entry, LoadError, Message, ModuleId, Note, Place};
+#[doc(hidden)]
+pub use host::{from_core, to_core};
 pub use host::{
-    Array, Error, FromDiffeo, Function, HostOptions, Mismatch, Program, Report, ToDiffeo, Type,
-    Types, Value,
+    Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
+    ToDiffeo, Type, Types, Value,
 };
 pub use session::{Engine, How, Prepared, Run, Session};

@@ -67,7 +67,7 @@ pub struct Row {
     /// The name as users write it.
     pub name: &'static str,
     /// The name in Core, in Flat and of the runtime's function: that of users, or a word for an operator.
-    pub word: &'static str,
+    pub symbol: &'static str,
     /// The name of the function in C.
     pub c: &'static str,
     /// The cost, in additions.
@@ -83,8 +83,8 @@ pub struct Row {
 }
 
 impl Row {
-    const fn word(self, word: &'static str) -> Row {
-        Row { word, ..self }
+    const fn symbol(self, symbol: &'static str) -> Row {
+        Row { symbol, ..self }
     }
 
     const fn c(self, c: &'static str) -> Row {
@@ -107,7 +107,7 @@ impl Row {
 const fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
     Row {
         name,
-        word: name,
+        symbol: name,
         c: name,
         cost: 24,
         arity: partials.len(),
@@ -119,7 +119,7 @@ const fn smooth(name: &'static str, partials: &'static [Partial]) -> Row {
 
 const fn select(name: &'static str, arity: usize, kink: fn(f64, f64, [bool; 2]) -> bool) -> Row {
     let derivative = Derivative::Select;
-    Row { name, word: name, c: name, cost: 1, arity, derivative, outside: |_, _| false, kink }
+    Row { name, symbol: name, c: name, cost: 1, arity, derivative, outside: |_, _| false, kink }
 }
 
 /// The poles of the gamma function.
@@ -155,22 +155,22 @@ pub fn row(op: RealOp) -> &'static Row {
     /// `1 / cosh(a/2)`
     const HALF_SECH: Partial = Un(Sech, &Bin(Mul, &Num(0.5), &A));
     match op {
-        RealOp::Add => const { &smooth("+", &[ONE, ONE]).word("add").cost(1) },
-        RealOp::Sub => const { &smooth("-", &[ONE, Num(-1.0)]).word("sub").cost(1) },
-        RealOp::Mul => const { &smooth("*", &[B, A]).word("mul").cost(1) },
+        RealOp::Add => const { &smooth("+", &[ONE, ONE]).symbol("add").cost(1) },
+        RealOp::Sub => const { &smooth("-", &[ONE, Num(-1.0)]).symbol("sub").cost(1) },
+        RealOp::Mul => const { &smooth("*", &[B, A]).symbol("mul").cost(1) },
         RealOp::Div => {
             const {
                 &smooth("/", &[Bin(Div, &ONE, &B), Un(Neg, &Bin(Div, &Y, &B))])
-                    .word("div")
+                    .symbol("div")
                     .cost(4)
                     .outside(|_, b| b == 0.0)
             }
         }
-        RealOp::Neg => const { &smooth("-", &[Num(-1.0)]).word("neg").cost(1) },
+        RealOp::Neg => const { &smooth("-", &[Num(-1.0)]).symbol("neg").cost(1) },
         RealOp::Rem => {
             const {
                 &smooth("%", &[ONE, Un(Neg, &Partial::TruncatedQuotient)])
-                    .word("rem")
+                    .symbol("rem")
                     .c("fmod")
                     .outside(|_, b| b == 0.0)
                     .kink(|a, b, _| a != 0.0 && a % b == 0.0)
@@ -188,7 +188,7 @@ pub fn row(op: RealOp) -> &'static Row {
                         Partial::ZeroWhere(Condition::ZeroBase, &Bin(Mul, &Y, &Un(Log, &A))),
                     ],
                 )
-                .word("pow")
+                .symbol("pow")
                 .c("pow")
                 .outside(|a, b| {
                     (a < 0.0 && b.is_finite() && b.fract() != 0.0) || (a == 0.0 && b < 0.0)
@@ -284,7 +284,7 @@ pub fn row(op: RealOp) -> &'static Row {
             const { &smooth("lgamma", &[Un(RealOp::Polygamma(0), &A)]).c("df_lgamma").outside(pole) }
         }
         RealOp::Polygamma(0) => {
-            const { &smooth("digamma", &[Partial::NextPolygamma]).word("polygamma").outside(pole) }
+            const { &smooth("digamma", &[Partial::NextPolygamma]).symbol("polygamma").outside(pole) }
         }
         RealOp::Polygamma(_) => {
             const { &smooth("polygamma", &[Partial::NextPolygamma]).outside(pole) }

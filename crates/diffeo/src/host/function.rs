@@ -27,6 +27,12 @@ use std::time::{Duration, Instant};
 /// What a program reports with `progress`: its label, how much there is to do, how much is done.
 pub type Report<'r> = diffeo_calculus::eval::Progress<'r>;
 
+/// Takes lines, on any thread.
+pub type Lines = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Takes reports, on any thread.
+pub type Reports = Arc<dyn Fn(&Report<'_>) + Send + Sync>;
+
 /// How functions are run.
 #[derive(Clone)]
 pub struct HostOptions {
@@ -45,9 +51,9 @@ pub struct HostOptions {
     /// How many bytes of the stack open calls may take.
     pub max_stack: usize,
     /// Takes the lines that the program prints with `trace`.
-    pub trace: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    pub trace: Option<Lines>,
     /// Takes what the program reports with `progress`.
-    pub progress: Option<Arc<dyn Fn(&Report<'_>) + Send + Sync>>,
+    pub progress: Option<Reports>,
 }
 
 impl Default for HostOptions {
@@ -179,7 +185,7 @@ struct Native {
     compiled: Arc<Compiled>,
     /// The interface, written by serde: each lease has one of its own.
     interface: Vec<u8>,
-    pool: Mutex<Vec<Box<Lease>>>,
+    pool: Mutex<Vec<Lease>>,
 }
 
 type Lease = Confined<Running>;
@@ -492,7 +498,7 @@ impl Function {
         }
     }
 
-    fn lease(&self, native: &Native) -> Option<Box<Lease>> {
+    fn lease(&self, native: &Native) -> Option<Lease> {
         let inner = &*self.0;
         let lease = Confined::try_new(|| {
             let interface: Interface = postcard::from_bytes(&native.interface).map_err(|_| ())?;
@@ -505,7 +511,7 @@ impl Function {
             let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
             Ok::<_, ()>(Running { interface, from, to, instance, printed })
         });
-        lease.ok().map(Box::new)
+        lease.ok()
     }
 
     fn misfit(&self, why: &str) -> Error {

@@ -27,13 +27,14 @@ mod ty;
 mod value;
 
 pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
-pub use function::{Function, HostOptions, Report};
+pub use function::{Function, HostOptions, Lines, Report, Reports};
 pub use ty::{Type, Types};
 pub use value::{Array, Value};
 
 use crate::session::Session;
 use crate::ModuleId;
-use diffeo_calculus::ty::Ty;
+use diffeo_calculus::ty::{DataDecl, Ty};
+use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
 use diffeo_front::{Entry, Message};
 use function::Definition;
@@ -238,6 +239,21 @@ impl World {
             None => Err(Error { messages: messages(&mut self.session) }),
         }
     }
+}
+
+/// A value as the evaluator has it: for benchmarks of one engine.
+///
+/// # Errors
+/// It is none of the type.
+#[doc(hidden)]
+pub fn to_core(value: &Value<'_>, ty: &Ty, datas: &[DataDecl]) -> Result<Core, String> {
+    code::Code { datas }.core(value, ty).map_err(|misfit| misfit.explain())
+}
+
+/// One of the evaluator's values: for benchmarks of one engine.
+#[doc(hidden)]
+pub fn from_core(value: &Core, ty: &Ty, datas: &[DataDecl]) -> Value<'static> {
+    code::Code { datas }.host(value, ty)
 }
 
 /// Domain and range; both the type itself for a constant.

@@ -31,9 +31,12 @@ pub enum Type {
     Parameter(usize),
 }
 
+/// The name of a constructor, and the types of its fields.
+type Constructor = (Arc<str>, Vec<Type>);
+
 /// The variant types of a program: names, with names and types of the fields of each constructor.
 #[derive(Clone, Debug, Default)]
-pub struct Types(Arc<[(Arc<str>, Vec<(Arc<str>, Vec<Type>)>)]>);
+pub struct Types(Arc<[(Arc<str>, Vec<Constructor>)]>);
 
 impl Types {
     pub(super) fn new(datas: &[DataDecl]) -> Types {
@@ -50,10 +53,10 @@ impl Types {
     }
 
     /// The constructors of a variant type, with the types of their fields.
-    pub fn constructors(&self, ty: &Type) -> Option<Vec<(Arc<str>, Vec<Type>)>> {
+    pub fn constructors(&self, ty: &Type) -> Option<Vec<Constructor>> {
         let Type::Variant(name, args) = ty else { return None };
         let (_, constructors) = self.0.iter().find(|(known, _)| known == name)?;
-        let at = |(name, fields): &(Arc<str>, Vec<Type>)| {
+        let at = |(name, fields): &Constructor| {
             (name.clone(), fields.iter().map(|field| field.instantiate(args)).collect())
         };
         Some(constructors.iter().map(at).collect())

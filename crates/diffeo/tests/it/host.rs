@@ -28,7 +28,7 @@ fn tracing(kinks: Kinks) -> (Arc<Mutex<Vec<String>>>, HostOptions) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let printed = lines.clone();
     let trace = move |line: &str| printed.lock().expect("no panic").push(line.to_string());
-    let trace: Option<Arc<dyn Fn(&str) + Send + Sync>> = Some(Arc::new(trace));
+    let trace: Option<diffeo::Lines> = Some(Arc::new(trace));
     (lines, HostOptions { kinks, trace, ..HostOptions::default() })
 }
 
