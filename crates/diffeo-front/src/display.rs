@@ -95,6 +95,10 @@ impl<'a> Printer<'a> {
         let (own, library): (Vec<_>, Vec<_>) =
             self.db.aliases.iter().partition(|alias| !self.db.module(alias.module).std);
         own.into_iter().chain(library).find_map(|alias| {
+            // The alias of a parameter by itself would stand for every type, with that type as its argument.
+            if matches!(alias.ty, Some(Ty::Param(_))) {
+                return None;
+            }
             let mut args = vec![None; alias.params.len()];
             let matched =
                 stands_for(self.db, alias.ty.as_ref()?, &ty, &mut args, &mut { MOST_NODES });

@@ -126,8 +126,12 @@ impl<'t> Parser<'t> {
         if kind == Kind::Lt && self.is_arrow() {
             let arrow = Span { end: self.token(1).end, ..self.span() };
             return self.report(
-                Diagnostic::error("syntax", arrow, "there is no `<-`: nothing is assigned")
-                    .help("write `let x = 2 in`, or `x < -2` to compare"),
+                Diagnostic::warning(
+                    "misleading-arrow",
+                    arrow,
+                    "`<-` gives no value to a name: this compares with a negative number",
+                )
+                .help("write `let x = 2 in`, or `x < -2` to compare"),
             );
         }
         let message = match kind {
