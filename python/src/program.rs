@@ -337,6 +337,18 @@ impl Function {
         }
     }
 
+    /// The number by which custom calls of XLA name it.
+    fn _registered(&self) -> i64 {
+        crate::xla::register(self.inner.clone())
+    }
+
+    /// What it takes and gives, as nested tuples: `("tuple", (…))`, `("record", ((name, …), …))`,
+    /// `("array", rank, scalar)`, `("Real",)`, `("other", text)`.
+    fn _types<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (from, to) = self.inner.sides();
+        Ok((described(py, from)?, described(py, to)?))
+    }
+
     #[getter]
     fn program(&self, py: Python<'_>) -> Py<Program> {
         self.program.clone_ref(py)
@@ -353,4 +365,31 @@ impl Function {
         let args = (program.source.clone(), self.steps.clone(), options);
         PyTuple::new(py, [rebuild, args.into_pyobject(py)?.into_any()])
     }
+}
+
+/// A type as nested tuples.
+fn described<'py>(py: Python<'py>, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
+    let all = |types: &[Type]| -> PyResult<Bound<'py, PyTuple>> {
+        let types: PyResult<Vec<_>> = types.iter().map(|ty| described(py, ty)).collect();
+        PyTuple::new(py, types?)
+    };
+    let (mut rank, mut scalar) = (0, ty);
+    while let Type::Array(inner) = scalar {
+        (rank, scalar) = (rank + 1, inner);
+    }
+    let other = || ("other", ty.to_string()).into_pyobject(py).map(|t| t.into_any());
+    Ok(match (rank, scalar) {
+        (0, Type::Tuple(types)) => ("tuple", all(types)?).into_pyobject(py)?.into_any(),
+        (0, Type::Unit) => ("tuple", all(&[])?).into_pyobject(py)?.into_any(),
+        (0, Type::Record(fields)) => {
+            let fields: PyResult<Vec<_>> =
+                fields.iter().map(|(name, ty)| Ok((name.to_string(), described(py, ty)?))).collect();
+            ("record", PyTuple::new(py, fields?)?).into_pyobject(py)?.into_any()
+        }
+        (0, Type::Real | Type::Int | Type::Bool) => (ty.to_string(),).into_pyobject(py)?.into_any(),
+        (_, Type::Real | Type::Int | Type::Bool) => {
+            ("array", rank, scalar.to_string()).into_pyobject(py)?.into_any()
+        }
+        _ => other()?,
+    })
 }

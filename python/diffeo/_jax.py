@@ -1,0 +1,293 @@
+"""Functions as functions of JAX.
+
+One primitive calls a function of Diffeo by XLA's foreign function interface. Its rules for differentiation ask Diffeo
+for the derivative as another function and call that by the same primitive: so every transformation of JAX works, to any
+order. Rows under ``vmap`` go through Diffeo's threads.
+"""
+
+import ctypes
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from . import _diffeo
+from ._errors import ArgumentError
+
+_TARGET = "diffeo_call"
+jax.ffi.register_ffi_target(
+    _TARGET, jax.ffi.pycapsule(ctypes.CDLL(_diffeo.__file__).diffeo_xla_call), platform="cpu"
+)
+
+
+class _Call:
+    """A function of Diffeo on flat operands, and what JAX has to know of it.
+
+    ``select`` are the results of the function that are results here; ``shapes`` gives their shapes for those of the
+    operands; ``reals`` says which operands are Reals.
+    """
+
+    def __init__(self, function, leaves_in, leaves_out, select, shapes):
+        self.function, self.leaves_in, self.leaves_out = function, leaves_in, leaves_out
+        self.select, self.shapes = select, shapes
+        self.id = function._registered()
+        self.derived = {}
+
+    @property
+    def kinds(self):
+        return [self.leaves_out[i][1] for i in self.select]
+
+
+def _leaves(described, path=""):
+    """The leaves of a type: rank and scalar of each."""
+    what = described[0]
+    if what == "tuple":
+        return [leaf for i, part in enumerate(described[1]) for leaf in _leaves(part, f"{path}[{i}]")]
+    if what == "record":
+        return [leaf for name, part in described[1] for leaf in _leaves(part, f"{path}.{name}")]
+    if what == "array":
+        return [(described[1], described[2])]
+    if what == "other":
+        raise ArgumentError(f"diffeo.jax: {path or 'it'} is of type {described[1]}, which is no array of numbers")
+    return [(0, what)]
+
+
+def _structure(described, leaves):
+    """The value of a type that has these leaves."""
+    what = described[0]
+    if what == "tuple":
+        return tuple(_structure(part, leaves) for part in described[1])
+    if what == "record":
+        return {name: _structure(part, leaves) for name, part in described[1]}
+    return next(leaves)
+
+
+def _sizes(signature):
+    """The names of the sizes of each leaf that a signature mentions, before and behind its last arrow."""
+    depth, at = 0, None
+    for i, c in enumerate(signature):
+        depth += (c in "([{") - (c in ")]}")
+        if depth == 0 and signature.startswith("->", i):
+            at = i
+    sides = (signature[:at], signature[at + 2 :]) if at is not None else ("", signature)
+    leaf = re.compile(r"((?:\[[^\]]*\])*)\s*\b(?:Real|Int|Bool)\b")
+    return [[re.findall(r"\[([^\]]*)\]", sizes) for sizes in leaf.findall(side)] for side in sides]
+
+
+primitive = Primitive("diffeo_call")
+primitive.multiple_results = True
+
+
+def _dtype(kind, operands):
+    wide = jax.config.jax_enable_x64 and not any(x.dtype == jnp.float32 for x in operands)
+    return {"Real": jnp.float64 if wide else jnp.float32, "Int": jnp.int64 if wide else jnp.int32, "Bool": jnp.bool_}[
+        kind
+    ]
+
+
+@primitive.def_abstract_eval
+def _abstract(*operands, call, linear, batch):
+    rows = operands[0].shape[:batch] if operands else ()
+    shapes = call.shapes([x.shape[batch:] for x in operands])
+    return [
+        jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, operands)) for shape, kind in zip(shapes, call.kinds)
+    ]
+
+
+@functools.lru_cache(maxsize=None)
+def _compiled(call, linear, batch):
+    return jax.jit(lambda *operands: primitive.bind(*operands, call=call, linear=linear, batch=batch))
+
+
+@primitive.def_impl
+def _implementation(*operands, call, linear, batch):
+    return _compiled(call, linear, batch)(*operands)
+
+
+def _lowering(context, *operands, call, linear, batch):
+    rows = context.avals_in[0].shape[:batch] if operands else ()
+    shapes = call.shapes([x.shape[batch:] for x in context.avals_in])
+    selected = dict(zip(call.select, shapes))
+    # Results that nobody asked for have a place, too.
+    all_shapes = call.all_shapes([x.shape[batch:] for x in context.avals_in]) if hasattr(call, "all_shapes") else None
+    avals = []
+    for i, (_, kind) in enumerate(call.leaves_out):
+        shape = selected[i] if i in selected else all_shapes[i]
+        avals.append(jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, context.avals_in)))
+    lower = jax.ffi.ffi_lowering(_TARGET)
+    results = lower(
+        context.replace(avals_out=avals), *operands, id=np.int64(call.id), batch=np.int64(batch)
+    )
+    return [results[i] for i in call.select]
+
+
+mlir.register_lowering(primitive, _lowering, platform="cpu")
+
+
+def _batched(operands, axes, *, call, linear, batch):
+    count = next(x.shape[axis] for x, axis in zip(operands, axes) if axis is not batching.not_mapped)
+    rows = [
+        jnp.broadcast_to(x, (count, *x.shape)) if axis is batching.not_mapped else jnp.moveaxis(x, axis, 0)
+        for x, axis in zip(operands, axes)
+    ]
+    results = primitive.bind(*rows, call=call, linear=linear, batch=batch + 1)
+    return results, [0] * len(results)
+
+
+batching.primitive_batchers[primitive] = _batched
+
+
+def _forward(call):
+    """The call of primals and tangents that gives the derivative along these."""
+    if "forward" not in call.derived:
+        arity = call.function.arity
+        function = call.function._jvp(list(range(arity)))
+        count = len(call.leaves_out)
+        half = len(call.leaves_in)
+        made = _Call(
+            function,
+            call.leaves_in * 2,
+            call.leaves_out * 2,
+            tuple(count + i for i in call.select),
+            lambda shapes: call.shapes(shapes[:half]),
+        )
+        made.all_shapes = lambda shapes: _every(call, shapes[:half]) * 2
+        made.base = call
+        call.derived["forward"] = made
+    return call.derived["forward"]
+
+
+def _backward(call):
+    """The call of primals and a cotangent of all results that gives the cotangents of the primals."""
+    if "backward" not in call.derived:
+        arity = call.function.arity
+        function = call.function._vjp(list(range(arity)))
+        count, half = len(call.leaves_out), len(call.leaves_in)
+        made = _Call(
+            function,
+            call.leaves_in + call.leaves_out,
+            call.leaves_out + call.leaves_in,
+            tuple(count + i for i in range(half)),
+            lambda shapes: shapes[:half],
+        )
+        made.all_shapes = lambda shapes: _every(call, shapes[:half]) + list(shapes[:half])
+        call.derived["backward"] = made
+    return call.derived["backward"]
+
+
+def _every(call, shapes):
+    """The shapes of all results of the function of a call."""
+    if hasattr(call, "all_shapes"):
+        return list(call.all_shapes(shapes))
+    return list(call.shapes(shapes))
+
+
+def _zeros(x, like):
+    return jnp.zeros(like.shape, like.dtype) if isinstance(x, ad.Zero) else x
+
+
+def _jvp(primals, tangents, *, call, linear, batch):
+    out = primitive.bind(*primals, call=call, linear=linear, batch=batch)
+    # The tangent of what is no Real is the value itself.
+    filled = [
+        _zeros(t, p) if kind == "Real" else p
+        for p, t, (_, kind) in zip(primals, tangents, call.leaves_in)
+    ]
+    forward = _forward(call)
+    count = len(primals)
+    along = tuple(count + i for i, (_, kind) in enumerate(call.leaves_in) if kind == "Real")
+    slopes = primitive.bind(*primals, *filled, call=forward, linear=along, batch=batch)
+    dots = [
+        slope if kind == "Real" else ad.Zero(jax.core.get_aval(y).to_tangent_aval())
+        for y, slope, kind in zip(out, slopes, call.kinds)
+    ]
+    return out, dots
+
+
+ad.primitive_jvps[primitive] = _jvp
+
+
+def _transpose(cotangents, *operands, call, linear, batch):
+    asked = [i for i, x in enumerate(operands) if ad.is_undefined_primal(x)]
+    if not set(asked) <= set(linear):
+        raise ArgumentError(f"diffeo.jax: {call.function.__name__} is not linear in what is transposed")
+    base = call.base
+    half = len(base.leaves_in)
+    primals = operands[:half]
+    dtype = next(jax.core.get_aval(x).dtype for x in primals)
+    rows = primals[0].shape[:batch]
+    shapes = _every(base, [x.shape[batch:] for x in primals])
+    bars = []
+    selected = dict(zip(base.select, cotangents))
+    for i, (shape, (_, kind)) in enumerate(zip(shapes, base.leaves_out)):
+        bar = selected.get(i)
+        if bar is None or isinstance(bar, ad.Zero) or kind != "Real":
+            kind_dtype = _dtype(kind, [jax.core.ShapedArray((), dtype)]) if kind != "Real" else dtype
+            bar = jnp.zeros(rows + tuple(shape), kind_dtype)
+        bars.append(bar)
+    found = primitive.bind(*primals, *bars, call=_backward(base), linear=(), batch=batch)
+    return [found[i - half] if i in asked else None for i in range(len(operands))]
+
+
+ad.primitive_transposes[primitive] = _transpose
+
+
+def function(f, out=None):
+    """The function as one of JAX: under ``jit``, ``grad``, ``jvp``, ``vmap``, ``jacfwd``, ``hessian`` and the others.
+
+    It takes numbers and arrays of them, tuples and dictionaries of these. ``out`` gives the shapes of its results, as
+    ``jax.ShapeDtypeStruct`` in the structure of the result or a function from those of the arguments to that, where
+    sizes of results are none of those that the type of the function names.
+    """
+    taken, gives = f._types()
+    leaves_in, leaves_out = _leaves(taken), _leaves(gives)
+    named_in, named_out = _sizes(f.type_)
+
+    def shapes(given):
+        known = {}
+        for names, shape in zip(named_in, given):
+            known.update(zip(names, shape))
+        found = []
+        for i, (rank, _) in enumerate(leaves_out):
+            names = named_out[i] if i < len(named_out) else []
+            shape = [int(name) if name.isdigit() else known.get(name) for name in names]
+            if len(shape) != rank or None in shape:
+                if out is None:
+                    raise ArgumentError(
+                        f"diffeo.jax: the sizes of the result of {f.__name__} : {f.type_} are not those of arguments: "
+                        "give out=jax.ShapeDtypeStruct(…)"
+                    )
+                structs = out([jax.ShapeDtypeStruct(s, jnp.float64) for s in given]) if callable(out) else out
+                return [leaf.shape for leaf in jax.tree_util.tree_leaves(structs)]
+            found.append(tuple(shape))
+        return found
+
+    call = _Call(f, leaves_in, leaves_out, tuple(range(len(leaves_out))), shapes)
+
+    def called(*args):
+        operands = jax.tree_util.tree_leaves(args)
+        if len(operands) != len(leaves_in):
+            raise ArgumentError(f"{f.__name__} : {f.type_} takes {len(leaves_in)} arrays, {len(operands)} were given")
+        arrays = []
+        for i, (x, (rank, kind)) in enumerate(zip(operands, leaves_in)):
+            x = jnp.asarray(x)
+            if x.ndim != rank:
+                raise ArgumentError(
+                    f"array {i} of {f.__name__} : {f.type_} has {rank} indices, an array of shape {x.shape} was given"
+                )
+            if kind == "Real" and jnp.issubdtype(x.dtype, jnp.complexfloating):
+                raise ArgumentError(f"array {i} of {f.__name__} : {f.type_} is of Reals, {x.dtype} was given")
+            if kind == "Int" and not jnp.issubdtype(x.dtype, jnp.integer):
+                raise ArgumentError(f"array {i} of {f.__name__} : {f.type_} is of Ints, {x.dtype} was given")
+            wanted = {"Real": jnp.result_type(float), "Int": jnp.result_type(int), "Bool": jnp.bool_}[kind]
+            arrays.append(x.astype(wanted) if x.dtype != wanted else x)
+        results = primitive.bind(*arrays, call=call, linear=(), batch=0)
+        return _structure(gives, iter(results))
+
+    called.__name__ = f.__name__
+    called.__doc__ = f.__doc__
+    return called
