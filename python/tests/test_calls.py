@@ -1,0 +1,135 @@
+import dataclasses
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import diffeo
+
+
+def test_values_go_in_and_come_out(m):
+    w, xs = np.array([1.0, 2.0]), np.arange(10.0).reshape(5, 2)
+    assert m.loss(w, xs) == ((xs @ w) ** 2).sum()
+    assert m.loss([1, 2], xs.tolist()) == m.loss(w, xs)
+    assert m.answer == 42 and m.unit() == 42
+    np.testing.assert_array_equal(m.table, [[1.0, 2.0], [3.0, 4.0]])
+    out = m.scaled({"by": 2.0, "x": [1.0, 2.0], "n": 3})
+    np.testing.assert_array_equal(out["y"], [2.0, 4.0])
+    assert out["n"] == 4 and isinstance(out["n"], int)
+    assert m.hello("you") == "hello you"
+    assert m.two(0.5, 1.0) == (np.sin(0.5), 1.5)
+    assert m.flags(np.array([True, False, True])) == 2
+    assert m.total([1.0, 2.0, 3.0]) == 6.0 and m.total([]) == 0.0
+    assert m.collatz(27) == 111
+
+
+def test_dataclasses_are_records(m):
+    @dataclasses.dataclass
+    class Given:
+        by: float
+        x: list
+        n: int
+
+    np.testing.assert_array_equal(m.scaled(Given(3.0, [1.0], 0))["y"], [3.0])
+
+
+def test_variants_are_classes(m):
+    shape = m.types.Shape
+    assert m.area(shape.Box(2.0, 3.0)) == 6.0 and m.area(shape.Dot()) == 0.0
+    slope = diffeo.grad(m.area)(shape.Box(2.0, 3.0))
+    match slope:
+        case shape.Box(a, b):
+            assert (a, b) == (3.0, 2.0)
+        case _:
+            raise AssertionError(slope)
+    assert m.plus_one(None) is None and m.plus_one(1.0) == 2.0
+
+
+def test_arrays_of_other_kinds_are_converted(m):
+    xs = np.arange(20.0).reshape(10, 2)
+    w = np.array([1.0, 2.0])
+    expected = m.loss(w, xs[::2])
+    for given in [xs[::2], np.asfortranarray(xs[::2]), xs[::2].astype(">f8"), xs[::2].astype("f4"), xs[::2].astype("i4")]:
+        assert m.loss(w, given) == expected
+    frozen = xs[::2].copy()
+    frozen.flags.writeable = False
+    assert m.loss(w, frozen) == expected
+    assert m.image(np.empty(0), 1.0).shape == (0,)
+    assert m.cube(np.float32(2.0)) == 8.0 and m.cube(np.array(2.0)) == 8.0 and m.cube(2) == 8.0
+    assert m.power(2.0, np.int32(3)) == 8.0
+
+
+def test_frames_are_arrays_of_records(m):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for frame in [pandas.DataFrame, polars.DataFrame]:
+        assert m.rows(frame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [0, 0]})) == 5.0
+        assert m.mean_of(frame({"a": [1.0, None]})) == 1.0
+    structured = np.array([(1.0, "x"), (2.0, "y")], dtype=[("a", "f8"), ("b", "U1")])
+    assert m.rows(structured) == 5.0
+
+
+def test_threads_give_the_same_digits(m):
+    gradient = diffeo.grad(m.loss)
+    xs = np.random.default_rng(0).random((30, 2))
+
+    def all_of_them():
+        return np.array([gradient([i * 1e-3, 0.5], xs) for i in range(1000)])
+
+    alone, found = all_of_them(), []
+    threads = [threading.Thread(target=lambda: found.append(all_of_them())) for _ in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert len(found) == 8 and all((x == alone).all() for x in found)
+
+
+def test_rows_of_different_lengths(m):
+    rows = [np.ones(n) for n in range(1, 6)]
+    found = diffeo.map(m.image, in_axes=(0, None), threads=3)(rows, 0.5)
+    assert [len(row) for row in found] == [1, 2, 3, 4, 5]
+    assert diffeo.map(m.cube)(np.arange(4.0)).tolist() == [0.0, 1.0, 8.0, 27.0]
+
+
+def test_functions_pickle_by_source(m):
+    w, xs = [1.0, 2.0], [[1.0, 0.0]]
+    for f in [m.loss, diffeo.grad(m.loss), m.function("loss", engine="jit")]:
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(w, xs), f(w, xs))
+    assert pickle.loads(pickle.dumps(m)).answer == 42
+
+
+def test_a_fork_can_call(m):
+    m.cube(2.0)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if m.cube(3.0) == 27.0 and diffeo.grad(m.cube)(1.0) == 3.0 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_engines_agree(m):
+    xs = np.linspace(0.0, 1.0, 7)
+    expected = m.function("image", engine="interp")(xs, 2.0)
+    for engine in ["auto", "jit", "llvm", "c"]:
+        np.testing.assert_allclose(m.function("image", engine=engine)(xs, 2.0), expected, rtol=1e-13)
+
+
+def test_what_programs_print_goes_to_a_function(m):
+    lines = []
+    noted = m.function("noted", trace=lines.append)
+    assert noted(1.5) == 3.0 and lines == ["x: 1.5"]
+
+
+def test_documentation_is_there(m):
+    assert m.loss.__doc__.startswith("loss : ([k]Real, [n][k]Real) -> Real")
+    assert "The sum of squares" in m.loss.__doc__
+    assert "loss" in repr(m.loss) and "loss" in dir(m)
+
+
+def test_files_are_loaded(root):
+    iris = diffeo.load(root / "examples" / "descend.deo")
+    assert "descend" in repr(iris)
+
+
+def test_expressions_are_functions(m):
+    f = m.expression("fn x -> cube(x) + 1.0")
+    assert f(2.0) == 9.0 and diffeo.grad(f)(2.0) == 12.0
