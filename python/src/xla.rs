@@ -251,7 +251,7 @@ impl Buffer {
 /// The value of a type in a row of the next buffers.
 fn given<'b>(
     ty: &Type,
-    buffers: &mut impl Iterator<Item = &'b Buffer>,
+    buffers: &mut dyn Iterator<Item = &'b Buffer>,
     batch: usize,
     row: usize,
 ) -> Option<Value<'b>> {
@@ -296,7 +296,7 @@ fn given<'b>(
 /// Writes a value into a row of the next buffers. Gives what does not fit.
 fn take<'b>(
     value: &Value<'_>,
-    buffers: &mut impl Iterator<Item = &'b Buffer>,
+    buffers: &mut dyn Iterator<Item = &'b Buffer>,
     batch: usize,
     row: usize,
 ) -> Result<(), String> {
@@ -344,10 +344,10 @@ fn take<'b>(
     ];
     let bools: [(c_int, fn(&mut [u8], bool)); 2] =
         [(PRED, |to, b| to[0] = u8::from(b)), (PRED, |to, b| to[0] = u8::from(b))];
-    let mut next = || buffers.next().ok_or_else(|| "there are more results than promised".to_string());
+    let few = || "there are more results than promised".to_string();
     match value {
         Value::Unit => Ok(()),
-        Value::Reals(array) => match next()? {
+        Value::Reals(array) => match buffers.next().ok_or_else(few)? {
             // The usual case is one copy.
             buffer if buffer.dtype == F64 && buffer.width(batch) == array.data.len() => {
                 // SAFETY: the row is this thread's.
@@ -356,18 +356,16 @@ fn take<'b>(
             }
             buffer => put(buffer, at, &array.data, &array.sizes, reals),
         },
-        Value::Ints(array) => put(next()?, at, &array.data, &array.sizes, ints),
-        Value::Bools(array) => put(next()?, at, &array.data, &array.sizes, bools),
-        Value::Real(x) => put(next()?, at, &[*x], &[], reals),
-        Value::Int(n) => put(next()?, at, &[*n], &[], ints),
-        Value::Bool(b) => put(next()?, at, &[*b], &[], bools),
+        Value::Ints(array) => put(buffers.next().ok_or_else(few)?, at, &array.data, &array.sizes, ints),
+        Value::Bools(array) => put(buffers.next().ok_or_else(few)?, at, &array.data, &array.sizes, bools),
+        Value::Real(x) => put(buffers.next().ok_or_else(few)?, at, &[*x], &[], reals),
+        Value::Int(n) => put(buffers.next().ok_or_else(few)?, at, &[*n], &[], ints),
+        Value::Bool(b) => put(buffers.next().ok_or_else(few)?, at, &[*b], &[], bools),
         Value::Tuple(parts) => {
-            let mut rest = buffers;
-            parts.iter().try_for_each(|part| take(part, &mut rest, batch, row))
+            parts.iter().try_for_each(|part| take(part, buffers, batch, row))
         }
         Value::Record(fields) => {
-            let mut rest = buffers;
-            fields.iter().try_for_each(|(_, part)| take(part, &mut rest, batch, row))
+            fields.iter().try_for_each(|(_, part)| take(part, buffers, batch, row))
         }
         Value::String(_) | Value::Array(_) | Value::Variant(..) => {
             Err("texts, lists and variants are no arrays".to_string())

@@ -74,6 +74,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Make a library for C of functions of a program
     Build(BuildArgs),
+    /// Serve editors: the Language Server Protocol on standard input and output
+    Lsp,
     /// Print the completions of the command line for a shell
     Completions(CompletionsArgs),
     /// Print the man page, or write the pages of all commands to a folder

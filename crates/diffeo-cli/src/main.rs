@@ -12,6 +12,7 @@ mod commands;
 mod excerpt;
 mod fmt;
 mod grad;
+mod lsp;
 mod print;
 mod printable;
 mod progress;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         | Command::Grad(_)
         | Command::Check(_)
         | Command::Fmt(_)
+        | Command::Lsp
         | Command::Completions(_)
         | Command::Man(_) => None,
     };
@@ -73,6 +75,11 @@ fn main() -> ExitCode {
         Command::Fmt(args) => fmt::fmt(&args, messages),
         Command::Show(args) => show::show(&args, setting),
         Command::Build(args) => build::build(&args, setting),
+        Command::Lsp => lsp::run().map_err(|why| {
+            let d = diffeo_base::Diagnostic::error("usage", diffeo_base::Span::NONE, why);
+            messages.report(&diffeo_base::SourceMap::default(), &[d]);
+            Stop::Refused
+        }),
         Command::Completions(args) => print::completions(args.shell),
         Command::Man(args) => print::man(args.dir.as_deref()),
     };

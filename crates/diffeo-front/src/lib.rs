@@ -12,6 +12,7 @@ mod infer;
 pub mod library;
 mod message;
 mod not_converged;
+pub mod query;
 mod resolve;
 mod session;
 pub mod types;

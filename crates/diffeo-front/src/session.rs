@@ -27,6 +27,8 @@ pub struct Session {
     db: Db,
     by_path: HashMap<PathBuf, ModuleId>,
     std: HashMap<Name, ModuleId>,
+    /// Texts that stand for files, such as those that an editor has changed.
+    overlays: HashMap<PathBuf, String>,
     loading: Vec<Name>,
     checked: usize,
     /// The syntax errors so far.
@@ -107,6 +109,7 @@ impl Session {
             db: Db::default(),
             by_path: HashMap::new(),
             std: HashMap::new(),
+            overlays: HashMap::new(),
             loading: Vec::new(),
             checked: 0,
             syntax: Vec::new(),
@@ -131,14 +134,46 @@ impl Session {
         if let Some(id) = self.by_path.get(&key) {
             return Ok(*id);
         }
-        let bytes = std::fs::read(path)
-            .map_err(|error| LoadError::Io { path: shown.to_path_buf(), error })?;
-        let text = String::from_utf8(bytes).map_err(|e| LoadError::NotUtf8 {
-            path: shown.to_path_buf(),
-            offset: e.utf8_error().valid_up_to(),
-        })?;
+        let text = match self.overlays.get(&key) {
+            Some(text) => text.clone(),
+            None => {
+                let bytes = std::fs::read(path)
+                    .map_err(|error| LoadError::Io { path: shown.to_path_buf(), error })?;
+                String::from_utf8(bytes).map_err(|e| LoadError::NotUtf8 {
+                    path: shown.to_path_buf(),
+                    offset: e.utf8_error().valid_up_to(),
+                })?
+            }
+        };
         let name = path.file_stem().map_or("main".into(), |s| s.to_string_lossy().into_owned());
         Ok(self.module(&name, &shown.display().to_string(), text, Some(key), false))
+    }
+
+    /// Has a text stand for a file from now on, whatever the file holds.
+    pub fn overlay(&mut self, path: &Path, text: String) {
+        let key = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        self.overlays.insert(key, text);
+    }
+
+    /// The tables.
+    pub(crate) fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// The source of a module.
+    pub fn file(&self, module: ModuleId) -> FileId {
+        self.db.module(module).file
+    }
+
+    /// The file of a module, if it was read from one.
+    pub fn path(&self, module: ModuleId) -> Option<&Path> {
+        self.db.module(module).path.as_deref()
+    }
+
+    /// The module of a file of sources, if there is one.
+    pub fn module_of(&self, file: FileId) -> Option<ModuleId> {
+        let found = self.db.modules.iter().position(|module| module.file == file);
+        found.map(|i| ModuleId(i as u32))
     }
 
     /// Loads a program from text under a name; it can import the standard library only.

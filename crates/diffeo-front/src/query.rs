@@ -1,0 +1,265 @@
+//! What there is at a place of a module, for editors: types, documentation, definitions, uses, names in scope.
+//!
+//! Nothing here fails on a program with errors: what is not known is left out.
+
+use crate::db::{DefId, ModuleId, Res};
+use crate::display::{scheme, Printer};
+use crate::Session;
+use diffeo_base::{Name, Span};
+use diffeo_syntax::ast::{Item, PatId, PatKind};
+
+/// What there is at a place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Found {
+    /// Where it is.
+    pub span: Span,
+    /// It with its type, as the language writes them: `x : Real`.
+    pub text: String,
+    /// The text of its `##` comment.
+    pub doc: Option<String>,
+    /// Where it is defined.
+    pub definition: Option<Span>,
+}
+
+/// A name that can be used at a place, or a definition of a module.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Symbol {
+    /// The name.
+    pub name: Name,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// Its type, where it has one.
+    pub ty: Option<String>,
+    /// The text of its `##` comment.
+    pub doc: Option<String>,
+    /// Where the name stands, and all of its definition.
+    pub spans: [Span; 2],
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SymbolKind {
+    /// A function.
+    Function,
+    /// A constant.
+    Constant,
+    /// A variable of a function.
+    Variable,
+    /// A type.
+    Type,
+    /// A constructor.
+    Constructor,
+    /// A module.
+    Module,
+}
+
+/// What a use of a name means, for comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Local(PatId),
+    Def(DefId),
+}
+
+impl Session {
+    /// What there is at a byte of a module's text.
+    pub fn at(&self, module: ModuleId, offset: usize) -> Option<Found> {
+        let m = self.db().module(module);
+        let holds = |span: Span| {
+            span.file == m.file && span.start as usize <= offset && offset <= span.end as usize
+        };
+        for id in &m.defs {
+            let def = self.db().def(*id);
+            if holds(def.span) {
+                return Some(self.definition_found(*id, def.span));
+            }
+        }
+        let size = |span: Span| span.end - span.start;
+        let exprs = m.ast.exprs.iter().filter(|(_, e)| holds(e.span));
+        let expr = exprs.min_by_key(|(id, e)| (size(e.span), std::cmp::Reverse(id.index())));
+        let pats = m.ast.pats.iter().filter(|(_, p)| holds(p.span));
+        let pat = pats.min_by_key(|(_, p)| size(p.span));
+        if let Some((id, p)) =
+            pat.filter(|(_, p)| expr.is_none_or(|(_, e)| size(p.span) < size(e.span)))
+        {
+            let ty = m.pat_ty.get(id.index())?;
+            let text =
+                format!("{} : {}", self.sources().slice(p.span), Printer::new(self.db()).ty(ty));
+            return Some(Found { span: p.span, text, doc: None, definition: Some(p.span) });
+        }
+        let (id, e) = expr?;
+        let written = self.sources().slice(e.span);
+        match m.res.get(&id) {
+            Some(Res::Def(def)) => Some(self.definition_found(*def, e.span)),
+            Some(Res::Con(data, tag)) => {
+                let constructor = &self.db().data(*data).constructors[*tag as usize];
+                let ty = m.expr_ty.get(id.index())?;
+                let text = format!("{} : {}", constructor.name, Printer::new(self.db()).ty(ty));
+                Some(Found { span: e.span, text, doc: None, definition: None })
+            }
+            local => {
+                let ty = m.expr_ty.get(id.index())?;
+                let first = written.lines().next().unwrap_or_default();
+                let more = if written.contains('\n') { " …" } else { "" };
+                let text = format!("{first}{more} : {}", Printer::new(self.db()).ty(ty));
+                let definition = match local {
+                    Some(Res::Local(pat) | Res::Size(pat, _)) => Some(m.ast.pats[*pat].span),
+                    _ => None,
+                };
+                Some(Found { span: e.span, text, doc: None, definition })
+            }
+        }
+    }
+
+    fn definition_found(&self, id: DefId, span: Span) -> Found {
+        let def = self.db().def(id);
+        let ty = def.scheme.as_ref().map_or("?".to_string(), |s| scheme(self.db(), s));
+        let text = format!("{} : {ty}", def.name);
+        Found { span, text, doc: self.doc_of(id), definition: Some(def.span) }
+    }
+
+    fn doc_of(&self, id: DefId) -> Option<String> {
+        let def = self.db().def(id);
+        let Item::Def(item) = &self.db().module(def.module).ast.items[def.item] else {
+            return None;
+        };
+        let lines: Vec<&str> = item.doc.iter().map(|line| line.as_str()).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    fn meaning(&self, module: ModuleId, offset: usize) -> Option<Meaning> {
+        let m = self.db().module(module);
+        let holds = |span: Span| {
+            span.file == m.file && span.start as usize <= offset && offset <= span.end as usize
+        };
+        if let Some(id) = m.defs.iter().find(|id| holds(self.db().def(**id).span)) {
+            return Some(Meaning::Def(*id));
+        }
+        let exprs = m.ast.exprs.iter().filter(|(id, e)| holds(e.span) && m.res.contains_key(id));
+        if let Some((id, _)) = exprs.min_by_key(|(_, e)| e.span.end - e.span.start) {
+            return match m.res.get(&id) {
+                Some(Res::Def(def)) => Some(Meaning::Def(*def)),
+                Some(Res::Local(pat)) => Some(Meaning::Local(*pat)),
+                _ => None,
+            };
+        }
+        let vars = m.ast.pats.iter();
+        let mut vars = vars.filter(|(_, p)| holds(p.span) && matches!(p.kind, PatKind::Var(_)));
+        vars.next().map(|(id, _)| Meaning::Local(id))
+    }
+
+    /// Where the name at a place stands in its module, its definition included; in order.
+    pub fn uses(&self, module: ModuleId, offset: usize) -> Vec<Span> {
+        let Some(meaning) = self.meaning(module, offset) else { return Vec::new() };
+        let m = self.db().module(module);
+        let same = |res: &Res| match res {
+            Res::Def(def) => meaning == Meaning::Def(*def),
+            Res::Local(pat) => meaning == Meaning::Local(*pat),
+            _ => false,
+        };
+        let used = m.res.iter().filter(|(_, res)| same(res)).map(|(id, _)| m.ast.exprs[*id].span);
+        let mut spans: Vec<Span> = used.collect();
+        match meaning {
+            Meaning::Local(pat) => spans.push(m.ast.pats[pat].span),
+            Meaning::Def(def) if self.db().def(def).module == module => {
+                spans.push(self.db().def(def).span);
+            }
+            Meaning::Def(_) => {}
+        }
+        // A qualified name is renamed behind its point.
+        for span in &mut spans {
+            let text = self.sources().slice(*span);
+            if let Some(at) = text.rfind('.') {
+                span.start += at as u32 + 1;
+            }
+        }
+        spans.sort_by_key(|span| span.start);
+        spans.dedup();
+        spans
+    }
+
+    /// The definitions and types of a module, in order.
+    pub fn symbols(&self, module: ModuleId) -> Vec<Symbol> {
+        let m = self.db().module(module);
+        let mut all = Vec::new();
+        for item in &m.ast.items {
+            if let Item::Type(ty) = item {
+                let doc: Vec<&str> = ty.doc.iter().map(|line| line.as_str()).collect();
+                let doc = (!doc.is_empty()).then(|| doc.join("\n"));
+                let (name, kind) = (ty.name.name.clone(), SymbolKind::Type);
+                all.push(Symbol { name, kind, ty: None, doc, spans: [ty.name.span, ty.span] });
+            }
+        }
+        all.extend(m.defs.iter().map(|id| self.symbol(*id)));
+        all.sort_by_key(|symbol| symbol.spans[0].start);
+        all
+    }
+
+    fn symbol(&self, id: DefId) -> Symbol {
+        let db = self.db();
+        let def = db.def(id);
+        let whole = match &db.module(def.module).ast.items[def.item] {
+            Item::Def(item) => item.span,
+            _ => def.span,
+        };
+        let ty = def.scheme.as_ref().map(|s| scheme(db, s));
+        let function = ty.as_ref().is_some_and(|ty| ty.contains("->")) && !db.is_constant(id);
+        let kind = if function { SymbolKind::Function } else { SymbolKind::Constant };
+        Symbol { name: def.name.clone(), kind, ty, doc: self.doc_of(id), spans: [def.span, whole] }
+    }
+
+    /// The names that can be used at a place: those of the module, of the prelude, of imports, and variables.
+    pub fn names_at(&self, module: ModuleId, offset: usize) -> Vec<Symbol> {
+        let db = self.db();
+        let m = db.module(module);
+        let nowhere = [Span::NONE; 2];
+        let mut all: Vec<Symbol> = Vec::new();
+        let mut add = |symbol: Symbol| {
+            if !all.iter().any(|known: &Symbol| known.name == symbol.name) {
+                all.push(symbol);
+            }
+        };
+        // Variables of the definition around the place.
+        for id in &m.defs {
+            let Item::Def(item) = &m.ast.items[db.def(*id).item] else { continue };
+            let around = item.span.start as usize <= offset && offset <= item.span.end as usize + 1;
+            if !around {
+                continue;
+            }
+            for (pat, p) in m.ast.pats.iter() {
+                let within = item.span.start <= p.span.start && (p.span.start as usize) < offset;
+                if let (PatKind::Var(name), true) = (&p.kind, within && p.span.end <= item.span.end)
+                {
+                    let ty = m.pat_ty.get(pat.index()).map(|ty| Printer::new(db).ty(ty));
+                    let (name, kind) = (name.clone(), SymbolKind::Variable);
+                    add(Symbol { name, kind, ty, doc: None, spans: nowhere });
+                }
+            }
+        }
+        let scopes = std::iter::once(module).chain(db.prelude);
+        for scope in scopes.map(|id| &db.module(id).scope) {
+            scope.values.values().for_each(|(id, _)| add(self.symbol(*id)));
+            for name in scope.constructors.keys() {
+                let (name, kind) = (name.clone(), SymbolKind::Constructor);
+                add(Symbol { name, kind, ty: None, doc: None, spans: nowhere });
+            }
+            for name in scope.types.keys() {
+                let (name, kind) = (name.clone(), SymbolKind::Type);
+                add(Symbol { name, kind, ty: None, doc: None, spans: nowhere });
+            }
+            for name in scope.modules.keys() {
+                let (name, kind) = (name.clone(), SymbolKind::Module);
+                add(Symbol { name, kind, ty: None, doc: None, spans: nowhere });
+            }
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// The names of an imported module, behind `NAME.`; none if there is no such module here.
+    pub fn members(&self, module: ModuleId, name: &str) -> Vec<Symbol> {
+        let db = self.db();
+        let Some(from) = db.module(module).scope.modules.get(name) else { return Vec::new() };
+        let own = db.module(*from).defs.iter().map(|id| self.symbol(*id));
+        own.filter(|symbol| symbol.doc.is_some() || !db.module(*from).std).collect()
+    }
+}
