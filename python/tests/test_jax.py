@@ -15,7 +15,7 @@ TEXT = """
 import root
 def power(x: Real, n: Int) -> Real = if n == 0 then 1.0 else x * power(x, n - 1)
 def newton(a: Real) -> Real = (loop (x, i) = (a, 0) while i < 60 and abs(x * x - a) > 1e-15 do (0.5 * (x + a / x), i + 1)).0
-def kepler(e: Real, m: Real) -> Real = root.newton(fn x -> x - e * sin(x) - m, m)
+def kepler(e: Real, m: Real) -> Real = root.newton(fn ((e, m), x) -> x - e * sin(x) - m, (e, m), 1.0)
 def loss(w: [k]Real, xs: [n][k]Real) -> Real = sum([sq(sin(dot(w, x))) for x in xs])
 def image(xs: [n]Real, a: Real) -> [n]Real = [sin(a * x) * x for x in xs]
 def pair(p: {a: Real, b: [n]Real}) = {s = p.a * p.b, t = sum(p.b) ^ 2}

@@ -10,6 +10,7 @@ mod fmt;
 mod gradients;
 mod kept;
 mod limits;
+mod lsp;
 mod messages;
 mod papers;
 mod programs;

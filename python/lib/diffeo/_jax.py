@@ -82,6 +82,25 @@ primitive = Primitive("diffeo_call")
 primitive.multiple_results = True
 
 
+def _varies(x):
+    """The axes of a mesh over which an operand varies, under ``shard_map``."""
+    return _axes(jax.typeof(x))
+
+
+def _axes(aval):
+    kind = getattr(aval, "mat", None)
+    return getattr(aval, "vma", frozenset()) if kind is None else kind.varying
+
+
+def _bind(*operands, **params):
+    """Binds the primitive to operands that vary over the same axes of a mesh, as JAX's own operations do."""
+    axes = frozenset().union(*map(_varies, operands))
+    if axes:
+        cast = [(x, tuple(axes - _varies(x))) for x in operands]
+        operands = [jax.lax.pcast(x, missing, to="varying") if missing else x for x, missing in cast]
+    return primitive.bind(*operands, **params)
+
+
 def _dtype(kind, operands):
     wide = jax.config.jax_enable_x64 and not any(x.dtype == jnp.float32 for x in operands)
     return {"Real": jnp.float64 if wide else jnp.float32, "Int": jnp.int64 if wide else jnp.int32, "Bool": jnp.bool_}[
@@ -93,14 +112,19 @@ def _dtype(kind, operands):
 def _abstract(*operands, call, linear, batch):
     rows = operands[0].shape[:batch] if operands else ()
     shapes = call.shapes([x.shape[batch:] for x in operands])
+    varying = next((x for x in operands if _axes(x)), None)
+    more = {}
+    if varying is not None:
+        more = {"manual_axis_type": varying.mat} if hasattr(varying, "mat") else {"vma": varying.vma}
     return [
-        jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, operands)) for shape, kind in zip(shapes, call.kinds)
+        jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, operands), **more)
+        for shape, kind in zip(shapes, call.kinds)
     ]
 
 
 @functools.lru_cache(maxsize=None)
 def _compiled(call, linear, batch):
-    return jax.jit(lambda *operands: primitive.bind(*operands, call=call, linear=linear, batch=batch))
+    return jax.jit(lambda *operands: _bind(*operands, call=call, linear=linear, batch=batch))
 
 
 @primitive.def_impl
@@ -129,12 +153,12 @@ mlir.register_lowering(primitive, _lowering, platform="cpu")
 
 
 def _batched(operands, axes, *, call, linear, batch):
-    count = next(x.shape[axis] for x, axis in zip(operands, axes) if axis is not batching.not_mapped)
+    count = next(x.shape[axis] for x, axis in zip(operands, axes) if axis is not None)
     rows = [
-        jnp.broadcast_to(x, (count, *x.shape)) if axis is batching.not_mapped else jnp.moveaxis(x, axis, 0)
+        jnp.broadcast_to(x, (count, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
         for x, axis in zip(operands, axes)
     ]
-    results = primitive.bind(*rows, call=call, linear=linear, batch=batch + 1)
+    results = _bind(*rows, call=call, linear=linear, batch=batch + 1)
     return results, [0] * len(results)
 
 
@@ -191,7 +215,7 @@ def _zeros(x, like):
 
 
 def _jvp(primals, tangents, *, call, linear, batch):
-    out = primitive.bind(*primals, call=call, linear=linear, batch=batch)
+    out = _bind(*primals, call=call, linear=linear, batch=batch)
     # The tangent of what is no Real is the value itself.
     filled = [
         _zeros(t, p) if kind == "Real" else p
@@ -200,9 +224,9 @@ def _jvp(primals, tangents, *, call, linear, batch):
     forward = _forward(call)
     count = len(primals)
     along = tuple(count + i for i, (_, kind) in enumerate(call.leaves_in) if kind == "Real")
-    slopes = primitive.bind(*primals, *filled, call=forward, linear=along, batch=batch)
+    slopes = _bind(*primals, *filled, call=forward, linear=along, batch=batch)
     dots = [
-        slope if kind == "Real" else ad.Zero(jax.core.get_aval(y).to_tangent_aval())
+        slope if kind == "Real" else ad.Zero(jax.typeof(y).to_tangent_aval())
         for y, slope, kind in zip(out, slopes, call.kinds)
     ]
     return out, dots
@@ -218,7 +242,7 @@ def _transpose(cotangents, *operands, call, linear, batch):
     base = call.base
     half = len(base.leaves_in)
     primals = operands[:half]
-    dtype = next(jax.core.get_aval(x).dtype for x in primals)
+    dtype = next(jax.typeof(x).dtype for x in primals)
     rows = primals[0].shape[:batch]
     shapes = _every(base, [x.shape[batch:] for x in primals])
     bars = []
@@ -229,7 +253,7 @@ def _transpose(cotangents, *operands, call, linear, batch):
             kind_dtype = _dtype(kind, [jax.core.ShapedArray((), dtype)]) if kind != "Real" else dtype
             bar = jnp.zeros(rows + tuple(shape), kind_dtype)
         bars.append(bar)
-    found = primitive.bind(*primals, *bars, call=_backward(base), linear=(), batch=batch)
+    found = _bind(*primals, *bars, call=_backward(base), linear=(), batch=batch)
     return [found[i - half] if i in asked else None for i in range(len(operands))]
 
 
@@ -285,7 +309,7 @@ def function(f, out=None):
                 raise ArgumentError(f"array {i} of {f.__name__} : {f.type_} is of Ints, {x.dtype} was given")
             wanted = {"Real": jnp.result_type(float), "Int": jnp.result_type(int), "Bool": jnp.bool_}[kind]
             arrays.append(x.astype(wanted) if x.dtype != wanted else x)
-        results = primitive.bind(*arrays, call=call, linear=(), batch=0)
+        results = _bind(*arrays, call=call, linear=(), batch=0)
         return _structure(gives, iter(results))
 
     called.__name__ = f.__name__
