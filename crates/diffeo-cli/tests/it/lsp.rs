@@ -87,7 +87,10 @@ impl Client {
     fn change(&mut self, uri: &str, version: i64, text: &str) -> Vec<Value> {
         let document = json!({ "uri": uri, "version": version });
         let changes = json!([{ "text": text }]);
-        self.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+        self.tell(
+            "textDocument/didChange",
+            json!({ "textDocument": document, "contentChanges": changes }),
+        );
         self.diagnostics(uri)
     }
 
@@ -96,7 +99,9 @@ impl Client {
         self.told.clear();
         self.ask("workspace/symbol", json!({ "query": "" }));
         let own = self.told.iter().filter(|m| m["params"]["uri"] == uri);
-        own.last().map_or(Vec::new(), |m| m["params"]["diagnostics"].as_array().cloned().unwrap_or_default())
+        own.last().map_or(Vec::new(), |m| {
+            m["params"]["diagnostics"].as_array().cloned().unwrap_or_default()
+        })
     }
 
     fn at(&mut self, what: &str, uri: &str, line: usize, character: usize) -> Value {
@@ -131,7 +136,10 @@ fn types_definitions_and_uses() {
     assert_eq!(client.open(uri, TEXT), Vec::<Value>::new());
     let hover = client.at("hover", uri, 3, 40);
     let hover = hover["contents"]["value"].as_str().expect("a text");
-    assert!(hover.contains("squares : [n]Real -> Real") && hover.contains("The sum of squares."), "{hover}");
+    assert!(
+        hover.contains("squares : [n]Real -> Real") && hover.contains("The sum of squares."),
+        "{hover}"
+    );
     let hover = client.at("hover", uri, 3, 25);
     assert!(hover["contents"]["value"].as_str().is_some_and(|t| t.contains("b : Real")), "{hover}");
     let uses = client.at("references", uri, 3, 47);
@@ -139,14 +147,18 @@ fn types_definitions_and_uses() {
     let edits = client.at("rename", uri, 2, 5);
     assert_eq!(edits["changes"][uri].as_array().map(Vec::len), Some(2), "{edits}");
     let symbols = client.at("documentSymbol", uri, 0, 0);
-    let names: Vec<&str> = symbols.as_array().expect("symbols").iter().filter_map(|s| s["name"].as_str()).collect();
+    let names: Vec<&str> =
+        symbols.as_array().expect("symbols").iter().filter_map(|s| s["name"].as_str()).collect();
     assert_eq!(names, ["squares", "twice", "k"]);
     let hints = client.at("inlayHint", uri, 0, 0);
     assert_eq!(hints[0]["label"], ": Real");
     let lenses = client.at("codeLens", uri, 0, 0);
     assert_eq!(lenses.as_array().map(Vec::len), Some(4));
     let help = client.at("signatureHelp", uri, 3, 46);
-    assert!(help["signatures"][0]["label"].as_str().is_some_and(|t| t.starts_with("squares")), "{help}");
+    assert!(
+        help["signatures"][0]["label"].as_str().is_some_and(|t| t.starts_with("squares")),
+        "{help}"
+    );
 }
 
 #[test]
@@ -164,7 +176,10 @@ fn completion_knows_names_in_scope_and_members() {
     }
     assert!(!names.iter().any(|n| n == "xs"), "{names:?}");
     let members = labels(&client.at("completion", uri, 6, 17));
-    assert!(members.iter().any(|n| n == "variance") && !members.iter().any(|n| n == "sin"), "{members:?}");
+    assert!(
+        members.iter().any(|n| n == "variance") && !members.iter().any(|n| n == "sin"),
+        "{members:?}"
+    );
 }
 
 #[test]
@@ -173,19 +188,32 @@ fn diagnostics_follow_the_text_and_offer_changes() {
     let uri = "untitled:a";
     let found = client.open(uri, "def f(x: Real) = sqr(x) + y\ndef g = \"😀\" + 1\n");
     let codes: Vec<&Value> = found.iter().map(|d| &d["code"]).collect();
-    assert_eq!(codes, ["unknown-name", "unknown-name", "type-mismatch"], "{found:?}");
+    let expected = ["unknown-name", "unknown-name", "type-mismatch", "type-mismatch"];
+    assert_eq!(codes, expected, "{found:?}");
     // A column counts units of UTF-16: the face is two.
-    assert_eq!(found[2]["range"]["start"], json!({ "line": 1, "character": 8 }), "{found:?}");
+    assert_eq!(found[2]["range"]["start"], json!({ "line": 1, "character": 13 }), "{found:?}");
     let range = found[0]["range"].clone();
-    let params = json!({ "textDocument": { "uri": uri }, "range": range, "context": { "diagnostics": [] } });
+    let params =
+        json!({ "textDocument": { "uri": uri }, "range": range, "context": { "diagnostics": [] } });
     let actions = client.ask("textDocument/codeAction", params);
     let edit = &actions[0]["edit"]["changes"][uri][0];
     assert!(edit["newText"].as_str().is_some_and(|t| t == "sqrt" || t == "sq"), "{actions}");
     assert_eq!(client.change(uri, 2, "def f(x: Real) = sqrt(x)\n"), Vec::<Value>::new());
     // Texts that are being typed.
-    for (i, text) in ["def", "def f(", "def f(x = [", "", "import", "def f(x: Real) = x.", "\u{0}("].iter().enumerate() {
+    for (i, text) in ["def", "def f(", "def f(x = [", "", "import", "def f(x: Real) = x.", "\u{0}("]
+        .iter()
+        .enumerate()
+    {
         client.change(uri, 3 + i as i64, text);
-        for what in ["hover", "completion", "definition", "documentSymbol", "signatureHelp", "formatting", "foldingRange"] {
+        for what in [
+            "hover",
+            "completion",
+            "definition",
+            "documentSymbol",
+            "signatureHelp",
+            "formatting",
+            "foldingRange",
+        ] {
             client.at(what, uri, 0, 6);
             client.at(what, uri, 9, 99);
         }
@@ -201,7 +229,10 @@ fn open_texts_count_for_those_that_import_them() {
     assert_eq!(found.len(), 1, "{found:?}");
     client.open(&uri("lib.deo"), "def new = 2.0\n");
     client.told.clear();
-    assert_eq!(client.change(&uri("main.deo"), 2, "import lib\ndef f = lib.new\n"), Vec::<Value>::new());
+    assert_eq!(
+        client.change(&uri("main.deo"), 2, "import lib\ndef f = lib.new\n"),
+        Vec::<Value>::new()
+    );
     let place = client.at("definition", &uri("main.deo"), 1, 13);
     assert!(place["uri"].as_str().is_some_and(|u| u.ends_with("lib.deo")), "{place}");
 }
