@@ -7,7 +7,7 @@
 use diffeo::{Array, Function, Type, Value};
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void, CString};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The functions that were registered, by number.
 static FUNCTIONS: Mutex<Vec<Function>> = Mutex::new(Vec::new());
@@ -424,7 +424,10 @@ pub unsafe extern "C" fn diffeo_xla_call(frame: *mut Frame) -> *mut c_void {
         let (args, results) = (Shared(args), Shared(results));
         let some = args.0.first().or(results.0.first());
         let rows: usize = some.map_or(1, |b| b.sizes()[..batch].iter().product::<i64>() as usize);
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(rows);
+        // Asking how many processors there are takes longer than a small function.
+        static PROCESSORS: OnceLock<usize> = OnceLock::new();
+        let processors = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = if rows < 2 { 1 } else { (*PROCESSORS.get_or_init(processors)).min(rows) };
         if threads < 2 {
             return (0..rows).try_for_each(|i| row(&function, &args, &results, batch, i));
         }

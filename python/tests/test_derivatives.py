@@ -43,5 +43,5 @@ def test_jets(m):
 def test_scipy_minimises(m):
     optimize = pytest.importorskip("scipy.optimize")
     bowl = diffeo.source("def f(x: [n]Real) -> Real = sum([sq(a - 3.0) for a in x]) + sq(x[0] * x[1])").f
-    found = optimize.minimize(diffeo.value_and_grad(bowl), np.zeros(3), jac=True, hess=diffeo.hessian(bowl))
+    found = optimize.minimize(diffeo.value_and_grad(bowl), np.zeros(3), jac=True, hess=diffeo.hessian(bowl), method="trust-ncg")
     assert found.success and abs(found.x[2] - 3.0) < 1e-4

@@ -112,14 +112,19 @@ def _dtype(kind, operands):
 def _abstract(*operands, call, linear, batch):
     rows = operands[0].shape[:batch] if operands else ()
     shapes = call.shapes([x.shape[batch:] for x in operands])
-    varying = next((x for x in operands if _axes(x)), None)
-    more = {}
-    if varying is not None:
-        more = {"manual_axis_type": varying.mat} if hasattr(varying, "mat") else {"vma": varying.vma}
     return [
-        jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, operands), **more)
-        for shape, kind in zip(shapes, call.kinds)
+        _array(rows + tuple(shape), _dtype(kind, operands), operands) for shape, kind in zip(shapes, call.kinds)
     ]
+
+
+def _array(shape, dtype, operands):
+    """The type of an array that varies over a mesh as the operands do."""
+    varying = next((x for x in operands if _axes(x)), None)
+    if varying is None:
+        return jax.core.ShapedArray(shape, dtype)
+    spec = jax.sharding.PartitionSpec(*[None] * len(shape))
+    sharding = jax.sharding.NamedSharding(varying.sharding.mesh, spec)
+    return varying.update(shape=shape, dtype=np.dtype(dtype), weak_type=False, sharding=sharding)
 
 
 @functools.lru_cache(maxsize=None)
