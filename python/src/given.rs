@@ -2,7 +2,9 @@
 
 use crate::error::misfit;
 use diffeo::{Array, Type, Types, Value};
-use numpy::{Element, PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{
+    Element, PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -33,13 +35,20 @@ impl<'py> Given<'py> {
         Given { py, types: types.clone(), reals, ints, bools }
     }
 
-    fn wrong<T>(&self, value: &Bound<'py, PyAny>, ty: &Type, path: &Path, why: &str) -> PyResult<T> {
+    fn wrong<T>(
+        &self,
+        value: &Bound<'py, PyAny>,
+        ty: &Type,
+        path: &Path,
+        why: &str,
+    ) -> PyResult<T> {
         let class = value.get_type().name().map_or("?".to_string(), |name| name.to_string());
         let mut found = format!("a value of type {class}");
         if let Ok(array) = value.cast::<PyUntypedArray>() {
             let sizes: Vec<String> = array.shape().iter().map(ToString::to_string).collect();
             let comma = if sizes.len() == 1 { "," } else { "" };
-            found = format!("an array of {} with shape ({}{comma})", array.dtype(), sizes.join(", "));
+            found =
+                format!("an array of {} with shape ({}{comma})", array.dtype(), sizes.join(", "));
         }
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         Err(misfit(self.py, format!("{}: expected {ty}, found {found}{why}", path.0)))
@@ -49,13 +58,20 @@ impl<'py> Given<'py> {
     ///
     /// # Errors
     /// An exception that names the argument, the type that is expected and what came.
-    pub fn value(&mut self, value: &Bound<'py, PyAny>, ty: &Type, path: &Path) -> PyResult<Value<'static>> {
+    pub fn value(
+        &mut self,
+        value: &Bound<'py, PyAny>,
+        ty: &Type,
+        path: &Path,
+    ) -> PyResult<Value<'static>> {
         let wrong = |given: &Self, why: &str| given.wrong(value, ty, path, why);
         match ty {
-            Type::Unit => match value.is_none() || value.cast::<PyTuple>().is_ok_and(|t| t.is_empty()) {
-                true => Ok(Value::Unit),
-                false => wrong(self, ""),
-            },
+            Type::Unit => {
+                match value.is_none() || value.cast::<PyTuple>().is_ok_and(|t| t.is_empty()) {
+                    true => Ok(Value::Unit),
+                    false => wrong(self, ""),
+                }
+            }
             Type::Real => {
                 if let Ok(x) = value.cast_exact::<PyFloat>() {
                     return Ok(Value::Real(x.value()));
@@ -120,9 +136,9 @@ impl<'py> Given<'py> {
         if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
             return Ok(value.clone());
         }
-        let single = value.getattr_opt("shape")?.is_some_and(|shape| {
-            shape.cast::<PyTuple>().is_ok_and(|shape| shape.is_empty())
-        });
+        let single = value
+            .getattr_opt("shape")?
+            .is_some_and(|shape| shape.cast::<PyTuple>().is_ok_and(|shape| shape.is_empty()));
         match single && value.hasattr("item")? {
             true => value.call_method0("item"),
             false => Ok(value.clone()),
@@ -190,7 +206,9 @@ impl<'py> Given<'py> {
         let numpy = self.py.import("numpy")?;
         let array = match value.is_instance_of::<PyUntypedArray>() {
             true => value.clone(),
-            false if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() => return Ok(None),
+            false if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() => {
+                return Ok(None)
+            }
             // Rows of different lengths are no array: they are looked at one by one, for a message.
             false => match numpy.call_method1("asarray", (value,)) {
                 Ok(array) => array,
@@ -273,7 +291,8 @@ impl<'py> Given<'py> {
                 true => column.call_method0("tolist")?,
                 false => column.call_method0("to_list")?,
             };
-            let items: Vec<Bound<'py, PyAny>> = column.cast::<PyList>().map_err(PyErr::from)?.iter().collect();
+            let items: Vec<Bound<'py, PyAny>> =
+                column.cast::<PyList>().map_err(PyErr::from)?.iter().collect();
             columns.push((name, ty, items));
         }
         let rows = columns.first().map_or(0, |(_, _, items)| items.len());
@@ -321,15 +340,22 @@ impl<'py> Given<'py> {
             return Ok(Value::Variant(Cow::Borrowed("Just"), vec![inner]));
         }
         let Some(given) = given else {
-            let names: Vec<String> = constructors.iter().map(|(name, _)| name.to_string()).collect();
-            return self.wrong(value, ty, path, &format!("a {name} is one of {}", names.join(", ")));
+            let names: Vec<String> =
+                constructors.iter().map(|(name, _)| name.to_string()).collect();
+            return self.wrong(
+                value,
+                ty,
+                path,
+                &format!("a {name} is one of {}", names.join(", ")),
+            );
         };
         let given: String = given.extract()?;
         let Some((_, types)) = constructors.iter().find(|(name, _)| **name == *given) else {
             return self.wrong(value, ty, path, &format!("{given} is no constructor of {name}"));
         };
         let fields = value.getattr("_fields")?;
-        let fields: Vec<Bound<'py, PyAny>> = fields.cast::<PyTuple>().map_err(PyErr::from)?.iter().collect();
+        let fields: Vec<Bound<'py, PyAny>> =
+            fields.cast::<PyTuple>().map_err(PyErr::from)?.iter().collect();
         if fields.len() != types.len() {
             return self.wrong(value, ty, path, &format!("{given} has {} fields", types.len()));
         }

@@ -46,7 +46,9 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
             "engine" => {
                 let name: String = value.extract()?;
                 options.engine = Engine::named(&name).ok_or_else(|| {
-                    PyValueError::new_err(format!("there is no engine {name}: auto, jit, llvm, c or interp"))
+                    PyValueError::new_err(format!(
+                        "there is no engine {name}: auto, jit, llvm, c or interp"
+                    ))
                 })?;
             }
             "kinks" => {
@@ -63,14 +65,19 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
                 options.time = match seconds.map(Duration::try_from_secs_f64) {
                     None => None,
                     Some(Ok(time)) => Some(time),
-                    Some(Err(_)) => return Err(PyValueError::new_err("timeout is a number of seconds")),
+                    Some(Err(_)) => {
+                        return Err(PyValueError::new_err("timeout is a number of seconds"))
+                    }
                 };
             }
             "threads" => {
                 let threads: Option<usize> = value.extract()?;
-                options.threads = threads.map(|n| {
-                    std::num::NonZeroUsize::new(n).ok_or_else(|| PyValueError::new_err("threads is at least 1"))
-                }).transpose()?;
+                options.threads = threads
+                    .map(|n| {
+                        std::num::NonZeroUsize::new(n)
+                            .ok_or_else(|| PyValueError::new_err("threads is at least 1"))
+                    })
+                    .transpose()?;
             }
             "trace" => {
                 let call: Option<Py<PyAny>> = value.extract()?;
@@ -107,7 +114,12 @@ fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<HostOptions> {
 impl Program {
     #[new]
     #[pyo3(signature = (name, text, classes))]
-    fn new(py: Python<'_>, name: String, text: Option<String>, classes: Py<PyDict>) -> PyResult<Program> {
+    fn new(
+        py: Python<'_>,
+        name: String,
+        text: Option<String>,
+        classes: Py<PyDict>,
+    ) -> PyResult<Program> {
         let made = py.detach(|| match &text {
             Some(text) => diffeo::Program::from_text(&name, text),
             None => diffeo::Program::from_file(&name),
@@ -142,7 +154,11 @@ impl Program {
 
     /// A function.
     #[pyo3(signature = (name, /, **given))]
-    fn function(slf: &Bound<'_, Self>, name: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Function> {
+    fn function(
+        slf: &Bound<'_, Self>,
+        name: &str,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Function> {
         let (py, program) = (slf.py(), slf.get());
         let options = options(given)?;
         let made = py.detach(|| program.inner.function_with(name, options));
@@ -154,7 +170,11 @@ impl Program {
 
     /// The function that an expression is, in the scope of the program.
     #[pyo3(signature = (text, /, **given))]
-    fn expression(slf: &Bound<'_, Self>, text: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Function> {
+    fn expression(
+        slf: &Bound<'_, Self>,
+        text: &str,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Function> {
         let (py, program) = (slf.py(), slf.get());
         let options = options(given)?;
         let made = py.detach(|| program.inner.expression(text, options));
@@ -217,12 +237,17 @@ impl Function {
         // A function of one tuple may be given that.
         if args.len() == 1 && count != 1 && args.get_item(0)?.is_instance_of::<PyTuple>() {
             if let Type::Tuple(_) = from {
-                return given.value(&args.get_item(0)?, from, &Path(format!("the argument of {name}")));
+                return given.value(
+                    &args.get_item(0)?,
+                    from,
+                    &Path(format!("the argument of {name}")),
+                );
             }
         }
         if args.len() != count {
             let signature = self.inner.signature();
-            let text = format!("{name}: {signature} takes {count} arguments, {} were given", args.len());
+            let text =
+                format!("{name}: {signature} takes {count} arguments, {} were given", args.len());
             return Err(crate::error::misfit(args.py(), text));
         }
         if let Type::Unit = from {
@@ -243,7 +268,11 @@ impl Function {
 #[pymethods]
 impl Function {
     #[pyo3(signature = (*args))]
-    fn __call__<'py>(&self, py: Python<'py>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = Given::new(py, self.inner.types());
         let argument = self.argument(&mut given, args)?;
         let main = MAIN.get() == Some(&std::thread::current().id());
@@ -327,7 +356,9 @@ impl Function {
     #[getter]
     fn __doc__(&self, py: Python<'_>) -> String {
         let text = match self.steps.as_slice() {
-            [(what, name, _)] if what == "function" => self.program.bind(py).get().inner.documentation(name),
+            [(what, name, _)] if what == "function" => {
+                self.program.bind(py).get().inner.documentation(name)
+            }
             _ => None,
         };
         let head = format!("{} : {}", self.inner.name(), self.inner.signature());
@@ -382,8 +413,10 @@ fn described<'py>(py: Python<'py>, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
         (0, Type::Tuple(types)) => ("tuple", all(types)?).into_pyobject(py)?.into_any(),
         (0, Type::Unit) => ("tuple", all(&[])?).into_pyobject(py)?.into_any(),
         (0, Type::Record(fields)) => {
-            let fields: PyResult<Vec<_>> =
-                fields.iter().map(|(name, ty)| Ok((name.to_string(), described(py, ty)?))).collect();
+            let fields: PyResult<Vec<_>> = fields
+                .iter()
+                .map(|(name, ty)| Ok((name.to_string(), described(py, ty)?)))
+                .collect();
             ("record", PyTuple::new(py, fields?)?).into_pyobject(py)?.into_any()
         }
         (0, Type::Real | Type::Int | Type::Bool) => (ty.to_string(),).into_pyobject(py)?.into_any(),

@@ -6,7 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 /// An array of NumPy's that has these elements.
-fn array<'py, T: Element + Clone>(py: Python<'py>, array: Array<'static, T>) -> PyResult<Bound<'py, PyAny>> {
+fn array<'py, T: Element + Clone>(
+    py: Python<'py>,
+    array: Array<'static, T>,
+) -> PyResult<Bound<'py, PyAny>> {
     let flat = PyArray1::from_vec(py, array.data.into_owned());
     match array.sizes.len() {
         1 => Ok(flat.into_any()),
@@ -42,7 +45,9 @@ pub fn value<'py>(
         Value::Bools(bools) => array(py, bools)?,
         Value::Array(elements) => PyList::new(py, all(elements)?)?.into_any(),
         // The `Maybe` of the prelude is a value or None.
-        Value::Variant(name, fields) if name == "Nothing" && fields.is_empty() && !classes.contains("Nothing")? => {
+        Value::Variant(name, fields)
+            if name == "Nothing" && fields.is_empty() && !classes.contains("Nothing")? =>
+        {
             py.None().into_bound(py)
         }
         Value::Variant(name, mut fields)

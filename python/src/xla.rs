@@ -162,7 +162,9 @@ impl Frame {
     /// The list is XLA's.
     unsafe fn buffers<'f>(list: &'f List) -> Vec<&'f Buffer> {
         // SAFETY: there are as many items, all of them buffers.
-        (0..list.size as usize).map(|i| unsafe { &*(*list.items.add(i)).cast::<Buffer>() }).collect()
+        (0..list.size as usize)
+            .map(|i| unsafe { &*(*list.items.add(i)).cast::<Buffer>() })
+            .collect()
     }
 
     /// An error for XLA.
@@ -199,7 +201,9 @@ impl Buffer {
         match width {
             0 => &[],
             // SAFETY: a buffer has all its elements; rows lie one behind the other.
-            _ => unsafe { std::slice::from_raw_parts(self.data.cast::<T>().add(row * width), width) },
+            _ => unsafe {
+                std::slice::from_raw_parts(self.data.cast::<T>().add(row * width), width)
+            },
         }
     }
 
@@ -310,7 +314,9 @@ fn take<'b>(
     ) -> Result<(), String> {
         let expected: Vec<usize> = buffer.sizes()[batch..].iter().map(|n| *n as usize).collect();
         if expected != sizes {
-            return Err(format!("the result has the shape {sizes:?}, and {expected:?} was promised"));
+            return Err(format!(
+                "the result has the shape {sizes:?}, and {expected:?} was promised"
+            ));
         }
         for (dtype, write) in kinds {
             if buffer.dtype == dtype {
@@ -356,14 +362,16 @@ fn take<'b>(
             }
             buffer => put(buffer, at, &array.data, &array.sizes, reals),
         },
-        Value::Ints(array) => put(buffers.next().ok_or_else(few)?, at, &array.data, &array.sizes, ints),
-        Value::Bools(array) => put(buffers.next().ok_or_else(few)?, at, &array.data, &array.sizes, bools),
+        Value::Ints(array) => {
+            put(buffers.next().ok_or_else(few)?, at, &array.data, &array.sizes, ints)
+        }
+        Value::Bools(array) => {
+            put(buffers.next().ok_or_else(few)?, at, &array.data, &array.sizes, bools)
+        }
         Value::Real(x) => put(buffers.next().ok_or_else(few)?, at, &[*x], &[], reals),
         Value::Int(n) => put(buffers.next().ok_or_else(few)?, at, &[*n], &[], ints),
         Value::Bool(b) => put(buffers.next().ok_or_else(few)?, at, &[*b], &[], bools),
-        Value::Tuple(parts) => {
-            parts.iter().try_for_each(|part| take(part, buffers, batch, row))
-        }
+        Value::Tuple(parts) => parts.iter().try_for_each(|part| take(part, buffers, batch, row)),
         Value::Record(fields) => {
             fields.iter().try_for_each(|(_, part)| take(part, buffers, batch, row))
         }
@@ -417,10 +425,12 @@ pub unsafe extern "C" fn diffeo_xla_call(frame: *mut Frame) -> *mut c_void {
     let called = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         // SAFETY: the frame is XLA's.
         let (id, batch) = unsafe { (frame.number("id"), frame.number("batch")) };
-        let function = id.and_then(registered).ok_or("no function has been registered under this number")?;
+        let function =
+            id.and_then(registered).ok_or("no function has been registered under this number")?;
         let batch = batch.unwrap_or(0) as usize;
         // SAFETY: the frame is XLA's.
-        let (args, results) = unsafe { (Frame::buffers(&frame.args), Frame::buffers(&frame.results)) };
+        let (args, results) =
+            unsafe { (Frame::buffers(&frame.args), Frame::buffers(&frame.results)) };
         let (args, results) = (Shared(args), Shared(results));
         let some = args.0.first().or(results.0.first());
         let rows: usize = some.map_or(1, |b| b.sizes()[..batch].iter().product::<i64>() as usize);
@@ -435,11 +445,14 @@ pub unsafe extern "C" fn diffeo_xla_call(frame: *mut Frame) -> *mut c_void {
         std::thread::scope(|scope| {
             let work = |thread: usize| {
                 let of = move |part: usize| part * rows / threads;
-                (of(thread)..of(thread + 1)).try_for_each(|i| row(function, args, results, batch, i))
+                (of(thread)..of(thread + 1))
+                    .try_for_each(|i| row(function, args, results, batch, i))
             };
             let threads: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
             // The first error of the rows in order.
-            threads.into_iter().try_for_each(|t| t.join().map_err(|_| "a thread has panicked".to_string())?)
+            threads
+                .into_iter()
+                .try_for_each(|t| t.join().map_err(|_| "a thread has panicked".to_string())?)
         })
     }));
     match called {
