@@ -98,8 +98,8 @@ impl Client {
     fn diagnostics(&mut self, uri: &str) -> Vec<Value> {
         self.told.clear();
         self.ask("workspace/symbol", json!({ "query": "" }));
-        let own = self.told.iter().filter(|m| m["params"]["uri"] == uri);
-        own.last().map_or(Vec::new(), |m| {
+        let mut own = self.told.iter().filter(|m| m["params"]["uri"] == uri);
+        own.next_back().map_or(Vec::new(), |m| {
             m["params"]["diagnostics"].as_array().cloned().unwrap_or_default()
         })
     }
