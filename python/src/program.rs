@@ -137,8 +137,8 @@ impl Program {
     }
 
     /// Names of the variant types, each with names and numbers of fields of its constructors.
-    fn variants(&self) -> Vec<(String, Vec<(String, usize)>)> {
-        self.inner.variants()
+    fn variants(&self, py: Python<'_>) -> Vec<(String, Vec<(String, usize)>)> {
+        py.detach(|| self.inner.variants())
     }
 
     /// The warnings about the program.
@@ -148,8 +148,8 @@ impl Program {
     }
 
     /// The documentation of a definition.
-    fn documentation(&self, name: &str) -> Option<String> {
-        self.inner.documentation(name)
+    fn documentation(&self, py: Python<'_>, name: &str) -> Option<String> {
+        py.detach(|| self.inner.documentation(name))
     }
 
     /// A function.
@@ -357,7 +357,9 @@ impl Function {
     fn __doc__(&self, py: Python<'_>) -> String {
         let text = match self.steps.as_slice() {
             [(what, name, _)] if what == "function" => {
-                self.program.bind(py).get().inner.documentation(name)
+                // Whoever has the program may wait for the interpreter.
+                let program = &self.program.get().inner;
+                py.detach(|| program.documentation(name))
             }
             _ => None,
         };

@@ -140,3 +140,14 @@ def test_files_are_loaded(root):
 def test_expressions_are_functions(m):
     f = m.expression("fn x -> cube(x) + 1.0")
     assert f(2.0) == 9.0 and diffeo.grad(f)(2.0) == 12.0
+
+
+def test_documentation_is_read_while_another_thread_prints(m):
+    lines = []
+    noted = m.function("noted", engine="interp", trace=lines.append)
+    thread = threading.Thread(target=lambda: [noted(1.0) for _ in range(300)], daemon=True)
+    thread.start()
+    for _ in range(300):
+        assert m.loss.__doc__ and m._program.variants()
+    thread.join(60)
+    assert not thread.is_alive() and len(lines) == 300
