@@ -21,6 +21,15 @@ def _names(text):
     return [line[4:].split("(")[0].split(":")[0].split("=")[0].strip() for line in text.splitlines() if line[:4] == "def "]
 
 
+def _joined(cell, before):
+    """The cell with earlier ones behind it, so that lines of messages are those of the cell; imports come first."""
+    lines = [line for text in before for line in text.splitlines()]
+    own = {line.strip() for line in cell.splitlines()}
+    imports = [line for line in dict.fromkeys(lines) if line.startswith("import ") and line.strip() not in own]
+    rest = [line for line in lines if not line.startswith("import ")]
+    return "\n".join([*imports, cell, *rest])
+
+
 def register(ipython):
     """Adds the magic `%%diffeo`."""
 
@@ -28,7 +37,7 @@ def register(ipython):
         name = line.strip()
         before = [] if name else [text for names, text in _cells.items() if not set(names) & set(_names(cell))]
         try:
-            module = _api.Module("cell.deo", "\n".join([*before, cell]))
+            module = _api.Module("cell.deo", _joined(cell, before))
         except Error as error:
             _show(error)
             return None
