@@ -56,7 +56,7 @@ pub fn asked(
         Asked::Jet { .. } => (jet_type(&s), jet_type(&t)),
     };
     let mut made = program.clone();
-    let mut new = Maker { next: next_variable(&made.globals), f, s, t };
+    let mut new = Maker { next: next_variable(&made.globals), f: global(f), s, t };
     let x = new.binder("x", from.clone());
     let body = new.derivative(what, &x);
     let mut id = add(&mut made, Ty::fun(from.clone(), to.clone()), lam(x, body));
@@ -113,9 +113,9 @@ pub fn derivative_by(
         By::Jvp => pair(&t, &t),
     };
     let mut made = program.clone();
-    let mut new = Maker { next: next_variable(&made.globals), f, s: w.clone(), t: t.clone() };
-    let x = new.binder("x", from.clone());
-    let (at, z) = (new.binder("at", s.clone()), new.binder("z", w.clone()));
+    let mut next = next_variable(&made.globals);
+    let (x, at) = (binder(&mut next, "x", from.clone()), binder(&mut next, "at", s.clone()));
+    let z = binder(&mut next, "z", w.clone());
     // The function of the chosen arguments, and where they are.
     let moved = all.iter().enumerate().map(|(i, _)| match arguments.iter().position(|a| *a == i) {
         Some(place) => part(&chosen, place, var(&z)),
@@ -123,25 +123,17 @@ pub fn derivative_by(
     });
     let function = lam(z.clone(), app(global(f), tuple(all.clone(), moved.collect())));
     let here = tuple(chosen.clone(), arguments.iter().map(|i| part(&all, *i, var(&at))).collect());
-    let diff = |op, args| term(Kind::Diff(Diff { op, from: w.clone(), to: t.clone() }, args));
-    let given = |types: [&Ty; 2], i| part(&types.map(Clone::clone), i, var(&x));
-    let (point, body) = match what {
-        By::Jvp => {
-            (given([&s, &w], 0), diff(DiffOp::Jvp, vec![function, here, given([&s, &w], 1)]))
-        }
-        By::Gradient => (var(&x), diff(DiffOp::Rd, vec![function, here, real(1.0)])),
-        By::ValueAndGradient | By::Vjp => {
-            let (point, cotangent) = match what {
-                By::Vjp => (given([&s, &t], 0), given([&s, &t], 1)),
-                _ => (var(&x), real(1.0)),
-            };
-            let pull = Ty::fun(t.clone(), w.clone());
-            let both = new.binder("pulled", Ty::tuple(vec![t.clone(), pull.clone()]));
-            let parts = [t.clone(), pull];
-            let (y, pull) = (part(&parts, 0, var(&both)), part(&parts, 1, var(&both)));
-            let result = tuple(vec![t.clone(), w.clone()], vec![y, app(pull, cotangent)]);
-            (point, bind(both, diff(DiffOp::Vjp, vec![function, here]), result))
-        }
+    // The point, and the cotangent or tangent.
+    let (point, along) = match what {
+        By::Gradient | By::ValueAndGradient => (var(&x), real(1.0)),
+        By::Vjp => (part(&[s.clone(), t.clone()], 0, var(&x)), part(&[s, t.clone()], 1, var(&x))),
+        By::Jvp => (part(&[s.clone(), w.clone()], 0, var(&x)), part(&[s, w.clone()], 1, var(&x))),
+    };
+    let mut new = Maker { next, f: function, s: w.clone(), t };
+    let body = match what {
+        By::Gradient => new.diff(DiffOp::Rd, vec![here, along]),
+        By::ValueAndGradient | By::Vjp => new.pulled(here, |_, _, pull| (w, app(pull, along))),
+        By::Jvp => new.diff(DiffOp::Jvp, vec![here, along]),
     };
     let body = lam(x, bind(at, point, body));
     let id = add(&mut made, Ty::fun(from, to), body);
@@ -157,21 +149,26 @@ fn add(program: &mut Program, ty: Ty, body: Term) -> GlobalId {
     GlobalId(program.globals.len() as u32 - 1)
 }
 
+fn binder(next: &mut u32, name: &str, ty: Ty) -> Binder {
+    *next += 1;
+    Binder { var: Var { name: Name::new(name), id: *next - 1 }, ty }
+}
+
+/// Makes derivatives of a function `f : s → t`.
 struct Maker {
     next: u32,
-    f: GlobalId,
+    f: Term,
     s: Ty,
     t: Ty,
 }
 
 impl Maker {
     fn binder(&mut self, name: &str, ty: Ty) -> Binder {
-        self.next += 1;
-        Binder { var: Var { name: Name::new(name), id: self.next - 1 }, ty }
+        binder(&mut self.next, name, ty)
     }
 
     fn diff(&self, op: DiffOp, mut args: Vec<Term>) -> Term {
-        args.insert(0, global(self.f));
+        args.insert(0, self.f.clone());
         term(Kind::Diff(Diff { op, from: self.s.clone(), to: self.t.clone() }, args))
     }
 

@@ -5,8 +5,9 @@
 //! for a text that has changed since is answered by the new text.
 
 use diffeo::{ModuleId, Session};
-use diffeo_base::{Diagnostic, Severity, SourceMap, Span};
+use diffeo_base::{Diagnostic, FileId, Severity, SourceMap, Span};
 use diffeo_front::query::{Symbol, SymbolKind};
+use diffeo_syntax::ast::Item;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use serde_json::{json, Value};
 use std::collections::HashMap;
@@ -227,9 +228,9 @@ impl Server {
         let sources = session.sources();
         let file = session.file(module);
         let text = sources.text(file);
-        let lines = Lines { text, utf8 };
+        let lines = Lines { sources, file, utf8 };
         let at = || lines.offset(&params["position"]);
-        let range = |span: Span| lines.range(span.start as usize, span.end as usize);
+        let range = |span: Span| lines.span(span);
         Ok(match what {
             "hover" => match session.at(module, at()) {
                 Some(found) => {
@@ -328,7 +329,7 @@ impl Server {
                     let span = d.primary.span;
                     span.file == file && span.start as usize <= to && from <= span.end as usize
                 });
-                here.filter_map(|d| fix(text, d, &lines, &uri)).collect()
+                here.filter_map(|d| fix(d, lines, &uri)).collect()
             }
             "codeLens" => {
                 let symbols = session.symbols(module);
@@ -402,8 +403,7 @@ fn message(sources: &SourceMap, d: &Diagnostic, uri: &str, utf8: bool) -> Value 
         true => {
             json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } })
         }
-        false => Lines { text: sources.text(span.file), utf8 }
-            .range(span.start as usize, span.end as usize),
+        false => Lines { sources, file: span.file, utf8 }.span(span),
     };
     let mut text = d.message.clone();
     d.notes.iter().for_each(|note| text += &format!("\nnote: {note}"));
@@ -429,12 +429,12 @@ fn location(session: &Session, span: Span, utf8: bool) -> Value {
     let Some(path) = session.module_of(span.file).and_then(|module| session.path(module)) else {
         return Value::Null;
     };
-    let lines = Lines { text: session.sources().text(span.file), utf8 };
-    json!({ "uri": uri_of(path), "range": lines.range(span.start as usize, span.end as usize) })
+    let lines = Lines { sources: session.sources(), file: span.file, utf8 };
+    json!({ "uri": uri_of(path), "range": lines.span(span) })
 }
 
 /// A change that a message's help names: a name that was meant, or an import.
-fn fix(text: &str, d: &Diagnostic, lines: &Lines<'_>, uri: &str) -> Option<Value> {
+fn fix(d: &Diagnostic, lines: Lines<'_>, uri: &str) -> Option<Value> {
     let help = d.help.as_ref()?;
     let quoted = |after: &str| {
         let rest = &help[help.find(after)? + after.len()..];
@@ -442,26 +442,16 @@ fn fix(text: &str, d: &Diagnostic, lines: &Lines<'_>, uri: &str) -> Option<Value
     };
     let span = d.primary.span;
     let (title, edit) = if let Some(name) = quoted("did you mean `") {
-        let range = lines.range(span.start as usize, span.end as usize);
+        let range = lines.span(span);
         (format!("write `{name}`"), json!({ "range": range, "newText": name }))
     } else if let Some(import) = quoted("put `").filter(|text| text.starts_with("import ")) {
-        // Behind the imports that are there.
-        let mut at = 0;
-        for line in text.split_inclusive('\n') {
-            if line.starts_with("import ") || line.starts_with('#') || line.trim().is_empty() {
-                at += if line.starts_with("import ") || at == 0 || text[..at].contains("import ") {
-                    line.len()
-                } else {
-                    0
-                };
-                if !line.starts_with("import ") {
-                    break;
-                }
-            } else {
-                break;
-            }
-        }
-        let at = if text[..at].contains("import ") { at } else { 0 };
+        // After the imports that there are.
+        let (parsed, _) = diffeo_syntax::parse(span.file, lines.text());
+        let imports = parsed.items.iter().filter_map(|item| match item {
+            Item::Import(import) => Some(import.span.end as usize),
+            Item::Type(_) | Item::Def(_) => None,
+        });
+        let at = imports.max().map_or(0, |end| lines.next_line(end));
         (
             format!("add `{import}`"),
             json!({ "range": lines.range(at, at), "newText": format!("{import}\n") }),
@@ -530,53 +520,65 @@ fn completion(s: &Symbol) -> Value {
     json!({ "label": s.name.as_str(), "kind": kind, "detail": s.ty, "documentation": s.doc })
 }
 
-/// Places in a text as the protocol counts them.
-struct Lines<'t> {
-    text: &'t str,
+/// Positions in a file as the protocol counts them.
+#[derive(Clone, Copy)]
+struct Lines<'s> {
+    sources: &'s SourceMap,
+    file: FileId,
+    /// Columns are in bytes; in UTF-16 units otherwise.
     utf8: bool,
 }
 
-impl Lines<'_> {
-    fn units(&self, text: &str) -> usize {
+impl<'s> Lines<'s> {
+    fn text(self) -> &'s str {
+        self.sources.text(self.file)
+    }
+
+    fn width(self, c: char) -> usize {
         if self.utf8 {
-            text.len()
+            c.len_utf8()
         } else {
-            text.chars().map(char::len_utf16).sum()
+            c.len_utf16()
         }
     }
 
-    fn position(&self, offset: usize) -> Value {
-        let offset = offset.min(self.text.len());
-        let before = self.text.get(..offset).unwrap_or(self.text);
-        let line = before.bytes().filter(|b| *b == b'\n').count();
-        let start = before.rfind('\n').map_or(0, |i| i + 1);
-        json!({ "line": line, "character": self.units(&before[start..]) })
+    fn position(self, offset: usize) -> Value {
+        let offset = offset.min(self.text().len());
+        let line = self.sources.line_index(self.file, offset);
+        let start = self.sources.line_range(self.file, line).map_or(0, |range| range.start);
+        let before = self.text().get(start..offset).unwrap_or("");
+        json!({ "line": line, "character": before.chars().map(|c| self.width(c)).sum::<usize>() })
     }
 
-    fn range(&self, from: usize, to: usize) -> Value {
+    fn range(self, from: usize, to: usize) -> Value {
         json!({ "start": self.position(from), "end": self.position(to) })
     }
 
+    fn span(self, span: Span) -> Value {
+        self.range(span.start as usize, span.end as usize)
+    }
+
     /// The byte of a position; the end of its line if it is beyond that.
-    fn offset(&self, position: &Value) -> usize {
+    fn offset(self, position: &Value) -> usize {
         let line = position["line"].as_u64().unwrap_or(0) as usize;
         let column = position["character"].as_u64().unwrap_or(0) as usize;
-        let mut start = 0;
-        for _ in 0..line {
-            match self.text[start..].find('\n') {
-                Some(i) => start += i + 1,
-                None => return self.text.len(),
-            }
-        }
-        let end = self.text[start..].find('\n').map_or(self.text.len(), |i| start + i);
-        let (mut at, mut units) = (start, 0);
-        for c in self.text[start..end].chars() {
+        let Some(range) = self.sources.line_range(self.file, line) else {
+            return self.text().len();
+        };
+        let (mut at, mut units) = (range.start, 0);
+        for c in self.text()[range].chars().take_while(|c| *c != '\n') {
             if units >= column {
                 break;
             }
-            units += if self.utf8 { c.len_utf8() } else { c.len_utf16() };
+            units += self.width(c);
             at += c.len_utf8();
         }
         at
+    }
+
+    /// The start of the line after a byte.
+    fn next_line(self, offset: usize) -> usize {
+        let line = self.sources.line_index(self.file, offset);
+        self.sources.line_range(self.file, line).map_or(0, |range| range.end)
     }
 }

@@ -24,7 +24,7 @@ impl<T> Confined<T> {
     /// As [`Confined::new`], if the value can be made.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// `make` may fail.
     pub fn try_new<E: Send>(make: impl FnOnce() -> Result<T, E> + Send) -> Result<Confined<T>, E> {
         make().map(|value| Confined(Mutex::new(Inner(value))))
     }

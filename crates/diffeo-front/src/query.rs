@@ -1,6 +1,6 @@
-//! What there is at a place of a module, for editors: types, documentation, definitions, uses, names in scope.
+//! Queries for editors: type, documentation, definition and uses of the name at a position, and the names in scope.
 //!
-//! Nothing here fails on a program with errors: what is not known is left out.
+//! Queries answer for programs with errors, too: they leave out what is not known.
 
 use crate::db::{DefId, ModuleId, Res};
 use crate::display::{scheme, Printer};
@@ -8,7 +8,7 @@ use crate::Session;
 use diffeo_base::{Name, Span};
 use diffeo_syntax::ast::{Item, PatId, PatKind};
 
-/// What there is at a place.
+/// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Found {
     /// Where it is.

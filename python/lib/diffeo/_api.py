@@ -1,6 +1,7 @@
 """Programs as modules, and derivatives as functions of functions."""
 
 import os
+import weakref
 
 import numpy as np
 
@@ -113,56 +114,16 @@ def jet(f, k, r):
     return f._jet((k, r))
 
 
+# The derivatives that calls have asked for, by function.
+_derivatives = weakref.WeakKeyDictionary()
+
+
 def _cached(f, what, numbers):
     key = (what, numbers)
     made = _derivatives.setdefault(f, {})
     if key not in made:
         made[key] = getattr(f, what)(list(numbers))
     return made[key]
-
-
-import weakref  # noqa: E402
-
-_derivatives = weakref.WeakKeyDictionary()
-
-
-def _leaves(value):
-    """The arrays of floating-point numbers in a value, and what makes the value of others."""
-    if isinstance(value, (float, np.floating)):
-        return [np.asarray(value, dtype=float)], lambda new: float(new[0])
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return [value], lambda new: np.asarray(new[0], dtype=float).reshape(value.shape)
-    if isinstance(value, (list, tuple)):
-        parts = [_leaves(part) for part in value]
-        counts = [len(leaves) for leaves, _ in parts]
-
-        def rebuild(new):
-            out, at = [], 0
-            for (_, make), count in zip(parts, counts):
-                out.append(make(new[at : at + count]))
-                at += count
-            return type(value)(out) if type(value) in (list, tuple) else type(value)(*out)
-
-        return [leaf for leaves, _ in parts for leaf in leaves], rebuild
-    if isinstance(value, dict):
-        leaves, make = _leaves(list(value.values()))
-        return leaves, lambda new: dict(zip(value, make(new)))
-    return [], lambda new: value
-
-
-def _zero(value):
-    leaves, make = _leaves(value)
-    return make([np.zeros_like(leaf) for leaf in leaves])
-
-
-def _as_data(value):
-    """The value with arrays in the place of lists of numbers."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, (list, tuple)) and value and all(isinstance(x, (int, float)) for x in value):
-        array = np.asarray(value)
-        return array if array.dtype.kind == "f" else value
-    return value
 
 
 def jacobian(f, argnums=0):

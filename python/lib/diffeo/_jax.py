@@ -27,15 +27,20 @@ jax.ffi.register_ffi_target(
 class _Call:
     """A function of Diffeo on flat operands, and what JAX has to know of it.
 
-    ``select`` are the results of the function that are results here; ``shapes`` gives their shapes for those of the
-    operands; ``reals`` says which operands are Reals.
+    ``every`` gives the shapes of all results of the function for those of the operands; ``select`` are the results that
+    JAX sees. ``base`` is the call of which this one is the derivative along tangents.
     """
 
-    def __init__(self, function, leaves_in, leaves_out, select, shapes):
+    def __init__(self, function, leaves_in, leaves_out, select, every, base=None):
         self.function, self.leaves_in, self.leaves_out = function, leaves_in, leaves_out
-        self.select, self.shapes = select, shapes
+        self.select, self.every, self.base = select, every, base
         self.id = function._registered()
         self.derived = {}
+
+    def shapes(self, operands):
+        """The shapes of the selected results for those of the operands."""
+        every = self.every(operands)
+        return [every[i] for i in self.select]
 
     @property
     def kinds(self):
@@ -139,14 +144,12 @@ def _implementation(*operands, call, linear, batch):
 
 def _lowering(context, *operands, call, linear, batch):
     rows = context.avals_in[0].shape[:batch] if operands else ()
-    shapes = call.shapes([x.shape[batch:] for x in context.avals_in])
-    selected = dict(zip(call.select, shapes))
-    # Results that nobody asked for have a place, too.
-    all_shapes = call.all_shapes([x.shape[batch:] for x in context.avals_in]) if hasattr(call, "all_shapes") else None
-    avals = []
-    for i, (_, kind) in enumerate(call.leaves_out):
-        shape = selected[i] if i in selected else all_shapes[i]
-        avals.append(jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, context.avals_in)))
+    shapes = call.every([x.shape[batch:] for x in context.avals_in])
+    # Results that are not selected have a buffer, too.
+    avals = [
+        jax.core.ShapedArray(rows + tuple(shape), _dtype(kind, context.avals_in))
+        for shape, (_, kind) in zip(shapes, call.leaves_out)
+    ]
     lower = jax.ffi.ffi_lowering(_TARGET)
     results = lower(
         context.replace(avals_out=avals), *operands, id=np.int64(call.id), batch=np.int64(batch)
@@ -177,16 +180,14 @@ def _forward(call):
         function = call.function._jvp(list(range(arity)))
         count = len(call.leaves_out)
         half = len(call.leaves_in)
-        made = _Call(
+        call.derived["forward"] = _Call(
             function,
             call.leaves_in * 2,
             call.leaves_out * 2,
             tuple(count + i for i in call.select),
-            lambda shapes: call.shapes(shapes[:half]),
+            lambda shapes: list(call.every(shapes[:half])) * 2,
+            base=call,
         )
-        made.all_shapes = lambda shapes: _every(call, shapes[:half]) * 2
-        made.base = call
-        call.derived["forward"] = made
     return call.derived["forward"]
 
 
@@ -196,23 +197,14 @@ def _backward(call):
         arity = call.function.arity
         function = call.function._vjp(list(range(arity)))
         count, half = len(call.leaves_out), len(call.leaves_in)
-        made = _Call(
+        call.derived["backward"] = _Call(
             function,
             call.leaves_in + call.leaves_out,
             call.leaves_out + call.leaves_in,
             tuple(count + i for i in range(half)),
-            lambda shapes: shapes[:half],
+            lambda shapes: [*call.every(shapes[:half]), *shapes[:half]],
         )
-        made.all_shapes = lambda shapes: _every(call, shapes[:half]) + list(shapes[:half])
-        call.derived["backward"] = made
     return call.derived["backward"]
-
-
-def _every(call, shapes):
-    """The shapes of all results of the function of a call."""
-    if hasattr(call, "all_shapes"):
-        return list(call.all_shapes(shapes))
-    return list(call.shapes(shapes))
 
 
 def _zeros(x, like):
@@ -249,7 +241,7 @@ def _transpose(cotangents, *operands, call, linear, batch):
     primals = operands[:half]
     dtype = next(jax.typeof(x).dtype for x in primals)
     rows = primals[0].shape[:batch]
-    shapes = _every(base, [x.shape[batch:] for x in primals])
+    shapes = base.every([x.shape[batch:] for x in primals])
     bars = []
     selected = dict(zip(base.select, cotangents))
     for i, (shape, (_, kind)) in enumerate(zip(shapes, base.leaves_out)):

@@ -12,9 +12,9 @@
 //! | 3 | `Both(bag, bag)` | the sum |
 //! | 4 | `Zero` | |
 //!
-//! What is added to `All` is put into its array, in place; nothing else contains an `All` of the same array. Everything
-//! else is put into an array, or added to an accumulator, once, where the array was made. So all of it takes no longer
-//! than the reads did, and the making of the array.
+//! Additions to `All` are in place: no other bag holds an `All` of the same array. Every other variant is scattered into
+//! an array or an accumulator once, where the array was made. So the total time is that of the reads plus that of the
+//! allocation.
 
 use super::helpers::{complete, declare};
 use super::reverse::sum;

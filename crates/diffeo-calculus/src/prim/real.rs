@@ -543,5 +543,5 @@ pub const ALL: &[RealOp] = &[
     RealOp::Polygamma(2),
 ];
 
-/// Those that have no parameter.
+/// Operations without a parameter: their names alone determine them.
 pub const PLAIN: &[RealOp] = ALL.split_at(ALL.len() - 3).0;

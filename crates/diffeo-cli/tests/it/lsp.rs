@@ -94,7 +94,8 @@ impl Client {
         self.diagnostics(uri)
     }
 
-    /// What was told last of a text; a request comes after what came before.
+    /// The latest diagnostics of a document. A request is answered after all notifications before it, so one is sent to
+    /// wait for them.
     fn diagnostics(&mut self, uri: &str) -> Vec<Value> {
         self.told.clear();
         self.ask("workspace/symbol", json!({ "query": "" }));
@@ -199,12 +200,22 @@ fn diagnostics_follow_the_text_and_offer_changes() {
     let edit = &actions[0]["edit"]["changes"][uri][0];
     assert!(edit["newText"].as_str().is_some_and(|t| t == "sqrt" || t == "sq"), "{actions}");
     assert_eq!(client.change(uri, 2, "def f(x: Real) = sqrt(x)\n"), Vec::<Value>::new());
+    // An import goes after those that there are.
+    let text = "# sums\nimport text\n\ndef f(x: Real) = variance([x, 1.0])\n";
+    let found = client.change(uri, 3, text);
+    let wrong = found.iter().find(|d| d["code"] == "unknown-name").expect("it is not imported");
+    let params = json!({
+        "textDocument": { "uri": uri }, "range": wrong["range"], "context": { "diagnostics": [] },
+    });
+    let edit = client.ask("textDocument/codeAction", params)[0]["edit"]["changes"][uri][0].clone();
+    assert_eq!(edit["newText"], "import stats (variance)\n", "{wrong}");
+    assert_eq!(edit["range"]["start"], json!({ "line": 2, "character": 0 }));
     // Texts that are being typed.
     for (i, text) in ["def", "def f(", "def f(x = [", "", "import", "def f(x: Real) = x.", "\u{0}("]
         .iter()
         .enumerate()
     {
-        client.change(uri, 3 + i as i64, text);
+        client.change(uri, 4 + i as i64, text);
         for what in [
             "hover",
             "completion",

@@ -39,10 +39,10 @@ pub(super) struct Weights {
     constants: HashMap<u32, u32>,
 }
 
-/// What is counted in a function.
+/// The costs that the code of a function counts.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// What is counted before a list, by the address of its first statement.
+    /// The cost of a statement list, counted at its start; keyed by the address of its first statement.
     pub lists: HashMap<*const Stmt, u64>,
     /// The cost of a step of a counted loop, by the address of the loop.
     pub loops: HashMap<*const For, u64>,
@@ -85,7 +85,7 @@ impl Weights {
         Some((*constant, self.functions[id.0 as usize].get().unwrap_or(0)))
     }
 
-    /// What is counted in a function.
+    /// The costs that the code of a function counts.
     pub fn plan(&self, module: &Module, id: usize, function: &Function) -> Plan {
         if function.blocks.is_some() {
             return Plan::default();

@@ -11,7 +11,7 @@ use crate::lower::Lowered;
 use crate::pipeline::{self, Backend};
 use crate::session::Engine;
 use diffeo_calculus::eval::error::ErrorKind;
-use diffeo_calculus::eval::{Exceeded, Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError};
+use diffeo_calculus::eval::{Kinks, Limits, Machine, MemoryLimit, Options, RuntimeError};
 use diffeo_calculus::outside::{asked, derivative_by, Asked, By};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value as Core;
@@ -114,13 +114,18 @@ struct Printed {
 }
 
 impl Printed {
-    fn begin(&self) {
-        self.lines.begin();
-        self.reports.begin();
+    /// Begins a call of which so many lines and reports were printed before: those are not printed again.
+    fn begin(&self, [lines, reports]: [u64; 2]) {
+        self.lines.begin(lines);
+        self.reports.begin(reports);
+    }
+
+    fn most(&self) -> [u64; 2] {
+        [&self.lines, &self.reports].map(|counter| counter.most.load(Ordering::Relaxed))
     }
 }
 
-/// How many messages there were since the call began again, and how many there were before.
+/// The number of messages since the call began, and the number that were printed.
 #[derive(Default)]
 struct Counter {
     now: AtomicU64,
@@ -134,13 +139,9 @@ impl Counter {
         self.most.fetch_max(now, Ordering::Relaxed) < now
     }
 
-    fn again(&self) {
+    fn begin(&self, most: u64) {
         self.now.store(0, Ordering::Relaxed);
-    }
-
-    fn begin(&self) {
-        self.again();
-        self.most.store(0, Ordering::Relaxed);
+        self.most.store(most, Ordering::Relaxed);
     }
 }
 
@@ -544,10 +545,7 @@ impl Function {
                 true => code.core(argument, from).map_err(|m| self.misfit(&m.explain()))?,
                 false => Core::Unit,
             };
-            // What compiled code has printed before is not printed again.
-            inner.printed.begin();
-            inner.printed.lines.most.store(printed[0], Ordering::Relaxed);
-            inner.printed.reports.most.store(printed[1], Ordering::Relaxed);
+            inner.printed.begin(printed);
             let machine = machine.get_or_insert_with(|| {
                 let options = inner.options.run(&inner.printed, &inner.notes);
                 Machine::new(entry.program.clone(), options)
@@ -591,25 +589,14 @@ impl Running {
             added.map_err(|misfit| Failed::Misfit(misfit.explain()))?;
         }
         instance.set_limits(limits);
-        printed.begin();
+        printed.begin([0; 2]);
         let called = arguments.with(|args| {
             instance.call_with(args, |results| result(interface, results, to, &mut 0))
         });
         called.map_err(|error| match error.kind {
-            ErrorKind::NanDerivative | ErrorKind::DerivativeOrder => {
-                let most = |counter: &Counter| counter.most.load(Ordering::Relaxed);
-                Failed::Again([most(&printed.lines), most(&printed.reports)])
-            }
+            ErrorKind::NanDerivative | ErrorKind::DerivativeOrder => Failed::Again(printed.most()),
             // Open calls that may take all memory have taken it.
             _ => Failed::Stopped(Box::new(error)),
         })
-    }
-}
-
-/// Whether a call was ended from outside.
-impl Error {
-    /// Whether the call was interrupted, as opposed to wrong.
-    pub fn is_interrupt(&self) -> bool {
-        self.messages.iter().any(|message| message.code == Exceeded::Interrupt.code())
     }
 }

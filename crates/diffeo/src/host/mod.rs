@@ -33,6 +33,7 @@ pub use value::{Array, Value};
 
 use crate::session::Session;
 use crate::ModuleId;
+use diffeo_calculus::eval::Exceeded;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
@@ -56,6 +57,11 @@ impl Error {
 
     fn new(code: &'static str, message: impl Into<String>) -> Error {
         Error::one(Message::error(code, message))
+    }
+
+    /// Whether the call was interrupted, as opposed to wrong.
+    pub fn is_interrupt(&self) -> bool {
+        self.messages.iter().any(|message| message.code == Exceeded::Interrupt.code())
     }
 }
 

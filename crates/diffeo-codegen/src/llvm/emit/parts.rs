@@ -16,8 +16,8 @@ const PART: usize = 200;
 /// At most how many parts there are.
 const MOST: usize = 8;
 
-/// Functions of at most so many statements are in each part that calls them, as long as the parts together do not
-/// become half as large again.
+/// The maximum number of statements of a function that is copied into each part that calls it, so that LLVM can inline
+/// it. Copies stop where they would make the parts together half as large again.
 const SMALL: usize = 60;
 
 /// The parts of a program.
