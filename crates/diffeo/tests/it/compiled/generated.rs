@@ -50,6 +50,7 @@ const BOUNDED: Bounds = Bounds {
     stack: 64 << 20,
     left_out: &["timeout", "out-of-memory", "too-deep"],
     ignored: &["out-of-memory", "too-deep"],
+    rounded: true,
 };
 
 /// The number that an environment variable names, or another one.
@@ -149,6 +150,7 @@ fn derived(first: usize, programs: usize, generate: fn(&mut dyn Choices, usize) 
     let report = check(first, programs, true, make, &|_| {});
     let of = |label| report.of(label);
     assert!(of("value") > programs / 2, "{:?}", report.labels);
+    assert!(of("unstable") <= 1 + programs / 1000, "{:?}", report.left["unstable"]);
     assert!(of("refused") <= programs / 20, "{:?}", report.labels);
 }
 

@@ -8,6 +8,7 @@
 //! | `generated.rs` | programs by chance |
 //! | `values.rs` | arguments and results of every type |
 //! | `lowering.rs` | what Flat is made of programs |
+//! | `stability.rs` | whether rounding decides what a program gives |
 //! | `memory.rs` | what is allocated, and how deep recursion may be |
 //! | `large.rs` | large programs |
 
@@ -17,5 +18,6 @@ mod generated;
 mod large;
 mod lowering;
 mod memory;
+mod stability;
 mod targets;
 mod values;

@@ -72,6 +72,7 @@ pub fn targets() -> impl Iterator<Item = &'static Target> {
 pub struct Program {
     /// Where it comes from.
     pub place: String,
+    pub text: String,
     pub session: Session,
     pub entry: Entry,
     pub argument: Option<Value>,
