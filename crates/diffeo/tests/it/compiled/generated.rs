@@ -150,7 +150,8 @@ fn derived(first: usize, programs: usize, generate: fn(&mut dyn Choices, usize) 
     let report = check(first, programs, true, make, &|_| {});
     let of = |label| report.of(label);
     assert!(of("value") > programs / 2, "{:?}", report.labels);
-    assert!(of("unstable") <= 1 + programs / 1000, "{:?}", report.left["unstable"]);
+    let unstable = report.left.get("unstable");
+    assert!(unstable.is_none_or(|places| places.len() <= 1 + programs / 1000), "{unstable:?}");
     assert!(of("refused") <= programs / 20, "{:?}", report.labels);
 }
 
