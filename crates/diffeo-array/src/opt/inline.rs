@@ -22,6 +22,13 @@ use hashbrown::{HashMap, HashSet};
 /// Maximum number of statements of a function that is inlined at every call.
 const SMALL: usize = 30;
 
+/// Maximum number of statements of a function that calls nothing then that is inlined because it is called at most [`SEVERAL`]
+/// times: a call within a comprehension keeps its steps from being done at once.
+const MEDIUM: usize = 120;
+
+/// Maximum number of calls of such a function.
+const SEVERAL: u64 = 3;
+
 /// Maximum number of statements of a function that is inlined because it is called once.
 const ONCE: usize = 600;
 
@@ -165,7 +172,14 @@ fn choose(functions: &[Function], graph: &CallGraph, once: usize) -> Vec<Option<
         });
         costs[*f] = cost;
         let few = cost.saturating_mul(calls[*f]) <= FEW;
-        let limit = if calls[*f] == 1 || few { once } else { SMALL };
+        let calls_nothing = graph.callees[*f].iter().all(|callee| inlined[*callee].is_some());
+        let limit = if calls[*f] == 1 || few {
+            once
+        } else if calls[*f] <= SEVERAL && calls_nothing {
+            once.min(MEDIUM)
+        } else {
+            SMALL
+        };
         inlined[*f] = Some(own + within).filter(|size| !graph.recursive[*f] && *size <= limit);
     }
     inlined
