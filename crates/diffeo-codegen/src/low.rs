@@ -412,8 +412,9 @@ pub struct For {
     /// Whether the steps may be done in any order and at once: no step reads what another one writes in memory, and
     /// only the registers of `reductions` are carried.
     pub independent: bool,
-    /// Whether the loop is a comprehension or sum, whose steps may be done at once as far as they do not fail and touch
-    /// only blocks that they make themselves. `independent` says more.
+    /// Whether the loop is a comprehension or sum, or adds to accumulators that no step reads: the steps may be done at
+    /// once as far as they do not fail, touch only blocks that they make themselves, and add to others. `independent`
+    /// says more.
     pub separate: bool,
     /// Registers that the steps combine in any order: each step sets it once, to itself combined with a value.
     pub reductions: Vec<(Reg, Reduction)>,

@@ -9,7 +9,7 @@ use super::function::{Lower, Place};
 use super::scan::BlockNumber;
 use super::uses::{var, Use};
 use crate::low::{Compare, Expr, Operand, Reg, Stmt, Ty};
-use diffeo_array::ir::{Atom, Block, Elem, Op, Ty as Flat, Var};
+use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt as Statement, Ty as Flat, Var};
 use diffeo_calculus::eval::MOST_ELEMENTS;
 
 /// A size of rows that is known before the loop, and how many of the sizes before it must be positive: else there
@@ -69,17 +69,27 @@ impl<'a> Lower<'_, 'a> {
         if let Some(left) = self.block(body, Vec::new(), how) {
             self.site = site;
             let mut words = left.results.as_slice();
-            for ((target, (elem, rank)), to) in targets.iter().zip(&kinds).zip(rows) {
+            for (i, ((target, (elem, rank)), to)) in
+                targets.iter().zip(&kinds).zip(rows).enumerate()
+            {
                 let (value, rest) = words.split_at(if *rank == 0 { 1 } else { 2 + rank });
                 words = rest;
                 match target {
                     Target::Allocated { data, .. } if *rank == 0 => {
                         self.store(elem_ty(*elem), element(*data, index, width(*elem)), value[0]);
                     }
-                    Target::Allocated { length, placed, .. } => {
-                        if !placed {
-                            self.copy_elements(to, Array::of(value).data, *length, *elem);
-                        }
+                    Target::Allocated { placed: true, .. } => {}
+                    // A loop, which can be done for several steps at once.
+                    Target::Allocated { length, .. } if self.is_built(&body.results[i]) => {
+                        let (from, width, ty) =
+                            (Array::of(value).data, width(*elem), elem_ty(*elem));
+                        self.each(*length, true, |code, j| {
+                            let value = code.load(ty, element(from, j, width));
+                            code.store(ty, element(to, j, width), value);
+                        });
+                    }
+                    Target::Allocated { length, .. } => {
+                        self.copy_elements(to, Array::of(value).data, *length, *elem);
                     }
                     Target::Open { .. } => self.row(target, index, count, &Array::of(value), *elem),
                 }
@@ -91,6 +101,13 @@ impl<'a> Lower<'_, 'a> {
         self.site = site;
         let steps = self.repeat(register, count, steps, mark, &[], Vec::new(), true, false);
         self.spread(steps, candidate);
+    }
+
+    /// Whether an array is a comprehension of numbers.
+    fn is_built(&self, row: &Atom) -> bool {
+        let def = var(row).and_then(|v| self.scan.def[v.0 as usize]);
+        matches!(def, Some((Statement { op: Op::Build { .. }, .. }, _)))
+            && !counted(self.kind(row).0)
     }
 
     /// What a row consists of, and its rank.

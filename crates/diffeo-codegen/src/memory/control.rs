@@ -214,14 +214,19 @@ impl<'a> Lower<'_, 'a> {
         let (flat_index, index) = (index, self.define_index(index));
         let mark = self.mark();
         let outer = self.begin();
+        let adds = carried.is_empty() && self.only_adds(body);
+        // Steps are done several at once, rather than the loops of one step in blocks.
+        let within = self.within;
+        self.within |= adds;
         self.step(carried, &regs, body);
+        self.within = within;
         let apart = self.adds_apart(flat_index, body).filter(|n| self.effects == mark.effects + n);
         let effects = self.effects;
         if apart.is_some() {
             self.effects = mark.effects;
         }
         let body = self.end(outer);
-        let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), false, short);
+        let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), adds, short);
         self.effects = effects;
         steps.in_parts &= !short;
         self.add_loop(steps);

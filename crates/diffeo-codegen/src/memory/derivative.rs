@@ -2,12 +2,14 @@
 
 use super::emit::{at, counted, elem_ty, element, Array, PLAIN};
 use super::function::Lower;
+use super::uses::{statements, var};
 use crate::low::{
     Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,
     STACK_ROOM,
 };
 use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt, Ty as Flat, Var};
 use diffeo_array::opt::walk::has_regions;
+use hashbrown::HashSet;
 
 impl Lower<'_, '_> {
     /// If a step uses accumulators at its own index only, so that no other step uses the same elements: how often it
@@ -53,6 +55,28 @@ impl Lower<'_, '_> {
             }
         }
         Some(places.len() as u64).filter(|n| *n > 0)
+    }
+
+    /// Whether all that the steps of a loop do to what was there before is to add to accumulators, which no step reads:
+    /// sums of arrays.
+    pub fn only_adds(&self, body: &Block) -> bool {
+        let mut own = HashSet::new();
+        let mut only = true;
+        statements(body, &mut |stmt| match &stmt.op {
+            Op::AccNew(_) => own.extend(stmt.results.iter().copied()),
+            Op::AccRead(acc, _) | Op::AccTake(acc, _) | Op::AccGet(acc) => {
+                only &= var(acc).is_some_and(|v| own.contains(&self.scan.root[v.0 as usize]));
+            }
+            Op::Call(..)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::StackNew(_)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..) => only = false,
+            _ => {}
+        });
+        only
     }
 
     /// A new accumulator.

@@ -48,6 +48,11 @@ fn leaves(values: &[Value]) -> Vec<f64> {
 
 /// A program, which has to have loops in lanes, at each of the points.
 fn check(text: &str, points: &[Vec<Value>]) {
+    check_in(text, points, &[false, true]);
+}
+
+/// The same if lanes need not pay (`true`), or have to.
+fn check_in(text: &str, points: &[Vec<Value>], eager: &[bool]) {
     if let Err(missing) = llvm::library() {
         return println!("skipped: {missing}");
     }
@@ -55,7 +60,7 @@ fn check(text: &str, points: &[Vec<Value>]) {
     assert_eq!(lint(&module), Vec::<String>::new(), "{text}");
     let module = Arc::new(module);
     let low = Arc::new(memory::lower(module.clone()));
-    for eager in [false, true] {
+    for eager in eager.iter().copied() {
         let options = llvm::Options { eager, ..llvm::Options::default() };
         let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
         assert!(emitted.contains("%w0."), "no loop is in lanes\n{text}");
@@ -224,4 +229,88 @@ fn short_loops_of_functions() {
             yield z }
         return a, b }";
     check(text, &STEPS.map(|n| vec![reals(n), Value::Int(1)]));
+}
+
+/// Loops that add to accumulators from before them: at one place of all steps, at places of their own, at places that
+/// several steps share, in a branch; and to accumulators that each step makes.
+#[test]
+fn additions_to_accumulators() {
+    let text = "entry main fn main(xs: []Real, is: []Int, ys: []Real, stride: Int) -> ([]Real, [][]Real, []Real, []Real) {
+        n: Int = dim[0](xs)
+        m: Int = dim[0](ys)
+        shared: Acc[1] = acc_new(m)
+        rows: Acc[2] = acc_new(n, m)
+        mixed: Acc[1] = acc_new(7)
+        apart: Acc[1] = acc_new(400)
+        for i < n {
+            x: Real = get(xs, i)
+            k: Int = get(is, i)
+            own: Acc[1] = acc_new(m)
+            for j < m {
+                y: Real = get(ys, j)
+                p: Real = real.mul(x, y)
+                e: Real = real.exp(p)
+                acc_add(own, j, p)
+                acc_add(own, j, e)
+                acc_add(shared, j, e)
+                acc_add(rows, i, j, p)
+            }
+            at: Int = fits.mul(i, stride)
+            positive: Bool = gt[Real](x, 0.0)
+            s: Real = reduce[add] j < m { o: Real = acc_read(own, j) yield o }
+            some: Bool = lt[Int](k, m)
+            if some {
+                acc_add(shared, k, 1.0)
+                acc_add(rows, i, k, 1.0)
+            } else {
+            }
+            if positive {
+                acc_add(mixed, k, s)
+                acc_add(mixed, 2, s)
+                acc_add(apart, at, x)
+            } else {
+                acc_add(mixed, 3, x)
+            }
+        }
+        a: []Real = acc_get(shared)
+        b: [][]Real = acc_get(rows)
+        c: []Real = acc_get(mixed)
+        d: []Real = acc_get(apart)
+        return a, b, c, d }";
+    let mut points = Vec::new();
+    for n in STEPS {
+        for (m, stride) in [(0, 1), (1, 0), (5, 3)] {
+            let is = Value::ints((0..n as i64).map(|i| (i * 5) % 7).collect());
+            points.push(vec![reals(n), is, reals(m), Value::Int(stride)]);
+        }
+    }
+    check_in(text, &points, &[true]);
+}
+
+/// An accumulator that a step reads is no sum: the steps stay in order.
+#[test]
+fn accumulators_that_steps_read_stay_in_order() {
+    if llvm::library().is_err() {
+        return;
+    }
+    let text = "entry main fn main(xs: []Real, ys: []Real) -> ([]Real) {
+        n: Int = dim[0](xs)
+        m: Int = dim[0](ys)
+        acc: Acc[1] = acc_new(m)
+        for i < n {
+            x: Real = get(xs, i)
+            for j < m {
+                old: Real = acc_read(acc, j)
+                y: Real = real.mul(old, x)
+                acc_add(acc, j, y)
+            }
+            acc_add(acc, 0, x)
+        }
+        a: []Real = acc_get(acc)
+        return a }";
+    let module = Arc::new(parse(text).unwrap());
+    let low = Arc::new(memory::lower(module));
+    let options = llvm::Options { eager: true, ..llvm::Options::default() };
+    let emitted = llvm::text(&low, &options, Stage::Emitted).unwrap();
+    assert!(!emitted.contains("llvm.vector.reduce"), "{emitted}");
 }

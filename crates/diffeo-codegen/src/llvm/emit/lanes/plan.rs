@@ -71,6 +71,11 @@ pub(in crate::llvm::emit) struct Plan {
     pub rows: Vec<Row>,
     /// The registers that are loaded from such copies.
     pub copied: HashMap<Reg, (usize, Operand)>,
+    /// By the register of the sum, what is added to an element of an accumulator from before the loop; by that of the
+    /// element's old value, nothing.
+    pub added: HashMap<Reg, Option<Operand>>,
+    /// Whether lanes add to elements that may lie apart.
+    pub scatters: bool,
     /// The blocks that are made once, and used again.
     pub kept: Vec<Reg>,
     /// The sizes of blocks, as far as they are known before the loop: numbers to be multiplied.
@@ -287,6 +292,27 @@ fn defined_first(stmts: &[Stmt], own: &HashSet<Reg>, seen: &mut HashSet<Reg>) ->
     true
 }
 
+/// An addition to an element in memory.
+struct Addition {
+    address: Address,
+    /// The register of its old value.
+    old: Reg,
+    /// The register of its new value.
+    sum: Reg,
+    value: Operand,
+}
+
+/// The addition that the first three statements are: a load, a sum, a store of it to the same place.
+fn addition(stmts: &[Stmt]) -> Option<Addition> {
+    let [Stmt::Set(old, Expr::Load(Ty::Real, from)), Stmt::Set(sum, Expr::Binary(Binary::Add, Operand::Reg(a), value)), Stmt::Store(Ty::Real, to, Operand::Reg(stored)), ..] =
+        stmts
+    else {
+        return None;
+    };
+    let same = from == to && a == old && stored == sum && *value != Operand::Reg(*old);
+    same.then_some(Addition { address: *to, old: *old, sum: *sum, value: *value })
+}
+
 /// How many statements at the beginning of a body ask now and then whether the run is to end.
 fn polls(step: &For) -> usize {
     let index = Operand::Reg(step.index);
@@ -375,11 +401,50 @@ impl Walk<'_, '_> {
     }
 
     fn stmts(&mut self, stmts: &[Stmt]) {
-        for stmt in stmts {
+        let mut rest = stmts;
+        while let [first, after @ ..] = rest {
             if self.bad {
                 return;
             }
-            self.stmt(stmt);
+            match addition(rest).filter(|added| self.is_outside(added)) {
+                Some(added) => {
+                    self.add(&added);
+                    rest = &rest[3..];
+                }
+                None => {
+                    self.stmt(first);
+                    rest = after;
+                }
+            }
+        }
+    }
+
+    /// Whether what is added to is no accumulator of the step's own.
+    fn is_outside(&self, added: &Addition) -> bool {
+        let once = |r: Reg| self.cx.once[r.0 as usize] && self.cx.uses[r.0 as usize] == 2;
+        matches!(self.class(added.address.base), Some(Class::Uniform | Class::Linear(_)))
+            && once(added.old)
+            && once(added.sum)
+    }
+
+    /// Takes note of an addition to an element of an accumulator from before the loop.
+    fn add(&mut self, added: &Addition) {
+        let (Some(index), Some(value)) = (self.class(added.address.index), self.class(added.value))
+        else {
+            return;
+        };
+        self.bad |= matches!(index, Class::Block | Class::Inside);
+        self.bad |= matches!(value, Class::Block | Class::Inside);
+        self.plan.added.insert(added.old, None);
+        self.plan.added.insert(added.sum, Some(added.value));
+        let base = self.class(added.address.base);
+        if (base, index) == (Some(Class::Uniform), Class::Uniform) {
+            if self.judge {
+                self.costs.entry(self.loops.len() + 1).or_default().1 += 1;
+            }
+        } else {
+            self.plan.scatters = true;
+            self.access(Ty::Real, &added.address);
         }
     }
 
