@@ -48,6 +48,7 @@ use crate::ir::{
     VarInfo, Variant,
 };
 use crate::opt::shapes::Shapes;
+use crate::opt::walk::{operands, regions, statements};
 use crate::typing::param_types;
 pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};
@@ -158,6 +159,8 @@ fn derive(
         lengths: HashMap::new(),
         touched: HashSet::new(),
         wholes: HashMap::new(),
+        uses: uses(&source),
+        chosen: HashMap::new(),
         lost: false,
     };
     let made = reverser.function(&source, key, &face);
@@ -171,6 +174,22 @@ fn derive(
     let reverse = Reverse { forward, back, active: face.active, residuals, same };
     cache.reverses.insert(key.clone(), reverse.clone());
     Ok(reverse)
+}
+
+/// How often each variable of a function is used.
+fn uses(function: &Function) -> Vec<u32> {
+    let mut uses = vec![0; function.vars.len()];
+    let mut see = |atom: &Atom| {
+        if let Atom::Var(v) = atom {
+            uses[v.0 as usize] += 1;
+        }
+    };
+    function.body.results.iter().for_each(&mut see);
+    statements(&function.body, &mut |stmt| {
+        operands(&stmt.op, &mut see);
+        regions(&stmt.op, |region| region.results.iter().for_each(&mut see));
+    });
+    uses
 }
 
 /// What a function takes and gives that varies.
@@ -326,6 +345,10 @@ struct Reverser<'m, 's> {
     lengths: HashMap<Var, Atom>,
     /// The roots of classes whose accumulators have been added to.
     touched: HashSet<Var>,
+    /// How often each variable of the function is used.
+    uses: Vec<u32>,
+    /// By array of which only the largest or smallest element is used: its index and its adjoint.
+    chosen: HashMap<Var, (Atom, Atom)>,
     /// Bags of the adjoints of all elements, with the arrays of these.
     wholes: HashMap<Option<Var>, Atom>,
     /// Whether the accumulator of an array that has none was asked for.

@@ -14,7 +14,17 @@ use crate::ir::{Atom, Block, Carried, Function, Module, Op, Reduction, Stmt, Ty,
 use diffeo_calculus::prim::{IntOp, RealOp};
 
 /// Reduction recognition: see the head of the file.
-pub fn extrema(mut module: Module) -> Module {
+pub fn extrema(module: Module) -> Module {
+    recognise(module, false)
+}
+
+/// Reduction recognition before derivatives are taken: of loops that keep the first of equal numbers, which is the one
+/// that has the derivative of a reduction.
+pub(super) fn extrema_early(module: Module) -> Module {
+    recognise(module, true)
+}
+
+fn recognise(mut module: Module, first: bool) -> Module {
     for function in &mut module.functions {
         if !has_loops(&function.body) {
             continue;
@@ -23,6 +33,7 @@ pub fn extrema(mut module: Module) -> Module {
             shapes: Shapes::of(function),
             definitions: Definitions::of(function),
             vars: std::mem::take(&mut function.vars),
+            first,
         };
         cx.block(&mut function.body);
         function.vars = cx.vars;
@@ -95,6 +106,8 @@ struct Extrema {
     shapes: Shapes,
     definitions: Definitions,
     vars: Vec<VarInfo>,
+    /// Whether the first of equal numbers has to be kept.
+    first: bool,
 }
 
 impl Extrema {
@@ -129,7 +142,7 @@ impl Extrema {
             let param = Atom::Var(c.param);
             let other = match &xs[..] {
                 [a, b] if same(a, &param) => b,
-                [a, b] if same(b, &param) => a,
+                [a, b] if same(b, &param) && !self.first => a,
                 _ => return None,
             };
             let once = |v: Var| self.definitions.uses[v.0 as usize] == 1;

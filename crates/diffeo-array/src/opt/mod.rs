@@ -34,7 +34,7 @@ mod dead_functions;
 mod dead_variants;
 mod defer_checks;
 mod demand;
-mod effects;
+pub(crate) mod effects;
 mod extrema;
 mod fuse;
 mod fuse_siblings;
@@ -85,6 +85,7 @@ pub use tail::tail;
 pub use unroll::unroll;
 
 use crate::ir::{FunctionId, Module};
+use extrema::extrema_early;
 use hashbrown::HashSet;
 use hoist::hoist_early;
 use simplify::simplify_early;
@@ -174,13 +175,11 @@ pub struct Early<'a> {
 }
 
 /// Optimises a module before derivatives are taken, so that there are fewer residuals. Functions and constants stay
-/// where they are, with their parameters and results. Loops for the largest number are not made reductions, because it
-/// depends on how they are written which of equal numbers has the derivative. What may have an infinite derivative is
-/// not computed speculatively.
+/// where they are, with their parameters and results. What may have an infinite derivative is not computed speculatively.
 pub fn early(module: Module, of: &Early<'_>) -> Module {
     let Early { roots, stay, forward } = of;
     const BEFORE: [fn(Module) -> Module; 3] = [simplify_early, cse, dce::dce_within];
-    const AFTER: [fn(Module) -> Module; 10] = [
+    const AFTER: [fn(Module) -> Module; 11] = [
         canonical_loops,
         unroll_early,
         simplify_early,
@@ -188,6 +187,7 @@ pub fn early(module: Module, of: &Early<'_>) -> Module {
         simplify_early,
         cse,
         dce::dce_within,
+        extrema_early,
         fuse,
         hoist_early,
         simplify_early,

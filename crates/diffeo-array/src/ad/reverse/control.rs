@@ -10,15 +10,24 @@ use super::scope::Scope;
 use super::{unsupported, Reverser};
 use crate::ad::Unsupported;
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Stmt, Ty, Var};
-use crate::opt::walk::regions;
+use crate::opt::effects::speculative_cost;
+use crate::opt::walk::{has_regions, operands, operands_mut, regions};
 use diffeo_calculus::prim::{Comparison, IntOp};
+use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
 type Made = Result<Vec<Stmt>, Unsupported>;
 
+/// Maximum number of statements that each step of a backward part computes again to go forwards, and of the cost of
+/// each, in additions.
+const MOST_AGAIN: usize = 12;
+const CHEAP: u32 = 8;
+
 /// A loop of the backward part in the making.
 struct Loop {
     index: Var,
+    /// The index of the program's loop.
+    source: Option<Var>,
     /// The step of the program that it goes back over.
     step: Atom,
     lead: Vec<Stmt>,
@@ -196,6 +205,7 @@ impl<'s> Reverser<'_, 's> {
         }
         Loop {
             index: new,
+            source: index,
             step,
             lead: Vec::new(),
             before: Vec::new(),
@@ -385,14 +395,22 @@ impl<'s> Reverser<'_, 's> {
             at.results.push(result);
         }
         let outer = self.carry_outer(&mut at);
-        let (scope, code) = self.close();
+        let (mut scope, code) = self.close();
+        let free = counted.is_some() && outer.is_empty() && scope.only_adds(&code);
+        let again = if free { again(&at, &scope, (carried, body)) } else { None };
+        let first = match again.filter(|again| self.computes_again(again, &scope, carried)) {
+            Some(again) => self.forwards(&mut at, &again, &mut scope, (carried, body)),
+            None => Vec::new(),
+        };
         let store = self.store(&scope, counted.map(|(count, _)| count));
-        let first = self.unpack(&store, &at.step.clone(), site);
+        let unpacked = self.unpack(&store, &at.step.clone(), site);
+        let first = first.into_iter().chain(unpacked).collect();
+        let adjoints = bars.iter().flatten().count();
         let block = self.loop_body(&mut at, first, scope, code);
         at.before.drain(..).for_each(|stmt| self.back.push_stmt(stmt));
         let op = Op::For { count, index: at.index, carried: at.carried, body: block };
         let mut given = self.back.emit(self.module, op);
-        let rest = given.split_off(given.len() - outer.len().min(given.len()));
+        let rest = given.split_off(adjoints.min(given.len()));
         self.put_outer(outer, rest);
         let mut given = given.into_iter();
         for ((c, v), bar) in carried.iter().zip(&stmt.results).zip(&bars) {
@@ -412,6 +430,69 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         self.repeat_forward(stmt, counted, (stmts, body), &store, &steps)
+    }
+
+    /// Whether it is cheap to compute again what the steps of a loop keep.
+    fn computes_again(&self, again: &Again<'_>, scope: &Scope<'_>, carried: &[Carried]) -> bool {
+        let depth = self.scopes.len();
+        let cheap = |stmt: &&Stmt| match &stmt.op {
+            Op::Get(Atom::Var(array), _) => {
+                self.homes[array.0 as usize] < depth && self.obtains(&Atom::Var(*array), depth - 1)
+            }
+            op => speculative_cost(op).is_some_and(|cost| cost <= CHEAP),
+        };
+        let is_number =
+            |v: Var| matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Int | Ty::Bool);
+        again.stmts.iter().all(cheap)
+            && again.params.iter().all(|i| is_number(carried[*i].param))
+            && scope.stored.iter().all(|(v, _)| is_number(*v))
+    }
+
+    /// Has a loop of the backward part go from the first step to the last, and carry along what it would otherwise
+    /// read from the steps of the forward part; the statements that compute it.
+    fn forwards(
+        &mut self,
+        at: &mut Loop,
+        again: &Again<'s>,
+        scope: &mut Scope<'s>,
+        (carried, body): (&'s [Carried], &'s Block),
+    ) -> Vec<Stmt> {
+        let stored: HashMap<Var, Var> = std::mem::take(&mut scope.stored).into_iter().collect();
+        let mut map: HashMap<Var, Atom> = HashMap::new();
+        let mut first = Vec::new();
+        if let (Atom::Var(step), Some(index)) = (&at.step, at.source) {
+            at.lead.clear();
+            let op = Op::IntFits(IntOp::Add, vec![Atom::Var(at.index), Atom::Int(0)]);
+            first.push(Stmt { results: vec![*step], op, site: self.back.site() });
+            map.insert(index, at.step.clone());
+        }
+        for i in &again.params {
+            let Carried { param: v, init } = &carried[*i];
+            let param = stored.get(v).copied().unwrap_or_else(|| self.copied(*v));
+            map.insert(*v, Atom::Var(param));
+            let init = self.primal(init);
+            at.carried.push(Carried { param, init });
+        }
+        let put = |this: &mut Self, map: &HashMap<Var, Atom>, atom: &Atom| {
+            let known = if let Atom::Var(v) = atom { map.get(v).cloned() } else { None };
+            known.unwrap_or_else(|| this.primal(atom))
+        };
+        for stmt in &again.stmts {
+            let mut op = stmt.op.clone();
+            operands_mut(&mut op, |atom| *atom = put(self, &map, atom));
+            let mut results = Vec::new();
+            for v in &stmt.results {
+                let var = stored.get(v).copied().unwrap_or_else(|| self.copied(*v));
+                map.insert(*v, Atom::Var(var));
+                results.push(var);
+            }
+            first.push(Stmt { results, op, site: stmt.site });
+        }
+        for i in &again.params {
+            let next = put(self, &map, &body.results[*i]);
+            at.results.push(next);
+        }
+        first
     }
 
     /// Gives the adjoint of an array that a loop changes to the array that it began with.
@@ -471,6 +552,10 @@ impl<'s> Reverser<'_, 's> {
     }
 
     fn comprehension(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
+        if let Some(chosen) = stmt.results.first().and_then(|v| self.chosen.remove(v)) {
+            let (stmts, store) = self.chosen_step(stmt, (count, index, body), chosen)?;
+            return Ok(self.comprehension_forward(stmt, (count, index, body), stmts, store));
+        }
         let mut accs: Vec<Option<(Var, Atom)>> = Vec::new();
         for v in &stmt.results {
             let bar = if self.has_bar(*v) {
@@ -508,13 +593,24 @@ impl<'s> Reverser<'_, 's> {
             }
         }
         let (stmts, store) = self.steps(stmt, steps, at, index, body)?;
+        Ok(self.comprehension_forward(stmt, (count, index, body), stmts, store))
+    }
+
+    /// The comprehension of the forward part.
+    fn comprehension_forward(
+        &mut self,
+        stmt: &Stmt,
+        (count, index, body): (&Atom, Var, &Block),
+        stmts: Vec<Stmt>,
+        store: super::store::Store,
+    ) -> Vec<Stmt> {
         let mut body = Block { stmts, results: body.results.clone() };
         let (more, values) = self.step_keeps(&store, stmt.site);
         body.stmts.extend(more);
         body.results.extend(values);
         let results = stmt.results.iter().copied().chain(store.arrays).collect();
         let op = Op::Build { count: count.clone(), index, body };
-        Ok(vec![Stmt { results, op, site: stmt.site }])
+        vec![Stmt { results, op, site: stmt.site }]
     }
 
     fn sum(&mut self, stmt: &'s Stmt, count: &Atom, index: Var, body: &'s Block) -> Made {
@@ -625,6 +721,32 @@ impl<'s> Reverser<'_, 's> {
         outer
     }
 
+    /// Whether an array is a comprehension of the innermost region that has no other use than one, and an accumulator.
+    fn is_made_for(&mut self, array: Var) -> bool {
+        let once = self.uses.get(array.0 as usize) == Some(&1) && !self.has_bar(array);
+        let definition = self.top().definition(array);
+        let alone = |stmt: &Stmt| matches!(stmt.op, Op::Build { .. }) && stmt.results.len() == 1;
+        once && definition.is_some_and(alone)
+    }
+
+    /// The backward part of a comprehension of which only one element is used: of its step alone.
+    fn chosen_step(
+        &mut self,
+        stmt: &'s Stmt,
+        (count, index, body): (&Atom, Var, &'s Block),
+        (step, bar): (Atom, Atom),
+    ) -> Result<(Vec<Stmt>, super::store::Store), Unsupported> {
+        // None, if there are no elements.
+        let count = self.primal(count);
+        let steps = self.one(Op::IntFits(IntOp::Min, vec![count, Atom::Int(1)]));
+        let mut at = self.open_loop(Some(index), &[], body);
+        at.step = step.clone();
+        self.top().known.insert(index, step);
+        self.top().steps = Some(Atom::Int(1));
+        self.add_bar(&body.results[0], bar);
+        self.steps(stmt, steps, at, index, body)
+    }
+
     /// The largest or smallest element of an array.
     fn extremum(&mut self, stmt: &'s Stmt) -> Made {
         let same = vec![stmt.clone()];
@@ -639,6 +761,11 @@ impl<'s> Reverser<'_, 's> {
         let (find, at) = chosen(&mut self.vars, self.module, operands, stmt.site);
         self.homes.resize(self.vars.len(), self.scopes.len() - 1);
         let at = self.primal(&at);
+        if self.is_made_for(array) {
+            self.touch(array);
+            self.chosen.insert(array, (at, bar));
+            return Ok(same.into_iter().chain(find).collect());
+        }
         let found = Op::Compare(Comparison::Ge, crate::ir::Scalar::Int, at.clone(), Atom::Int(0));
         let cond = self.one(found);
         if self.has_bar(array) {
@@ -663,6 +790,52 @@ impl<'s> Reverser<'_, 's> {
         self.back.emit(self.module, Op::If { cond, then, otherwise: Block::default() });
         Ok(same.into_iter().chain(find).collect())
     }
+}
+
+/// What a loop computes again to have what its steps would keep.
+struct Again<'s> {
+    stmts: Vec<&'s Stmt>,
+    /// Which of the variables that it carries.
+    params: BTreeSet<usize>,
+}
+
+/// What a loop computes again so that its backward part may go in either direction: that part passes on what it
+/// carries.
+fn again<'s>(
+    at: &Loop,
+    scope: &Scope<'s>,
+    (carried, body): (&[Carried], &'s Block),
+) -> Option<Again<'s>> {
+    let passed = |(c, result): (&Carried, &Atom)| *result == Atom::Var(c.param);
+    if scope.stored.is_empty() || !at.carried.iter().zip(&at.results).all(passed) {
+        return None;
+    }
+    let mut wanted: Vec<Var> = scope.stored.iter().map(|(v, _)| *v).collect();
+    let mut seen: BTreeSet<Var> = wanted.iter().copied().collect();
+    let kept = seen.clone();
+    let (mut stmts, mut params) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(v) = wanted.pop() {
+        let mut want = |atom: &Atom| {
+            if let Atom::Var(v) = atom {
+                if seen.insert(*v) {
+                    wanted.push(*v);
+                }
+            }
+        };
+        if let Some(i) = carried.iter().position(|c| c.param == v) {
+            params.insert(i);
+            want(&body.results[i]);
+        } else if let Some(i) = body.stmts.iter().position(|stmt| stmt.results.contains(&v)) {
+            if has_regions(&body.stmts[i].op) || stmts.len() >= MOST_AGAIN {
+                return None;
+            }
+            operands(&body.stmts[i].op, &mut want);
+            stmts.insert(i);
+        } else if kept.contains(&v) {
+            return None;
+        }
+    }
+    Some(Again { stmts: stmts.into_iter().map(|i| &body.stmts[i]).collect(), params })
 }
 
 fn binders(index: Option<Var>, params: &[Var]) -> Vec<Var> {

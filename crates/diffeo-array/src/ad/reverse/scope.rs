@@ -61,6 +61,24 @@ impl Scope<'_> {
         self.definitions.keys().copied()
     }
 
+    /// Whether all that the region does with accumulators of outside is to add to them.
+    pub fn only_adds(&self, code: &[Stmt]) -> bool {
+        let (mut own, mut only) = (HashSet::new(), true);
+        let mut see = |stmt: &Stmt| match &stmt.op {
+            Op::AccNew(_) => own.extend(stmt.results.iter().copied()),
+            Op::AccRead(acc, _) | Op::AccTake(acc, _) | Op::AccGet(acc) => {
+                only &= matches!(acc, Atom::Var(v) if own.contains(v));
+            }
+            Op::Call(..) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => only = false,
+            _ => {}
+        };
+        for stmt in self.head.iter().chain(&self.prologue).chain(code) {
+            see(stmt);
+            regions(&stmt.op, |region| statements(region, &mut see));
+        }
+        only
+    }
+
     /// The statements of the region: first those given, then what it needs, then its code.
     pub fn with_head(self, mut first: Vec<Stmt>, code: Vec<Stmt>) -> Vec<Stmt> {
         first.extend(self.head);
@@ -179,7 +197,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// A variable of the backward part for one of the program.
-    fn copied(&mut self, v: Var) -> Var {
+    pub fn copied(&mut self, v: Var) -> Var {
         let info = self.vars[v.0 as usize].clone();
         self.back.var(info.ty, info.name)
     }
@@ -259,7 +277,7 @@ impl<'s> Reverser<'_, 's> {
     }
 
     /// Whether an array can be had in a region without keeping it there.
-    fn obtains(&self, array: &Atom, depth: usize) -> bool {
+    pub fn obtains(&self, array: &Atom, depth: usize) -> bool {
         let Atom::Var(v) = array else { return false };
         let home = self.homes[v.0 as usize];
         if self.scopes[home].known.contains_key(v) {

@@ -132,11 +132,22 @@ impl<'s> Reverser<'_, 's> {
         }
         let steps = self.at_least_0(count, site, &mut before);
         for (value, (elem, length)) in values.into_iter().zip(Self::elements(store)) {
-            let ty = Ty::Array(elem, 1 + u8::from(length.is_some()));
+            let rank = 1 + u8::from(length.is_some());
+            let ty = Ty::Array(elem, rank);
+            if let (Elem::Real, Some(length)) = (elem, &length) {
+                // Zeros at once, and not row by row.
+                let length = Atom::Var(self.at_least_0(length, site, &mut before));
+                let sizes = vec![Atom::Var(steps), length];
+                let acc = self.forward_var(Ty::Acc(rank), None, home);
+                before.push(Stmt { results: vec![acc], op: Op::AccNew(sizes), site });
+                let empty = self.forward_var(ty.clone(), None, home);
+                before.push(Stmt { results: vec![empty], op: Op::AccGet(Atom::Var(acc)), site });
+                self.carry_rows((ty, empty), (index, value), body, &mut carried, site);
+                continue;
+            }
             let nothing = match elem {
-                Elem::Real => Atom::Real(0.0),
                 // Each place is filled before it is read.
-                Elem::Int | Elem::Bool | Elem::Text => Atom::Unused(elem.ty()),
+                Elem::Real | Elem::Int | Elem::Bool | Elem::Text => Atom::Unused(elem.ty()),
                 Elem::Box(id) => {
                     let object = self.forward_var(Ty::Box(id), None, home);
                     let op = Op::New(id, 1, Vec::new());
@@ -159,17 +170,27 @@ impl<'s> Reverser<'_, 's> {
             }
             let op = Op::Build { count: Atom::Var(steps), index: at, body: rows };
             before.push(Stmt { results: vec![empty], op, site });
-            let (param, next) = (
-                self.forward_var(ty.clone(), None, home + 1),
-                self.forward_var(ty, None, home + 1),
-            );
-            let indices = vec![Atom::Var(index)];
-            let op = Op::Update { array: Atom::Var(param), indices, value };
-            body.stmts.push(Stmt { results: vec![next], op, site });
-            body.results.push(Atom::Var(next));
-            carried.push(Carried { param, init: Atom::Var(empty) });
+            self.carry_rows((ty, empty), (index, value), body, &mut carried, site);
         }
         (before, carried)
+    }
+
+    /// Has the steps of a loop carry an array, into which each puts a value at its index.
+    fn carry_rows(
+        &mut self,
+        (ty, empty): (Ty, Var),
+        (index, value): (Var, Atom),
+        body: &mut Block,
+        carried: &mut Vec<Carried>,
+        site: SiteId,
+    ) {
+        let home = self.scopes.len();
+        let (param, next) =
+            (self.forward_var(ty.clone(), None, home), self.forward_var(ty, None, home));
+        let op = Op::Update { array: Atom::Var(param), indices: vec![Atom::Var(index)], value };
+        body.stmts.push(Stmt { results: vec![next], op, site });
+        body.results.push(Atom::Var(next));
+        carried.push(Carried { param, init: Atom::Var(empty) });
     }
 
     /// A variable before a loop of the forward part: a number, 0 if it is less.
