@@ -202,6 +202,7 @@ impl<'a> Lower<'_, 'a> {
                 | Op::Rows(_)
                 | Op::ArgSort(_)
                 | Op::Build { .. }
+                | Op::AccNew(_)
                 | Op::AccGet(_)
         );
         if fresh {
@@ -295,7 +296,7 @@ impl<'a> Lower<'_, 'a> {
             Op::AccView(acc, indices) => self.rows_at(acc, indices, 8),
             Op::AccSlice { acc, lo, hi } => self.slice_of(acc, lo, hi, 8),
             Op::AccReshape(acc, sizes) => self.reshape(acc, sizes),
-            Op::AccGet(acc) => self.acc_get(acc),
+            Op::AccGet(acc) => self.acc_get(acc, first),
             Op::StackNew(elems) => vec![self.stack_new(elems)],
             Op::Push(stack, atoms) => {
                 self.stack_push(stack, atoms);

@@ -5,11 +5,13 @@ use super::emit::{Array, Mark};
 use super::function::Lower;
 use super::loops::Steps;
 use super::unique::{stays, Stays};
-use super::uses::{var, Use};
+use super::uses::{statements, var, Use};
 use super::Polls;
-use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty};
+use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty, Unary};
 use diffeo_array::ir::{Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var};
-use diffeo_calculus::prim::IntOp;
+use diffeo_array::opt::walk;
+use diffeo_calculus::prim::{IntOp, RealOp};
+use hashbrown::HashMap;
 
 /// Loops of at most so many steps need not ask whether the run is to end.
 const MOST: i64 = 64;
@@ -214,7 +216,7 @@ impl<'a> Lower<'_, 'a> {
         let (flat_index, index) = (index, self.define_index(index));
         let mark = self.mark();
         let outer = self.begin();
-        let adds = carried.is_empty() && self.only_adds(body);
+        let adds = self.only_adds(body) && (carried.is_empty() || self.sums(carried, body));
         // Steps are done several at once, rather than the loops of one step in blocks.
         let within = self.within;
         self.within |= adds;
@@ -225,11 +227,76 @@ impl<'a> Lower<'_, 'a> {
         if apart.is_some() {
             self.effects = mark.effects;
         }
-        let body = self.end(outer);
-        let mut steps = self.repeat(index, count, body, mark, &regs, Vec::new(), adds, short);
+        let mut body = self.end(outer);
+        let reductions = if adds { self.reductions(&mut body, &regs) } else { None };
+        let adds = reductions.is_some();
+        let regs = if adds { Vec::new() } else { regs };
+        let reductions = reductions.unwrap_or_default();
+        let mut steps = self.repeat(index, count, body, mark, &regs, reductions, adds, short);
         self.effects = effects;
         steps.in_parts &= !short;
         self.add_loop(steps);
+    }
+
+    /// Whether all that a loop carries are sums of Reals, in a loop that adds to accumulators, too. Such loops are
+    /// backward parts, whose sums may be added up in any order.
+    fn sums(&self, carried: &[Carried], body: &Block) -> bool {
+        let mut uses: HashMap<Var, usize> = HashMap::new();
+        let mut use_of = |atom: &Atom| {
+            if let Some(v) = var(atom) {
+                *uses.entry(v).or_default() += 1;
+            }
+        };
+        let mut adds = false;
+        body.results.iter().for_each(&mut use_of);
+        statements(body, &mut |stmt| {
+            adds |= matches!(stmt.op, Op::AccAdd(..) | Op::AccAddArray(..));
+            walk::operands(&stmt.op, &mut use_of);
+            walk::regions(&stmt.op, |region| region.results.iter().for_each(&mut use_of));
+        });
+        let once = |v: Var| uses.get(&v) == Some(&1);
+        let is_sum = |(c, result): (&Carried, &Atom)| {
+            let made = var(result).and_then(|v| {
+                let found = body.stmts.iter().find(|stmt| stmt.results[..] == [v]);
+                found.filter(|_| once(v) && once(c.param))
+            });
+            let param = Atom::Var(c.param);
+            match made.map(|stmt| &stmt.op) {
+                Some(Op::Real(RealOp::Add, xs)) => xs.contains(&param),
+                Some(Op::Real(RealOp::Sub, xs)) => xs.first() == Some(&param),
+                _ => false,
+            }
+        };
+        adds && carried.iter().zip(&body.results).all(is_sum)
+    }
+
+    /// Makes reductions of the sums that a step adds to; none if it does so in another form.
+    fn reductions(&mut self, body: &mut Vec<Stmt>, regs: &[Reg]) -> Option<Vec<(Reg, Reduction)>> {
+        let mut new = body.clone();
+        for reg in regs {
+            let own = Operand::Reg(*reg);
+            let is_end = |stmt: &Stmt| matches!(stmt, Stmt::Set(r, Expr::Copy(_)) if r == reg);
+            let end = new.iter().rposition(is_end)?;
+            let Stmt::Set(_, Expr::Copy(sum)) = new.remove(end) else { return None };
+            let is_sum = |stmt: &Stmt| matches!(stmt, Stmt::Set(r, _) if Operand::Reg(*r) == sum);
+            let at = new.iter().rposition(is_sum)?;
+            let outer = self.begin();
+            let term = match new[at] {
+                Stmt::Set(_, Expr::Binary(Binary::Add, a, b)) if a == own => b,
+                Stmt::Set(_, Expr::Binary(Binary::Add, a, b)) if b == own => a,
+                Stmt::Set(_, Expr::Binary(Binary::Sub, a, b)) if a == own => {
+                    self.set(Ty::Real, Expr::Unary(Unary::Neg, b))
+                }
+                _ => {
+                    self.end(outer);
+                    return None;
+                }
+            };
+            self.push(Stmt::Set(*reg, Expr::Binary(Binary::Add, own, term)));
+            new.splice(at..=at, self.end(outer));
+        }
+        *body = new;
+        Some(regs.iter().map(|reg| (*reg, Reduction::Add)).collect())
     }
 
     /// Whether a loop with this count has so few steps that it need not ask whether the run is to end.

@@ -1,5 +1,6 @@
 //! Accumulators and stacks.
 
+use super::block::Given;
 use super::emit::{at, counted, elem_ty, element, Array, PLAIN};
 use super::function::Lower;
 use super::uses::{statements, var};
@@ -36,16 +37,9 @@ impl Lower<'_, '_> {
                 _ => {}
             }
         }
-        let is_new = |root: Var| {
-            let def = self.scan.def[root.0 as usize];
-            matches!(def, Some((Stmt { op: Op::AccNew(_), .. }, _)))
-        };
         let root = |v: Var| self.scan.root[v.0 as usize];
         let apart = |a: &(Var, &[Atom], bool), b: &(Var, &[Atom], bool)| {
-            let (from, to) = (root(a.0), root(b.0));
-            let known = |v: Var| is_new(v) || self.source.params.contains(&v);
-            (a.0 == b.0 && a.1 == b.1)
-                || from != to && known(from) && known(to) && (is_new(from) || is_new(to))
+            (a.0 == b.0 && a.1 == b.1) || self.lie_apart(root(a.0), root(b.0))
         };
         let at_index = |at: &[Atom]| at.contains(&Atom::Var(index));
         for (i, a) in places.iter().enumerate().filter(|(_, place)| place.2) {
@@ -60,12 +54,16 @@ impl Lower<'_, '_> {
     /// Whether all that the steps of a loop do to what was there before is to add to accumulators, which no step reads:
     /// sums of arrays.
     pub fn only_adds(&self, body: &Block) -> bool {
-        let mut own = HashSet::new();
+        let root = |atom: &Atom| var(atom).map(|v| self.scan.root[v.0 as usize]);
+        let (mut own, mut read, mut added) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut only = true;
         statements(body, &mut |stmt| match &stmt.op {
             Op::AccNew(_) => own.extend(stmt.results.iter().copied()),
-            Op::AccRead(acc, _) | Op::AccTake(acc, _) | Op::AccGet(acc) => {
-                only &= var(acc).is_some_and(|v| own.contains(&self.scan.root[v.0 as usize]));
+            Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) => added.extend(root(acc)),
+            Op::AccRead(acc, _) | Op::AccGet(acc) => read.extend(root(acc)),
+            Op::AccTake(acc, _) => {
+                added.extend(root(acc));
+                read.extend(root(acc));
             }
             Op::Call(..)
             | Op::Trace(..)
@@ -76,7 +74,19 @@ impl Lower<'_, '_> {
             | Op::StackGet(..) => only = false,
             _ => {}
         });
-        only
+        let outside = |set: &HashSet<Var>| -> Vec<Var> { set.difference(&own).copied().collect() };
+        let (read, added) = (outside(&read), outside(&added));
+        only && read.iter().all(|a| added.iter().all(|b| self.lie_apart(*a, *b)))
+    }
+
+    /// Whether two accumulators certainly have no element in common.
+    fn lie_apart(&self, a: Var, b: Var) -> bool {
+        let is_new = |root: Var| {
+            let def = self.scan.def[root.0 as usize];
+            matches!(def, Some((Stmt { op: Op::AccNew(_), .. }, _)))
+        };
+        let known = |v: Var| is_new(v) || self.source.params.contains(&v);
+        a != b && known(a) && known(b) && (is_new(a) || is_new(b))
     }
 
     /// A new accumulator.
@@ -148,18 +158,26 @@ impl Lower<'_, '_> {
         value
     }
 
-    /// A copy of what has been added up.
-    pub fn acc_get(&mut self, acc: &Atom) -> Vec<Operand> {
+    /// What has been added up: a copy, unless nothing else refers to the accumulator.
+    pub fn acc_get(&mut self, acc: &Atom, given: Given) -> Vec<Operand> {
         let array = self.array(acc);
         self.effects += 1;
-        if array.sizes.is_empty() {
-            return vec![self.load(Ty::Real, at(array.data, 0))];
+        if given.only && !array.sizes.is_empty() {
+            return array.words();
         }
-        let count = self.product(&array.sizes);
-        let bytes = self.bytes(count, Elem::Real);
-        let (block, data) = self.allocate(Operand::Int(PLAIN), bytes);
-        self.runtime(Runtime::Copy, vec![data, array.data, bytes]);
-        Array { block, data, ..array }.words()
+        let words = if array.sizes.is_empty() {
+            vec![self.load(Ty::Real, at(array.data, 0))]
+        } else {
+            let count = self.product(&array.sizes);
+            let bytes = self.bytes(count, Elem::Real);
+            let (block, data) = self.allocate(Operand::Int(PLAIN), bytes);
+            self.runtime(Runtime::Copy, vec![data, array.data, bytes]);
+            Array { block, data, sizes: array.sizes }.words()
+        };
+        if given.own {
+            self.release(array.block);
+        }
+        words
     }
 
     /// A new stack.

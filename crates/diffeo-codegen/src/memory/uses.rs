@@ -72,7 +72,6 @@ pub(super) fn uses(
         | Op::AccView(a, _)
         | Op::AccSlice { acc: a, .. }
         | Op::AccReshape(a, _)
-        | Op::AccGet(a)
         | Op::StackLen(a)
         | Op::StackGet(a, _) => each(a, Use::Read),
         Op::AccAddArray(acc, array) => {
@@ -86,6 +85,8 @@ pub(super) fn uses(
                 matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, Ty::Array(..)));
             each(value, if rows { Use::Read } else { Use::Keep });
         }
+        // What has been added up becomes the array.
+        Op::AccGet(a) => each(a, Use::Change),
         Op::Append(a, b) => {
             each(a, Use::Change);
             each(b, Use::Read);

@@ -162,7 +162,8 @@ impl Cx<'_> {
 
     fn plan(&self, step: &For) -> Option<Plan> {
         let innermost = !step.body.iter().any(loops);
-        let light = innermost && step.body.len() < HEAVY && !self.eager;
+        // What adds to places that steps may share, LLVM does step by step.
+        let light = innermost && step.independent && step.body.len() < HEAVY && !self.eager;
         if !step.separate || light || !self.is_closed(step) {
             return None;
         }
