@@ -67,7 +67,7 @@ fn the_pictures_of_the_book_are_current() {
     for (name, words) in runs {
         let mut args = vec!["run"];
         args.extend(words.iter().map(String::as_str));
-        args.extend(["--plot", "-:svg"]);
+        args.push("--plot=-:svg");
         let output = diffeo(&args);
         assert!(
             output.status.success() && output.stderr.is_empty(),
@@ -153,7 +153,7 @@ fn what_is_wrong_is_said() {
     assert!(text(&output.stderr).contains("has the colour \"blau\""), "{}", text(&output.stderr));
     let (_folder, log) =
         program("import plot\ndef main = plot.line([1.0, 2.0], [0.0, 1.0]) |> plot.log_y");
-    let output = diffeo(&["run", &log, "--plot", "-:json"]);
+    let output = diffeo(&["run", &log, "--plot=-:json"]);
     assert!(output.status.success());
     let said = text(&output.stderr);
     assert!(
