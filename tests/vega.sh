@@ -11,7 +11,10 @@ trap 'rm -rf "$work"' EXIT
 for file in $(grep -l '^def picture' examples/*.deo); do
   name=$(basename "$file" .deo)
   set -- --entry picture --plot "$work/$name.json"
-  [ "$name" = iris ] && set -- "$@" --arg table=examples/data/iris.csv:skip=1
+  case $name in
+    iris) set -- "$@" --arg table=examples/data/iris.csv:skip=1 ;;
+    digits) set -- "$@" --arg table=examples/data/digits.csv.gz ;;
+  esac
   "$diffeo" run "$file" "$@" > /dev/null
 done
 cp tests/vega.mjs "$work"

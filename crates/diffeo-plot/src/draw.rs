@@ -94,7 +94,7 @@ fn draw(figure: &Figure, usual: (f64, f64)) -> Scene {
     let (width, height) = (size(figure.width, usual.0), size(figure.height, usual.1));
     let layout = Layout::new(figure);
     let mut scene = Scene { width, height, shapes: Vec::new() };
-    let legend = legend::Legend::new(&layout, width);
+    let legend = legend::Legend::new(&layout, (width, height));
     let top = MARGIN + if figure.title.is_empty() { 0.0 } else { TITLE + 10.0 };
     // What the axes need depends on their ticks, and these on the room that is left.
     let mut frame = Frame { left: MARGIN, top, width: width - 2.0 * MARGIN, height: height - top };

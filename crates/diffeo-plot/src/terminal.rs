@@ -424,7 +424,7 @@ impl<'a> Drawing<'a> {
             entries.push((count(&name) + 3, format!("{sign} {name}")));
         }
         if let Some((low, high)) = self.layout.values {
-            let text = format!("colours from {low} to {high}");
+            let text = format!("colours from {} to {}", short(low), short(high));
             entries.push((count(&text), text.chars().take(self.columns).collect()));
         }
         // As many as fit into a line
@@ -443,6 +443,15 @@ impl<'a> Drawing<'a> {
         if !out.ends_with('\n') {
             out.push('\n');
         }
+    }
+}
+
+/// A number with few digits.
+fn short(v: f64) -> String {
+    match v.abs() {
+        0.0 => "0".to_string(),
+        1e-3..1e5 => format!("{:.3}", v).trim_end_matches('0').trim_end_matches('.').to_string(),
+        _ => format!("{v:.3e}"),
     }
 }
 

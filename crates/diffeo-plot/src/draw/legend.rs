@@ -13,6 +13,9 @@ const SAMPLE: f64 = 22.0;
 const ROW: f64 = 19.0;
 const BAR: f64 = 14.0;
 
+/// How many colours are shown beside a heat map.
+const STRIPES: usize = 32;
+
 pub struct Legend<'a> {
     entries: Vec<(String, Color, &'a Layer)>,
     /// The numbers beside the colours of heat maps, at parts of their height.
@@ -22,7 +25,8 @@ pub struct Legend<'a> {
 }
 
 impl<'a> Legend<'a> {
-    pub fn new(layout: &Layout<'a>, width: f64) -> Legend<'a> {
+    pub fn new(layout: &Layout<'a>, (width, height): (f64, f64)) -> Legend<'a> {
+        let wanted = ((height - 80.0) / 35.0).clamp(2.0, 6.0) as usize;
         let most = 0.3 * width;
         let short = |name: &str| font::shortened(name, SMALL, most);
         let entries: Vec<(String, Color, &Layer)> =
@@ -30,7 +34,10 @@ impl<'a> Legend<'a> {
         let numbers = match layout.values {
             Some((low, high)) if high - low > 1e-12 * low.abs().max(high.abs()) => {
                 let part = |v: f64| (v - low) / (high - low);
-                ticks::linear(low, high, 5).into_iter().map(|(v, text)| (part(v), text)).collect()
+                ticks::linear(low, high, wanted)
+                    .into_iter()
+                    .map(|(v, text)| (part(v), text))
+                    .collect()
             }
             Some((low, _)) => vec![(0.5, number(low))],
             None => Vec::new(),
@@ -52,11 +59,12 @@ impl<'a> Legend<'a> {
     pub fn draw(&self, scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
         let mut left = frame.x(1.0) + MARGIN;
         if !self.numbers.is_empty() {
-            let step = frame.height / LEVELS as f64;
-            for level in 0..LEVELS {
-                let top = frame.y(0.0) - (level + 1) as f64 * step;
+            let step = frame.height / STRIPES as f64;
+            for stripe in 0..STRIPES {
+                let top = frame.y(0.0) - (stripe + 1) as f64 * step;
                 let rects = vec![[left, top, BAR, step]];
-                scene.shapes.push(Shape::Rects { rects, color: viridis(level), sharp: true });
+                let color = viridis(stripe * (LEVELS - 1) / (STRIPES - 1));
+                scene.shapes.push(Shape::Rects { rects, color, sharp: true });
             }
             let mut widest: f64 = 0.0;
             for (part, text) in &self.numbers {
