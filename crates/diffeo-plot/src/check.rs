@@ -141,19 +141,17 @@ pub fn notes(plot: &Plot) -> Vec<String> {
                 }
             }
             let layer = called(i, layer);
-            if below > 0 {
-                out.push(format!(
-                    "{below} of the {count} numbers of {layer}{of} are not above 0 and have no place on a logarithmic axis"
-                ));
-            }
-            if large > 0 {
-                out.push(format!(
-                    "{large} of the {count} numbers of {layer}{of} are infinite or beyond 1e300 and left out"
-                ));
+            for (left, why) in [
+                (below, "a logarithmic axis has no place for 0 and below"),
+                (large, "infinite or beyond 1e300"),
+            ] {
+                if left > 0 {
+                    out.push(format!("{layer}{of}: {left} of {count} numbers left out, {why}"));
+                }
             }
         }
         if Layout::new(figure).empty {
-            out.push(format!("nothing{of} has a place in the plot: it is empty"));
+            out.push(format!("nothing{of} has a place: the picture is empty"));
         }
     }
     out

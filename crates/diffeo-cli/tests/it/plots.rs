@@ -158,7 +158,7 @@ fn what_is_wrong_is_said() {
     assert!(output.status.success());
     let said = text(&output.stderr);
     assert!(
-        said.contains("warning[plot]: in the plot, 1 of the 4 numbers of layer 1 (line)"),
+        said.contains("warning[plot]: in the plot, layer 1 (line): 1 of 4 numbers left out"),
         "{said}"
     );
 }

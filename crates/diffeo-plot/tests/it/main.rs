@@ -186,10 +186,10 @@ fn what_is_left_out_is_told() {
     left.y.log = true;
     left.layers[0].name = "loss".to_string();
     let told = notes(&Plot::Plot(left));
-    let expected = "2 of the 8 numbers of layer 1 (line, \"loss\") are not above 0 and have no place on a logarithmic axis";
+    let expected = "layer 1 (line, \"loss\"): 2 of 8 numbers left out, a logarithmic axis has no place for 0 and below";
     assert_eq!(told, [expected]);
     let empty = notes(&plot(vec![Mark::Points(vec![f64::NAN], vec![1.0])]));
-    assert_eq!(empty, ["nothing has a place in the plot: it is empty"]);
+    assert_eq!(empty, ["nothing has a place: the picture is empty"]);
     assert!(notes(&plot(vec![Mark::Points(vec![1.0, f64::NAN], vec![1.0, 1.0])])).is_empty());
 }
 
