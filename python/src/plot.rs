@@ -40,7 +40,7 @@ impl Plot {
 
     fn pixels(&self) -> PyResult<Vec<u8>> {
         plot::png(self.checked()?)
-            .map_err(|_| PyValueError::new_err("the plot has more pixels than there is memory for"))
+            .map_err(|_| PyValueError::new_err("the plot has more than a hundred million pixels"))
     }
 }
 

@@ -143,7 +143,7 @@ fn file(shell: &Shell, target: &Target, format: Format, plot: &Plot) -> Result<(
         Format::Png => match png(plot) {
             Ok(bytes) => bytes,
             Err(_) => {
-                let message = "the plot has more pixels than there is memory for";
+                let message = "the plot has more than a hundred million pixels";
                 let d = Diagnostic::error("plot", Span::NONE, message);
                 shell.report(&[d.help("a smaller `plot.size`, or .svg, will do")]);
                 return Err(Stop::Refused);

@@ -15,7 +15,10 @@ use tiny_skia::{
 /// Pixels for one of the plot's.
 const SCALE: f32 = 2.0;
 
-/// The picture has more pixels than there is memory for.
+/// The most pixels that are drawn: four bytes each.
+const MOST: f64 = 1e8;
+
+/// The picture has more pixels than are drawn: a hundred million.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
@@ -26,6 +29,9 @@ pub struct TooLarge;
 pub fn png(plot: &Plot) -> Result<Vec<u8>, TooLarge> {
     let Scene { width, height, shapes } = scene(plot);
     let pixels = |x: f64| (x as f32 * SCALE).ceil() as u32;
+    if width * height * f64::from(SCALE * SCALE) > MOST {
+        return Err(TooLarge);
+    }
     let mut picture = Pixmap::new(pixels(width), pixels(height)).ok_or(TooLarge)?;
     picture.fill(tiny_skia::Color::WHITE);
     for shape in &shapes {
