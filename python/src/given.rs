@@ -1,6 +1,7 @@
 //! Python's values as a program takes them, by the type that it takes. Arrays of the right kind are borrowed.
 
 use crate::error::misfit;
+use crate::plot::Plot;
 use diffeo::{Array, Type, Types, Value};
 use numpy::{
     Element, PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
@@ -322,6 +323,9 @@ impl<'py> Given<'py> {
         path: &Path,
     ) -> PyResult<Value<'static>> {
         let constructors = self.types.constructors(ty).unwrap_or_default();
+        if let (true, Ok(plot)) = (name.ends_with("Plot"), value.cast::<Plot>()) {
+            return Ok(plot.get().value());
+        }
         let given = value.getattr_opt("_diffeo_constructor")?;
         if name == "List" && given.is_none() {
             if let (Some(items), [element]) = (sequence(value)?, args) {

@@ -5,11 +5,13 @@
 //! | `program.rs` | programs, functions, their derivatives |
 //! | `given.rs` | Python's values as a program takes them; arrays are borrowed |
 //! | `taken.rs` | what a program gives as Python's values |
+//! | `plot.rs` | plots, which notebooks draw |
 //! | `xla.rs` | functions as custom calls of XLA, for JAX |
 //! | `error.rs` | exceptions |
 
 mod error;
 mod given;
+mod plot;
 mod program;
 mod taken;
 mod xla;
@@ -22,5 +24,6 @@ fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     program::watch_interrupts();
     module.add_class::<program::Program>()?;
     module.add_class::<program::Function>()?;
+    module.add_class::<plot::Plot>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -1,5 +1,6 @@
 //! What a program gives as Python's values: numbers, arrays of NumPy, tuples, dictionaries, lists, variants.
 
+use crate::plot::Plot;
 use diffeo::{Array, Value};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -56,6 +57,11 @@ pub fn value<'py>(
             value(py, fields.remove(0), classes)?
         }
         Value::Variant(name, fields) => {
+            let (name, fields) = match Plot::of(Value::Variant(name, fields)) {
+                Ok(plot) => return Ok(Bound::new(py, plot)?.into_any()),
+                Err(Value::Variant(name, fields)) => (name, fields),
+                Err(_) => return Ok(py.None().into_bound(py)),
+            };
             let fields = PyTuple::new(py, all(fields)?)?;
             match classes.get_item(&*name)? {
                 Some(class) => class.call1(fields)?,

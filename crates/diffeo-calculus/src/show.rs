@@ -13,12 +13,25 @@ use std::rc::Rc;
 
 /// A value of this type, as Diffeo writes it.
 pub fn show(value: &Value, ty: &Ty, datas: &[DataDecl]) -> String {
+    show_with(value, ty, datas, &|_, _| None)
+}
+
+/// The same, but parts for which `special` has a text as that.
+pub fn show_with(
+    value: &Value,
+    ty: &Ty,
+    datas: &[DataDecl],
+    special: &dyn Fn(&Value, &Ty) -> Option<String>,
+) -> String {
     let mut out = String::new();
     let mut tasks = vec![Task::Value(value.clone(), ty.clone())];
     while let Some(task) = tasks.pop() {
         match task {
             Task::Text(text) => out.push_str(text),
-            Task::Value(value, ty) => show_value(value, &ty, datas, &mut out, &mut tasks),
+            Task::Value(value, ty) => match special(&value, &ty) {
+                Some(text) => out.push_str(&text),
+                None => show_value(value, &ty, datas, &mut out, &mut tasks),
+            },
             Task::Labelled(label, value, ty) => {
                 out.push_str(&label);
                 out.push_str(" = ");

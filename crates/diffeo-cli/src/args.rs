@@ -1,7 +1,9 @@
 //! The command line: what may be written after `diffeo`, and the texts of `--help`.
 
+use crate::plot::Format;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diffeo::data::Target;
 use diffeo::export::Asked;
 use diffeo::pipeline::Code;
 use diffeo::show::{Traced, Translation};
@@ -90,6 +92,8 @@ Examples:
   diffeo run train.deo --arg x=data.npy --out result.npy
   make-points | diffeo run train.deo --arg table=-:csv --out -:csv
   diffeo run model.deo --entry loss --arg w=0.5 --kinks warn
+  diffeo run fit.deo --plot fit.svg --plot residuals=residuals.png
+  diffeo run fit.deo --plot
 
 Arguments are JSON, or the name of a .json, .csv, .tsv, .npy or .npz file, which may be a gzip file
 (.csv.gz). `table.csv:skip=1` leaves out the first line of a CSV file, `file.npz:a` takes the array a
@@ -116,6 +120,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub out: Option<String>,
 
+    /// Draw the plot in the result to this .svg or .png file, or write it as Vega-Lite to a .json file; that of
+    /// a FIELD where the result has several; without a file, draw it as characters on standard output
+    #[arg(
+        long = "plot",
+        value_name = "[FIELD=]FILE",
+        num_args = 0..=1,
+        default_missing_value = "",
+        value_parser = plot_to
+    )]
+    pub plots: Vec<PlotTo>,
+
     /// How to evaluate it.
     #[command(flatten)]
     pub evaluation: Evaluation,
@@ -128,6 +143,48 @@ pub struct RunArgs {
     /// it; with --json as data
     #[arg(long)]
     pub time_passes: bool,
+}
+
+/// Where a plot is drawn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlotTo {
+    /// Which plot: the way to it in the result.
+    pub field: Option<String>,
+    /// The file; none for characters on standard output.
+    pub file: Option<(Target, Format)>,
+}
+
+/// Reads where a plot is drawn.
+fn plot_to(text: &str) -> Result<PlotTo, String> {
+    let (field, name) = match text.split_once('=') {
+        Some((field, name)) => (Some(field.to_string()), name),
+        None => (None, text),
+    };
+    if name.is_empty() {
+        return Ok(PlotTo { field, file: None });
+    }
+    let (stem, ending) = match (name.rsplit_once(':'), name.rsplit_once('.')) {
+        (Some((stem, ending)), _) if !stem.is_empty() && !ending.contains(['/', '.']) => {
+            (stem, ending)
+        }
+        (_, Some((_, ending))) => (name, ending),
+        _ => (name, ""),
+    };
+    let format = match ending.to_ascii_lowercase().as_str() {
+        "svg" => Format::Svg,
+        "png" => Format::Png,
+        "json" => Format::Json,
+        "deo" => {
+            return Err("this is the program: write it before `--plot`, or `--plot=` and a file"
+                .to_string())
+        }
+        _ => return Err("a picture is a .svg, .png or .json file".to_string()),
+    };
+    let target = match stem {
+        "-" => Target::Standard,
+        _ => Target::File(PathBuf::from(stem)),
+    };
+    Ok(PlotTo { field, file: Some((target, format)) })
 }
 
 const EVAL_EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use crate::arguments::{argument, Refusal};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
 use crate::watch::{self, Asks};
-use crate::{print, Stop};
+use crate::{plot, print, Stop};
 use clap::ValueEnum;
 use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
 use diffeo::pipeline::timed;
@@ -278,6 +278,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
             }
         }
     };
+    plot::expected(&shell, &args.plots, ty, datas, args.evaluation.json)?;
     if let Some(out) = &out {
         check_writable(out, ty, datas).map_err(|e| refused(&shell, &e))?;
     }
@@ -293,6 +294,8 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let value = shell.evaluate(&entry, arg, &args.evaluation, cpu)?;
     shell.phase("write", "writing the result".to_string());
     match &out {
+        // What is drawn, or written there, is all that is to be seen.
+        None if plot::replaces(&args.plots, ty, datas) => {}
         None => print::value(&value, ty, datas, args.evaluation.json)?,
         Some(out) => {
             if out.is_replaced() {
@@ -312,6 +315,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
             })?;
         }
     }
+    plot::draw(&shell, &args.plots, &value, ty, datas)?;
     shell.tell();
     Ok(())
 }

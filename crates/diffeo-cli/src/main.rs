@@ -13,6 +13,7 @@ mod excerpt;
 mod fmt;
 mod grad;
 mod lsp;
+mod plot;
 mod print;
 mod printable;
 mod progress;

@@ -5,7 +5,7 @@ use crate::printable::printable;
 use crate::Stop;
 use clap::CommandFactory;
 use diffeo::data::{reason, to_json};
-use diffeo_calculus::show::show;
+use diffeo::plot::show;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use std::io::{self, BufWriter, Write};

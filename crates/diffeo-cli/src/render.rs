@@ -23,12 +23,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Messages {
     format: MessageFormat,
     colored: bool,
+    output_colored: bool,
 }
 
 impl Messages {
     /// As the command line asks for.
     pub fn new(format: MessageFormat, color: Color) -> Messages {
-        Messages { format, colored: is_colored(color) }
+        let (colored, output_colored) =
+            (is_colored(color, &io::stderr()), is_colored(color, &io::stdout()));
+        Messages { format, colored, output_colored }
+    }
+
+    /// Whether what goes to standard output may be coloured.
+    pub fn colors_output(self) -> bool {
+        self.output_colored
     }
 
     /// Whether they are for people.
@@ -151,7 +159,7 @@ pub fn usage(error: &clap::Error) -> Result<(), Stop> {
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let message = first.strip_prefix("error: ").unwrap_or(first);
     let d = Diagnostic::error("usage", Span::NONE, message).help(rest.trim());
-    let messages = Messages { format: MessageFormat::Json, colored: false };
+    let messages = Messages { format: MessageFormat::Json, colored: false, output_colored: false };
     messages.report(&SourceMap::default(), &[d]);
     Ok(())
 }
@@ -164,15 +172,15 @@ fn kind(severity: Severity) -> &'static str {
     }
 }
 
-/// Whether messages are to be coloured.
-fn is_colored(choice: Color) -> bool {
+/// Whether what goes to a stream is to be coloured.
+fn is_colored(choice: Color, stream: &impl IsTerminal) -> bool {
     match choice {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => {
             let declined = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-            !declined && !dumb && io::stderr().is_terminal()
+            !declined && !dumb && stream.is_terminal()
         }
     }
 }

@@ -24,6 +24,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/optim/least_squares.deo")
         ),
     ),
+    ("plot", include_str!("../../../std/plot.deo")),
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),

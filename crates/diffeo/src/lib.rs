@@ -15,6 +15,7 @@ pub mod export;
 mod host;
 pub mod lower;
 pub mod pipeline;
+pub mod plot;
 mod session;
 pub mod show;
 

@@ -9,7 +9,7 @@
 """
 
 from ._api import Module, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
-from ._diffeo import Function, __version__
+from ._diffeo import Function, Plot, __version__
 from ._errors import ArgumentError, Error
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Error",
     "Function",
     "Module",
+    "Plot",
     "__version__",
     "grad",
     "hessian",

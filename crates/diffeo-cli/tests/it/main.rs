@@ -13,6 +13,7 @@ mod limits;
 mod lsp;
 mod messages;
 mod papers;
+mod plots;
 mod programs;
 mod terminal;
 mod tools;

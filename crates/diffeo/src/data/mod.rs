@@ -21,7 +21,7 @@ pub use read::{read_argument, Check, Field};
 pub use shape::left_out;
 pub(crate) use shape::{is_list, CONS, NIL};
 pub use shown::show_type;
-pub use write::{check_writable, printable_json, to_json, write_result};
+pub use write::{check_writable, printable_json, to_json, write_bytes, write_result};
 
 use std::io;
 

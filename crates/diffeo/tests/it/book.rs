@@ -11,8 +11,8 @@
 //! In doc comments of the standard library, a line `> e` is an expression and the next line its value.
 
 use diffeo::data::{read_argument, to_json, Field};
+use diffeo::plot::show;
 use diffeo::{library, Diagnostic, Engine, Entry, Kinks, ModuleId, Options, Session};
-use diffeo_calculus::show::show;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
 use std::path::{Path, PathBuf};

@@ -2,10 +2,11 @@
 //!
 //! Real and Int are numbers that read back exactly (`"nan"`, `"inf"`, `"-inf"` stand for what JSON
 //! does not have); tuples, arrays and lists are arrays; records are objects; `()` is `null`; a
-//! constructor is an object with its name as the only key.
+//! constructor is an object with its name as the only key; a plot is a specification of Vega-Lite.
 
 use crate::data::shape::is_list;
 use crate::data::{RED_ZONE, SEGMENT};
+use crate::plot;
 use diffeo_calculus::show::is_escaped;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -61,6 +62,10 @@ fn write<W: Write + ?Sized>(
             out.write_all(b"]")
         }
         (Ty::Data(id, args), Value::Data(data)) => {
+            if let Some(plot) = plot::of(value, ty, datas) {
+                let json = plot::vega_lite(&plot).to_string();
+                return out.write_all(printable_json(&json).as_bytes());
+            }
             let decl = &datas[id.0 as usize];
             if is_list(decl) {
                 return write_list(out, value, args.first().unwrap_or(&Ty::Unit), datas);

@@ -33,14 +33,14 @@ pub fn check_writable(place: &Place, ty: &Ty, datas: &[DataDecl]) -> Result<(), 
         Format::Csv | Format::Tsv => layout(ty, datas).is_some(),
     };
     match &place.option {
-        Some(option) => Err(writing(place, Problem::WriteOption(option.clone()))),
-        None if !fits => Err(writing(place, Problem::Unsuitable(place.format, ty.clone()))),
+        Some(option) => Err(writing(&place.target, Problem::WriteOption(option.clone()))),
+        None if !fits => Err(writing(&place.target, Problem::Unsuitable(place.format, ty.clone()))),
         None => Ok(()),
     }
 }
 
-fn writing(place: &Place, problem: Problem) -> Box<DataError> {
-    let source = match &place.target {
+fn writing(target: &Target, problem: Problem) -> Box<DataError> {
+    let source = match target {
         Target::Standard => Source::StandardOutput,
         Target::File(path) => Source::File(path.clone()),
     };
@@ -59,8 +59,26 @@ pub fn write_result(
     check: Check<'_>,
 ) -> Result<(), Box<DataError>> {
     check_writable(place, ty, datas)?;
-    let write = |out: &mut dyn Write| encode(out, place, value, ty, datas);
-    let written = match &place.target {
+    to_target(&place.target, check, |out| encode(out, place, value, ty, datas))
+}
+
+/// Writes bytes to a place, as a result is written.
+///
+/// # Errors
+/// What went wrong there.
+pub fn write_bytes(target: &Target, bytes: &[u8], check: Check<'_>) -> Result<(), Box<DataError>> {
+    to_target(target, check, |out| {
+        out.write_all(bytes)?;
+        out.flush()
+    })
+}
+
+fn to_target(
+    target: &Target,
+    check: Check<'_>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Box<DataError>> {
+    let written = match target {
         Target::Standard => write(&mut io::stdout().lock()),
         Target::File(path) if path == Path::new("/dev/stdout") => write(&mut io::stdout().lock()),
         Target::File(path) => to_file(path, check, write),
@@ -71,7 +89,7 @@ pub fn write_result(
             io::ErrorKind::NotFound => Problem::Unwritable("there is no such folder".to_string()),
             _ => Problem::Unwritable(reason(&error)),
         };
-        writing(place, problem)
+        writing(target, problem)
     })
 }
 

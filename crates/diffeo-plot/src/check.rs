@@ -1,0 +1,215 @@
+//! What can be said of a plot without drawing it: what the user should change, what is left out, and a line about it.
+
+use crate::color::{named, NAMES};
+use crate::layout::{drawable, Layout};
+use crate::model::{Axis, Figure, Layer, Mark, Plot};
+use std::fmt;
+
+/// The largest size in pixels, and the largest grid.
+const LARGEST: usize = 10_000;
+const MOST: usize = 400;
+
+/// What cannot be drawn as it is asked for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Problem {
+    /// A colour that is none: the layer and the text.
+    Color(String, String),
+    /// Bars with names and marks at numbers on one x axis: the layer with numbers.
+    NamesAndNumbers(String),
+    /// The axis and its ends, the lower of which is not below the upper.
+    Range(&'static str, f64, f64),
+    /// The axis and its end, where a logarithmic scale has no place.
+    LogRange(&'static str, f64),
+    /// A width or height.
+    Size(usize),
+    /// So many plots in a grid.
+    Grid(usize),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Color(layer, text) => {
+                let names: Vec<&str> =
+                    NAMES.iter().map(|(name, _)| *name).filter(|name| *name != "gray").collect();
+                write!(f, "{layer} has the colour {text:?}, which is none of {}", names.join(", "))?;
+                f.write_str(", and not written `#rrggbb`")
+            }
+            Problem::NamesAndNumbers(layer) => write!(
+                f,
+                "{layer} has numbers on the x axis, on which bars have names: draw them side by side with `plot.grid`"
+            ),
+            Problem::Range(axis, low, high) => write!(
+                f,
+                "the {axis} axis is to reach from {low} to {high}: the first number must be below the second"
+            ),
+            Problem::LogRange(axis, end) => write!(
+                f,
+                "the {axis} axis is to end at {end}, but is logarithmic: its ends are above 0"
+            ),
+            Problem::Size(size) => {
+                write!(f, "the size {size} is not between 50 and {LARGEST} pixels")
+            }
+            Problem::Grid(count) => {
+                write!(f, "a grid of {count} plots is more than one picture holds: {MOST}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The figures of a plot.
+fn figures<'p>(plot: &'p Plot, out: &mut Vec<&'p Figure>) {
+    match plot {
+        Plot::Plot(figure) => out.push(figure),
+        Plot::Grid { plots, .. } => plots.iter().for_each(|plot| figures(plot, out)),
+    }
+}
+
+fn all(plot: &Plot) -> Vec<&Figure> {
+    let mut out = Vec::new();
+    figures(plot, &mut out);
+    out
+}
+
+/// A layer by its number and name.
+fn called(i: usize, layer: &Layer) -> String {
+    let (what, _) = layer.mark.count();
+    match layer.name.as_str() {
+        "" => format!("layer {} ({what})", i + 1),
+        name => format!("layer {} ({what}, {name:?})", i + 1),
+    }
+}
+
+/// Whether the plot can be drawn as it is asked for.
+///
+/// # Errors
+/// What the user should change first.
+pub fn check(plot: &Plot) -> Result<(), Problem> {
+    let figures = all(plot);
+    if figures.len() > MOST {
+        return Err(Problem::Grid(figures.len()));
+    }
+    for figure in figures {
+        for size in [figure.width, figure.height] {
+            if size != 0 && !(50..=LARGEST).contains(&size) {
+                return Err(Problem::Size(size));
+            }
+        }
+        ends("x", &figure.x)?;
+        ends("y", &figure.y)?;
+        let bars = figure.layers.iter().any(|layer| matches!(layer.mark, Mark::Bars(..)));
+        for (i, layer) in figure.layers.iter().enumerate() {
+            if !layer.color.is_empty() && named(&layer.color).is_none() {
+                return Err(Problem::Color(called(i, layer), layer.color.clone()));
+            }
+            if bars && !matches!(layer.mark, Mark::Bars(..) | Mark::Horizontal(_)) {
+                return Err(Problem::NamesAndNumbers(called(i, layer)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn ends(name: &'static str, axis: &Axis) -> Result<(), Problem> {
+    if axis.low >= axis.high {
+        return Err(Problem::Range(name, axis.low, axis.high));
+    }
+    match [axis.low, axis.high].into_iter().find(|end| axis.log && *end <= 0.0) {
+        Some(end) => Err(Problem::LogRange(name, end)),
+        None => Ok(()),
+    }
+}
+
+/// What is left out though it is no nan: a line for each layer, and one for a figure that is empty.
+pub fn notes(plot: &Plot) -> Vec<String> {
+    let mut out = Vec::new();
+    for figure in all(plot) {
+        let of = match figure.title.as_str() {
+            "" => String::new(),
+            title => format!(" of {title:?}"),
+        };
+        for (i, layer) in figure.layers.iter().enumerate() {
+            let (mut below, mut large, mut count) = (0, 0, 0);
+            for (on_x, numbers) in numbers(&layer.mark) {
+                let log = if on_x { figure.x.log } else { figure.y.log };
+                for v in numbers {
+                    count += 1;
+                    below += usize::from(log && *v <= 0.0);
+                    large += usize::from(!v.is_nan() && !drawable(*v, false));
+                }
+            }
+            let layer = called(i, layer);
+            for (left, why) in [
+                (below, "a logarithmic axis has no place for 0 and below"),
+                (large, "infinite or beyond 1e300"),
+            ] {
+                if left > 0 {
+                    out.push(format!("{layer}{of}: {left} of {count} numbers left out, {why}"));
+                }
+            }
+        }
+        if Layout::new(figure).empty {
+            out.push(format!("nothing{of} has a place: the picture is empty"));
+        }
+    }
+    out
+}
+
+/// The numbers of a mark that have places on an axis: whether that of x, and the numbers.
+fn numbers(mark: &Mark) -> Vec<(bool, &[f64])> {
+    match mark {
+        Mark::Line(xs, ys)
+        | Mark::Points(xs, ys)
+        | Mark::Texts(xs, ys, _)
+        | Mark::Cells(xs, ys, _) => {
+            vec![(true, xs), (false, ys)]
+        }
+        Mark::Bars(_, heights) => vec![(false, heights)],
+        Mark::Band(xs, lows, highs) => vec![(true, xs), (false, lows), (false, highs)],
+        Mark::ErrorBars(xs, ys, lows, highs) => {
+            vec![(true, xs), (false, ys), (false, lows), (false, highs)]
+        }
+        // An interval without elements is no height that is missing.
+        Mark::Boxes(lefts, rights, _) => vec![(true, lefts), (true, rights)],
+        Mark::Horizontal(v) => vec![(false, std::slice::from_ref(v))],
+        Mark::Vertical(v) => vec![(true, std::slice::from_ref(v))],
+    }
+}
+
+/// A plot in a line: its title and its layers.
+pub fn summary(plot: &Plot) -> String {
+    match plot {
+        Plot::Plot(figure) => {
+            let layers: Vec<String> = figure
+                .layers
+                .iter()
+                .map(|layer| {
+                    let name = match layer.name.as_str() {
+                        "" => String::new(),
+                        name => format!(" {name:?}"),
+                    };
+                    match layer.mark.count() {
+                        (what @ ("points" | "bars" | "error bars" | "texts"), n) => {
+                            let what = if n == 1 { what.trim_end_matches('s') } else { what };
+                            format!("{n} {what}{name}")
+                        }
+                        (what @ ("line" | "band"), n) => format!("{what}{name} of {n} points"),
+                        (what, _) => format!("{what}{name}"),
+                    }
+                })
+                .collect();
+            let layers = if layers.is_empty() { "nothing".to_string() } else { layers.join(", ") };
+            match figure.title.as_str() {
+                "" => format!("<plot: {layers}>"),
+                title => format!("<plot {title:?}: {layers}>"),
+            }
+        }
+        Plot::Grid { title, plots, .. } => {
+            let title = if title.is_empty() { String::new() } else { format!(" {title:?}") };
+            let plots: Vec<String> = plots.iter().map(summary).collect();
+            format!("<grid{title}: {}>", plots.join(", "))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The axes: lines of the grid, ticks with numbers or names, labels.
+
+use super::{fitting, Frame, LABEL, MARGIN, SMALL};
+use crate::color::{AXIS, FAINT};
+use crate::font;
+use crate::layout::Layout;
+use crate::scene::{Anchor, Scene};
+
+/// Between a number and its axis.
+const GAP: f64 = 7.0;
+
+/// How far ticks are apart, about.
+const APART: (f64, f64) = (80.0, 48.0);
+
+/// The angle of names that are too long to lie side by side, and the widest that is shown of them.
+const SLANT: f64 = -35.0;
+const LONGEST: f64 = 130.0;
+
+/// The places and texts along the x axis, and whether they are slanted.
+struct Bottom {
+    ticks: Vec<(f64, String)>,
+    slanted: bool,
+}
+
+fn bottom(layout: &Layout<'_>, width: f64) -> Bottom {
+    if layout.categories.is_empty() {
+        let mut wanted = ((width / APART.0) as usize).clamp(2, 12);
+        loop {
+            let ticks = layout.x.ticks(wanted);
+            let all: f64 = ticks.iter().map(|(_, text)| font::width(text, SMALL) + 12.0).sum();
+            if all <= width || wanted <= 2 {
+                return Bottom { ticks, slanted: false };
+            }
+            wanted -= 1;
+        }
+    }
+    let names = &layout.categories;
+    let room = width / names.len() as f64;
+    let short = |name: &str| font::shortened(name, SMALL, LONGEST);
+    let widest = names.iter().map(|name| font::width(&short(name), SMALL)).fold(0.0, f64::max);
+    let slanted = widest + 8.0 > room;
+    // Of very many names some are shown.
+    let every = ((1.4 * SMALL / room).ceil() as usize).max(1);
+    let tick = |(i, name): (usize, &&str)| Some((layout.x.at(i as f64)?, short(name)));
+    Bottom { ticks: names.iter().enumerate().step_by(every).filter_map(tick).collect(), slanted }
+}
+
+fn left(layout: &Layout<'_>, height: f64) -> Vec<(f64, String)> {
+    layout.y.ticks(((height / APART.1) as usize).clamp(2, 10))
+}
+
+/// The height that the x axis needs below the frame.
+pub fn below(layout: &Layout<'_>, frame: &Frame, width: f64) -> f64 {
+    // About as wide as the frame will be.
+    let bottom = bottom(layout, (frame.width - 60.0).clamp(10.0, width));
+    let texts = match bottom.slanted {
+        false => SMALL,
+        true => {
+            let widest =
+                bottom.ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
+            -SLANT.to_radians().sin() * widest + SMALL
+        }
+    };
+    let label = if layout.figure.x.label.is_empty() { 0.0 } else { LABEL + 8.0 };
+    GAP + texts + label + MARGIN
+}
+
+/// Where the frame begins beside the y axis.
+pub fn beside(layout: &Layout<'_>, frame: &Frame) -> f64 {
+    let ticks = left(layout, frame.height);
+    let widest = ticks.iter().map(|(_, text)| font::width(text, SMALL)).fold(0.0, f64::max);
+    let label = if layout.figure.y.label.is_empty() { 0.0 } else { LABEL + 8.0 };
+    let left = MARGIN + label + widest + GAP;
+    // Slanted names reach to the left.
+    let bottom = bottom(layout, frame.width - left);
+    let slanted = bottom.ticks.iter().filter(|_| bottom.slanted);
+    let needed = slanted.map(|(at, text)| {
+        SLANT.to_radians().cos() * font::width(text, SMALL) - at * (frame.width - left)
+    });
+    needed.fold(left, f64::max)
+}
+
+/// The lines behind the marks.
+pub fn grid(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+    if layout.categories.is_empty() {
+        for (at, _) in bottom(layout, frame.width).ticks {
+            scene.line((frame.x(at), frame.y(0.0)), (frame.x(at), frame.y(1.0)), FAINT, 1.0);
+        }
+    }
+    for (at, _) in left(layout, frame.height) {
+        scene.line((frame.x(0.0), frame.y(at)), (frame.x(1.0), frame.y(at)), FAINT, 1.0);
+    }
+}
+
+/// The axes themselves, over the marks.
+pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+    let (x, y) = (&layout.figure.x, &layout.figure.y);
+    let (low, end) = ((frame.x(0.0), frame.y(0.0)), (frame.x(1.0), frame.y(1.0)));
+    scene.line(low, (end.0, low.1), AXIS, 1.0);
+    scene.line(low, (low.0, end.1), AXIS, 1.0);
+    let base = layout.y.base();
+    if !layout.categories.is_empty() && base > 0.0 && base < 1.0 {
+        scene.line((low.0, frame.y(base)), (end.0, frame.y(base)), AXIS, 1.0);
+    }
+    let bottom = bottom(layout, frame.width);
+    for (at, text) in &bottom.ticks {
+        let at = frame.x(*at);
+        scene.line((at, low.1), (at, low.1 + 4.0), AXIS, 1.0);
+        match bottom.slanted {
+            false => {
+                scene.text((at, low.1 + GAP + SMALL - 1.0), text, SMALL, Anchor::Middle);
+            }
+            true => {
+                let place = (at + 4.0, low.1 + GAP + 0.7 * SMALL);
+                scene.turned(place, text, SMALL, Anchor::End, SLANT);
+            }
+        }
+    }
+    for (at, text) in left(layout, frame.height) {
+        let at = frame.y(at);
+        scene.line((low.0 - 4.0, at), (low.0, at), AXIS, 1.0);
+        scene.text((low.0 - GAP, at + 0.36 * SMALL), &text, SMALL, Anchor::End);
+    }
+    if !x.label.is_empty() {
+        let text = fitting(&x.label, LABEL, scene.width);
+        let half = 0.5 * font::width(&text, LABEL) + 4.0;
+        let middle = frame.x(0.5).clamp(half, (scene.width - half).max(half));
+        let at = (middle, scene.height - MARGIN + 1.0);
+        scene.text(at, &text, LABEL, Anchor::Middle);
+    }
+    if !y.label.is_empty() {
+        let text = fitting(&y.label, LABEL, (frame.height + 60.0).min(scene.height));
+        let half = 0.5 * font::width(&text, LABEL) + 4.0;
+        let middle = frame.y(0.5).clamp(half, (scene.height - half).max(half));
+        scene.turned((MARGIN + LABEL - 4.0, middle), &text, LABEL, Anchor::Middle, -90.0);
+    }
+}

@@ -1,0 +1,125 @@
+//! The legend, and the colours of a heat map with their numbers, to the right of the frame.
+
+use super::marks::{is_rule, BAND, DISC, LINE};
+use super::{Frame, MARGIN, SMALL};
+use crate::color::{viridis, Color, LEVELS};
+use crate::font;
+use crate::layout::{Form, Layout};
+use crate::model::{Layer, Mark};
+use crate::scene::{Anchor, Scene, Shape};
+use crate::ticks;
+
+const SAMPLE: f64 = 22.0;
+const ROW: f64 = 19.0;
+const BAR: f64 = 14.0;
+
+/// How many colours are shown beside a heat map.
+const STRIPES: usize = 32;
+
+pub struct Legend<'a> {
+    entries: Vec<(String, Color, &'a Layer)>,
+    /// The numbers beside the colours of heat maps, at parts of their height.
+    numbers: Vec<(f64, String)>,
+    /// How much of the picture it takes.
+    pub width: f64,
+}
+
+impl<'a> Legend<'a> {
+    pub fn new(layout: &Layout<'a>, (width, height): (f64, f64)) -> Legend<'a> {
+        let wanted = ((height - 80.0) / 35.0).clamp(2.0, 6.0) as usize;
+        let most = 0.3 * width;
+        let short = |name: &str| font::shortened(name, SMALL, most);
+        let entries: Vec<(String, Color, &Layer)> =
+            layout.legend().into_iter().map(|(name, c, layer)| (short(name), c, layer)).collect();
+        let numbers = match layout.values {
+            Some((low, high)) if high - low > 1e-12 * low.abs().max(high.abs()) => {
+                let part = |v: f64| (v - low) / (high - low);
+                ticks::linear(low, high, wanted)
+                    .into_iter()
+                    .map(|(v, text)| (part(v), text))
+                    .collect()
+            }
+            Some((low, _)) => vec![(0.5, number(low))],
+            None => Vec::new(),
+        };
+        let widest = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| font::width(text, SMALL)).fold(0.0, f64::max)
+        };
+        let names = match entries.len() {
+            0 => 0.0,
+            _ => SAMPLE + 6.0 + widest(&mut entries.iter().map(|(name, ..)| name)) + MARGIN,
+        };
+        let colors = match numbers.len() {
+            0 => 0.0,
+            _ => BAR + 8.0 + widest(&mut numbers.iter().map(|(_, text)| text)) + MARGIN,
+        };
+        Legend { entries, numbers, width: names + colors }
+    }
+
+    pub fn draw(&self, scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+        let mut left = frame.x(1.0) + MARGIN;
+        if !self.numbers.is_empty() {
+            let step = frame.height / STRIPES as f64;
+            for stripe in 0..STRIPES {
+                let top = frame.y(0.0) - (stripe + 1) as f64 * step;
+                let rects = vec![[left, top, BAR, step]];
+                let color = viridis(stripe * (LEVELS - 1) / (STRIPES - 1));
+                scene.shapes.push(Shape::Rects { rects, color, sharp: true });
+            }
+            let mut widest: f64 = 0.0;
+            for (part, text) in &self.numbers {
+                let at = (left + BAR + 6.0, frame.y(*part) + 0.36 * SMALL);
+                scene.text(at, text, SMALL, Anchor::Start);
+                widest = widest.max(font::width(text, SMALL));
+            }
+            left += BAR + 8.0 + widest + MARGIN;
+        }
+        for (i, (name, color, layer)) in self.entries.iter().enumerate() {
+            let y = frame.top + 8.0 + i as f64 * ROW;
+            if y + 0.5 * ROW > scene.height {
+                break;
+            }
+            sample(scene, layout, layer, *color, (left, y));
+            scene.text((left + SAMPLE + 6.0, y + 0.36 * SMALL), name, SMALL, Anchor::Start);
+        }
+    }
+}
+
+/// A number alone.
+fn number(v: f64) -> String {
+    format!("{v}").replace('-', "\u{2212}")
+}
+
+/// What a layer looks like.
+fn sample(scene: &mut Scene, layout: &Layout<'_>, layer: &Layer, color: Color, (x, y): (f64, f64)) {
+    let dashed = layer.dashed;
+    // Layers of one name and colour are one entry.
+    let same = layout.layers.iter().filter(|(c, l, _)| l.name == layer.name && *c == color);
+    for (_, layer, form) in same {
+        match (&layer.mark, form) {
+            (Mark::Line(..) | Mark::Horizontal(_) | Mark::Vertical(_), _) => {
+                let lines = vec![vec![(x, y), (x + SAMPLE, y)]];
+                let width = if is_rule(layer) { 1.2 } else { LINE };
+                scene.shapes.push(Shape::Lines { lines, color, width, dashed });
+            }
+            (Mark::Points(..) | Mark::ErrorBars(..), _) => {
+                let center = (x + 0.5 * SAMPLE, y);
+                scene.shapes.push(Shape::Discs { centers: vec![center], radius: DISC, color });
+                if matches!(form, Form::Errors { .. }) {
+                    let lines = vec![vec![(center.0, y - 7.0), (center.0, y + 7.0)]];
+                    scene.shapes.push(Shape::Lines { lines, color, width: 1.3, dashed: false });
+                }
+            }
+            (Mark::Band(..), _) => {
+                let (a, b) = (y - 6.0, y + 6.0);
+                let area = vec![(x, a), (x + SAMPLE, a), (x + SAMPLE, b), (x, b)];
+                scene.shapes.push(Shape::Areas { areas: vec![area], color, opacity: BAND });
+            }
+            (Mark::Bars(..) | Mark::Boxes(..) | Mark::Cells(..), _) => {
+                let rects = vec![[x + 4.0, y - 6.0, SAMPLE - 8.0, 12.0]];
+                scene.shapes.push(Shape::Rects { rects, color, sharp: false });
+            }
+            (Mark::Texts(..), _) => scene.text((x + 6.0, y + 4.0), "a", SMALL, Anchor::Start),
+        }
+    }
+}

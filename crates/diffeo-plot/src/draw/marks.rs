@@ -1,0 +1,145 @@
+//! The marks of a figure as shapes.
+
+use super::clip::{area, holds, line, rect, thinned};
+use super::{Frame, SMALL};
+use crate::color::{viridis, Color};
+use crate::layout::{Form, Layout};
+use crate::scene::{Anchor, Point, Scene, Shape};
+use std::collections::{BTreeMap, HashSet};
+
+pub const LINE: f64 = 2.0;
+pub const DISC: f64 = 3.2;
+
+/// How dense the colour of a band is.
+pub const BAND: f64 = 0.22;
+
+pub fn draw(scene: &mut Scene, layout: &Layout<'_>, frame: &Frame) {
+    let pixel = |(x, y): Point| (frame.x(x), frame.y(y));
+    for (color, layer, form) in &layout.layers {
+        let color = *color;
+        match form {
+            Form::Lines(runs) => {
+                let lone: Vec<Point> = runs
+                    .iter()
+                    .filter(|run| run.len() == 1 && holds(run[0]))
+                    .map(|run| pixel(run[0]))
+                    .collect();
+                let lines: Vec<Vec<Point>> = runs
+                    .iter()
+                    .flat_map(|run| line(run))
+                    .map(|run| thinned(&run.into_iter().map(pixel).collect::<Vec<_>>()))
+                    .collect();
+                if !lines.is_empty() {
+                    let width = if is_rule(layer) { 1.2 } else { LINE };
+                    scene.shapes.push(Shape::Lines { lines, color, width, dashed: layer.dashed });
+                }
+                // A point between gaps is seen, too.
+                discs(scene, lone, 0.6 * DISC, color);
+            }
+            Form::Points(points) => {
+                let inside = points.iter().filter(|p| holds(**p)).map(|p| pixel(*p));
+                discs(scene, seen(inside), DISC, color);
+            }
+            Form::Boxes(boxes) => {
+                let rects = boxes.iter().filter_map(|(a, b)| rect(*a, *b)).map(|(low, high)| {
+                    let ((left, bottom), (right, top)) = (pixel(low), pixel(high));
+                    // A thin line of white between neighbours
+                    let gap = if right - left > 4.0 { 0.5 } else { 0.0 };
+                    [left + gap, top, right - left - 2.0 * gap, bottom - top]
+                });
+                let rects = rects.collect();
+                scene.shapes.push(Shape::Rects { rects, color, sharp: false });
+            }
+            Form::Areas(runs) => {
+                let areas = runs.iter().map(|run| outline(run)).map(|corners| area(&corners));
+                let areas: Vec<Vec<Point>> = areas
+                    .filter(|corners| corners.len() > 2)
+                    .map(|corners| corners.into_iter().map(pixel).collect())
+                    .collect();
+                if !areas.is_empty() {
+                    scene.shapes.push(Shape::Areas { areas, color, opacity: BAND });
+                }
+            }
+            Form::Errors { bars, points } => {
+                let mut lines = Vec::new();
+                for (x, low, high) in bars {
+                    let ends = [*low, *high].map(|y| (frame.x(*x), frame.y(y)));
+                    lines.extend(
+                        line(&[(*x, *low), (*x, *high)])
+                            .into_iter()
+                            .map(|run| run.into_iter().map(pixel).collect::<Vec<_>>()),
+                    );
+                    for ((px, py), y) in ends.into_iter().zip([*low, *high]) {
+                        if holds((*x, y)) {
+                            lines.push(vec![(px - 3.0, py), (px + 3.0, py)]);
+                        }
+                    }
+                }
+                if !lines.is_empty() {
+                    scene.shapes.push(Shape::Lines { lines, color, width: 1.3, dashed: false });
+                }
+                let inside = points.iter().filter(|p| holds(**p)).map(|p| pixel(*p));
+                discs(scene, seen(inside), DISC, color);
+            }
+            Form::Cells(cells) => {
+                let mut by_level: BTreeMap<usize, Vec<[f64; 4]>> = BTreeMap::new();
+                for (a, b, level) in cells {
+                    let Some((low, high)) = rect(*a, *b) else { continue };
+                    let ((left, bottom), (right, top)) = (pixel(low), pixel(high));
+                    let rects = by_level.entry(*level).or_default();
+                    match rects.last_mut() {
+                        // A row of cells of one colour is one rectangle.
+                        Some([x, y, w, h])
+                            if (*y - top).abs() < 1e-6
+                                && (*h - (bottom - top)).abs() < 1e-6
+                                && (*x + *w - left).abs() < 1e-6 =>
+                        {
+                            *w = right - *x;
+                        }
+                        _ => rects.push([left, top, right - left, bottom - top]),
+                    }
+                }
+                for (level, rects) in by_level {
+                    let color = viridis(level);
+                    scene.shapes.push(Shape::Rects { rects, color, sharp: true });
+                }
+            }
+            Form::Texts(texts) => {
+                for (at, text) in texts.iter().filter(|(at, _)| holds(*at)) {
+                    let (x, y) = pixel(*at);
+                    let at = (x + 6.0, y + 0.36 * SMALL);
+                    scene.text(at, text, SMALL, Anchor::Start);
+                    if let Some(Shape::Text { color: ink, .. }) = scene.shapes.last_mut() {
+                        *ink = color;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a layer is a line across the plot.
+pub fn is_rule(layer: &crate::model::Layer) -> bool {
+    use crate::model::Mark;
+    matches!(layer.mark, Mark::Horizontal(_) | Mark::Vertical(_))
+}
+
+fn discs(scene: &mut Scene, centers: Vec<Point>, radius: f64, color: Color) {
+    if !centers.is_empty() {
+        scene.shapes.push(Shape::Discs { centers, radius, color });
+    }
+}
+
+/// Places without those that hide others of the same half pixel.
+fn seen(places: impl Iterator<Item = Point>) -> Vec<Point> {
+    let mut taken = HashSet::new();
+    places
+        .filter(|(x, y)| taken.insert(((x * 2.0).round() as i64, (y * 2.0).round() as i64)))
+        .collect()
+}
+
+/// The corners of an area: along its lower ends, back along its upper ones.
+fn outline(run: &[(f64, f64, f64)]) -> Vec<Point> {
+    let low = run.iter().map(|(x, low, _)| (*x, *low));
+    low.chain(run.iter().rev().map(|(x, _, high)| (*x, *high))).collect()
+}

@@ -1,0 +1,143 @@
+//! A figure in the unit square: what its axes reach over, the colours and names of its layers, and their marks as
+//! forms whose places are fractions of the axes, from the left and from below. Places outside 0 to 1 are left to
+//! whoever draws; what has no place (nan, infinite, not above 0 on a logarithmic axis) is a gap.
+
+mod forms;
+mod scale;
+
+pub use forms::Form;
+pub use scale::{drawable, edges, Scale};
+
+use crate::color::{self, Color, INK, RULE};
+use crate::model::{Figure, Layer, Mark};
+use scale::Extent;
+
+/// A figure ready to be drawn.
+pub struct Layout<'a> {
+    pub figure: &'a Figure,
+    pub x: Scale,
+    pub y: Scale,
+    /// The names along the x axis, if the figure has bars with names.
+    pub categories: Vec<&'a str>,
+    /// The layers: colour and form of each.
+    pub layers: Vec<(Color, &'a Layer, Form<'a>)>,
+    /// The least and the largest value of heat maps.
+    pub values: Option<(f64, f64)>,
+    /// Whether nothing has a place.
+    pub empty: bool,
+}
+
+impl<'a> Layout<'a> {
+    pub fn new(figure: &'a Figure) -> Layout<'a> {
+        let categories = categories(figure);
+        let (mut x, mut y) = (Extent::new(figure.x.log), Extent::new(figure.y.log));
+        let mut values = Extent::new(false);
+        for layer in &figure.layers {
+            reach(&layer.mark, &mut x, &mut y, &mut values);
+        }
+        let empty = x.is_empty() && y.is_empty();
+        if !categories.is_empty() {
+            x.exactly(-0.5, categories.len() as f64 - 0.5);
+        }
+        let (x, y) = (x.scale(&figure.x), y.scale(&figure.y));
+        let values = (!values.is_empty()).then_some((values.low, values.high));
+        let mut layout = Layout { figure, x, y, categories, layers: Vec::new(), values, empty };
+        let mut taken = 0;
+        for (i, layer) in figure.layers.iter().enumerate() {
+            let own = match layer.mark {
+                Mark::Texts(..) => Some(INK),
+                Mark::Horizontal(_) | Mark::Vertical(_) => Some(RULE),
+                _ => None,
+            };
+            let color = color::named(&layer.color).or(own).unwrap_or_else(|| {
+                taken += 1;
+                color::palette(taken - 1)
+            });
+            let form = layout.form(i);
+            layout.layers.push((color, layer, form));
+        }
+        layout
+    }
+
+    /// The layers that the legend names, each name once.
+    pub fn legend(&self) -> Vec<(&'a str, Color, &'a Layer)> {
+        let mut entries: Vec<(&str, Color, &Layer)> = Vec::new();
+        for (color, layer, form) in &self.layers {
+            let known = entries.iter().any(|(name, c, _)| *name == layer.name && c == color);
+            if !layer.name.is_empty() && !known && !matches!(form, Form::Cells(_)) {
+                entries.push((&layer.name, *color, layer));
+            }
+        }
+        entries
+    }
+}
+
+/// The names of all bars, each once, in the order in which they come.
+fn categories(figure: &Figure) -> Vec<&str> {
+    let mut known = std::collections::HashSet::new();
+    let mut out = Vec::new();
+    for layer in &figure.layers {
+        if let Mark::Bars(names, _) = &layer.mark {
+            out.extend(names.iter().map(String::as_str).filter(|name| known.insert(*name)));
+        }
+    }
+    out
+}
+
+/// Lets the axes reach over a mark.
+fn reach(mark: &Mark, x: &mut Extent, y: &mut Extent, values: &mut Extent) {
+    match mark {
+        Mark::Line(xs, ys) | Mark::Points(xs, ys) | Mark::Texts(xs, ys, _) => {
+            for (a, b) in xs.iter().zip(ys) {
+                // A point counts only if it has a place on both axes.
+                if x.has(*a) && y.has(*b) {
+                    x.take(*a);
+                    y.take(*b);
+                }
+            }
+        }
+        Mark::Bars(_, heights) => {
+            y.base();
+            heights.iter().for_each(|h| y.take(*h));
+        }
+        Mark::Band(xs, lows, highs) => {
+            for ((a, low), high) in xs.iter().zip(lows).zip(highs) {
+                if x.has(*a) && y.has(*low) && y.has(*high) {
+                    x.take(*a);
+                    y.take(*low);
+                    y.take(*high);
+                }
+            }
+        }
+        Mark::ErrorBars(xs, ys, lows, highs) => {
+            for (i, a) in xs.iter().enumerate() {
+                let of = |values: &[f64]| values.get(i).copied().unwrap_or(f64::NAN);
+                if x.has(*a) && [ys, lows, highs].iter().any(|v| y.has(of(v))) {
+                    x.take(*a);
+                    [ys, lows, highs].iter().for_each(|v| y.take(of(v)));
+                }
+            }
+        }
+        Mark::Boxes(lefts, rights, heights) => {
+            y.base();
+            for ((left, right), height) in lefts.iter().zip(rights).zip(heights) {
+                if y.has(*height) || *height == 0.0 {
+                    x.take_edge(*left);
+                    x.take_edge(*right);
+                    y.take(*height);
+                }
+            }
+        }
+        Mark::Cells(xs, ys, cells) => {
+            for (positions, extent) in [(xs, &mut *x), (ys, &mut *y)] {
+                for edge in scale::edges(positions, extent.log).into_iter().flatten() {
+                    extent.take_edge(edge.0);
+                    extent.take_edge(edge.1);
+                }
+            }
+            cells.iter().for_each(|v| values.take(*v));
+        }
+        Mark::Horizontal(b) => y.take(*b),
+        Mark::Vertical(a) => x.take(*a),
+    }
+}

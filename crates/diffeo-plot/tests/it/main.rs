@@ -1,0 +1,244 @@
+//! Plots of all marks, of strange numbers and of strange sizes, drawn in every way.
+
+use diffeo_plot::{
+    check, notes, summary, svg, terminal, vega_lite, Axis, Figure, Layer, Mark, Plot, Problem,
+    Style,
+};
+
+fn layer(mark: Mark) -> Layer {
+    Layer { mark, name: String::new(), color: String::new(), dashed: false }
+}
+
+fn figure(marks: Vec<Mark>) -> Figure {
+    Figure { layers: marks.into_iter().map(layer).collect(), ..Figure::default() }
+}
+
+fn plot(marks: Vec<Mark>) -> Plot {
+    Plot::Plot(figure(marks))
+}
+
+/// The same numbers in every mark.
+fn marks(xs: &[f64], ys: &[f64]) -> Vec<Mark> {
+    let (x, y) = (xs.to_vec(), ys.to_vec());
+    let names: Vec<String> = ys.iter().map(|y| format!("<{y}>&\u{7}")).collect();
+    let cells: Vec<f64> = xs.iter().flat_map(|_| ys.to_vec()).collect();
+    vec![
+        Mark::Line(x.clone(), y.clone()),
+        Mark::Points(x.clone(), y.clone()),
+        Mark::Bars(names.clone(), y.clone()),
+        Mark::Band(x.clone(), y.clone(), x.clone()),
+        Mark::ErrorBars(x.clone(), y.clone(), x.clone(), y.clone()),
+        Mark::Boxes(x.clone(), y.clone(), x.clone()),
+        Mark::Cells(y.clone(), x.clone(), cells),
+        Mark::Texts(x.clone(), y.clone(), names),
+        Mark::Horizontal(y.first().copied().unwrap_or(f64::NAN)),
+        Mark::Vertical(x.first().copied().unwrap_or(f64::NAN)),
+    ]
+}
+
+#[test]
+fn all_numbers_are_drawn_or_left_out() {
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    let (max, min) = (f64::MAX, f64::MIN_POSITIVE);
+    let all: &[&[f64]] = &[
+        &[],
+        &[nan],
+        &[nan, nan, nan],
+        &[inf, -inf, inf],
+        &[0.0],
+        &[-0.0, 0.0],
+        &[3.0, 3.0, 3.0],
+        &[1e300, 1e300, 1e300],
+        &[max, -max, 0.0],
+        &[min, 5e-324, 0.0, -min],
+        &[1e-300, 2e-300],
+        &[1.0, 1.0 + f64::EPSILON, 1.0],
+        &[1e15, 1e15 + 1.0, 1e15 + 2.0],
+        &[-1e300, 1e-300, 1e300],
+        &[1.0, nan, 2.0, inf, 3.0, -1.0],
+    ];
+    let ends = [(nan, nan), (0.5, nan), (nan, 2.0), (1e-9, 2e-9), (-1e308, 1e308), (1e299, 1e300)];
+    for (k, xs) in all.iter().enumerate() {
+        for (l, ys) in all.iter().enumerate() {
+            for mark in marks(xs, ys) {
+                // Each pair with two of them, all in turn
+                for i in [(k + l) % ends.len(), (k + 2 * l + 3) % ends.len()] {
+                    let (low, high) = ends[i];
+                    let mut figure = figure(vec![mark.clone()]);
+                    let axis = Axis {
+                        log: i % 2 == 1,
+                        backwards: i % 3 == 1,
+                        low,
+                        high,
+                        label: String::new(),
+                    };
+                    (figure.x, figure.y) = (axis.clone(), axis);
+                    good(&Plot::Plot(figure));
+                }
+            }
+        }
+    }
+}
+
+/// Draws a plot in every way and looks at what comes out.
+fn good(plot: &Plot) {
+    let text = svg(plot);
+    let numbers = text.replace("&lt;NaN&gt;", "").replace("inf&gt;", "");
+    assert!(!numbers.contains("NaN") && !numbers.contains("inf"), "{plot:?}\n{text}");
+    for tag in ["path", "text"] {
+        let open = text.matches(&format!("<{tag} ")).count();
+        let closed = match tag {
+            "text" => text.matches("</text>").count(),
+            _ => text
+                .lines()
+                .filter(|line| line.starts_with("<path") && line.ends_with("/>"))
+                .count(),
+        };
+        assert_eq!(open, closed, "{text}");
+    }
+    assert!(!text.contains('\u{7}'));
+    for color in [false, true] {
+        let drawn = terminal(plot, Style { width: 60, color });
+        assert!(drawn.lines().count() < 80, "{drawn}");
+        if !color {
+            let widest = drawn.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(61), "{drawn}");
+        }
+    }
+    let _ = (vega_lite(plot), notes(plot), summary(plot));
+}
+
+#[test]
+fn any_size_and_any_text_is_drawn() {
+    for size in [50, 51, 120, 640, 3000] {
+        let mut figure = figure(marks(&[1.0, 2.0, 3.0], &[2.0, 4.0, 3.0]));
+        let long = "a text that is much longer than a picture is wide, and more so if it is small"
+            .repeat(3);
+        (figure.width, figure.height) = (size, size);
+        figure.title.clone_from(&long);
+        (figure.x.label, figure.y.label) = (long.clone(), long.clone());
+        figure.layers.iter_mut().for_each(|layer| layer.name.clone_from(&long));
+        let plot = Plot::Plot(figure);
+        good(&Plot::Grid {
+            title: long.clone(),
+            columns: 3,
+            plots: vec![plot.clone(), plot.clone()],
+        });
+        good(&plot);
+    }
+    good(&Plot::Grid { title: String::new(), columns: 2, plots: Vec::new() });
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn pixels_are_where_the_marks_are() {
+    let mut figure = figure(vec![Mark::Boxes(vec![0.0], vec![1.0], vec![1.0])]);
+    (figure.width, figure.height) = (100, 80);
+    figure.layers[0].color = "#ff0000".to_string();
+    let bytes = diffeo_plot::png(&Plot::Plot(figure)).expect("a small picture");
+    let number =
+        |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    assert_eq!((&bytes[12..16], number(16), number(20)), (&b"IHDR"[..], 200, 160));
+    assert_eq!(&bytes[37..41], b"IDAT");
+    let packed = &bytes[41..41 + number(33) as usize];
+    let mut rows = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(packed), &mut rows)
+        .expect("data");
+    assert_eq!(rows.len(), 160 * (1 + 3 * 200));
+    let pixel = |x: usize, y: usize| &rows[y * 601 + 1 + 3 * x..][..3];
+    assert_eq!(pixel(110, 70), [255, 0, 0]);
+    assert_eq!(pixel(1, 1), [255, 255, 255]);
+    let large = Figure { width: 10_000, height: 10_000, ..Figure::default() };
+    let grid =
+        Plot::Grid { title: String::new(), columns: 20, plots: vec![Plot::Plot(large); 400] };
+    assert_eq!(diffeo_plot::png(&grid), Err(diffeo_plot::TooLarge));
+}
+
+#[test]
+fn what_the_user_should_change_is_named() {
+    let mut wrong = figure(vec![Mark::Horizontal(1.0)]);
+    wrong.layers[0].color = "blau".to_string();
+    let said = check(&Plot::Plot(wrong)).expect_err("no colour").to_string();
+    assert!(
+        said.starts_with(
+            "layer 1 (horizontal line) has the colour \"blau\", which is none of blue,"
+        ),
+        "{said}"
+    );
+    let mixed =
+        plot(vec![Mark::Bars(vec!["a".into()], vec![1.0]), Mark::Line(vec![0.0], vec![1.0])]);
+    assert!(
+        matches!(check(&mixed), Err(Problem::NamesAndNumbers(layer)) if layer == "layer 2 (line)")
+    );
+    let mut range = figure(Vec::new());
+    (range.x.low, range.x.high) = (2.0, 1.0);
+    assert_eq!(check(&Plot::Plot(range.clone())), Err(Problem::Range("x", 2.0, 1.0)));
+    (range.x.low, range.x.log) = (0.0, true);
+    assert_eq!(check(&Plot::Plot(range.clone())), Err(Problem::LogRange("x", 0.0)));
+    (range.x.log, range.width) = (false, 20);
+    assert_eq!(check(&Plot::Plot(range)), Err(Problem::Size(20)));
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let mut left =
+        figure(vec![Mark::Line(vec![1.0, 2.0, 3.0, 4.0], vec![-1.0, 0.0, f64::NAN, 1.0])]);
+    left.y.log = true;
+    left.layers[0].name = "loss".to_string();
+    let told = notes(&Plot::Plot(left));
+    let expected = "layer 1 (line, \"loss\"): 2 of 8 numbers left out, a logarithmic axis has no place for 0 and below";
+    assert_eq!(told, [expected]);
+    let empty = notes(&plot(vec![Mark::Points(vec![f64::NAN], vec![1.0])]));
+    assert_eq!(empty, ["nothing has a place: the picture is empty"]);
+    assert!(notes(&plot(vec![Mark::Points(vec![1.0, f64::NAN], vec![1.0, 1.0])])).is_empty());
+}
+
+#[test]
+fn a_million_points_and_cells_are_a_small_picture() {
+    let n = 1_000_000;
+    let xs: Vec<f64> = (0..n).map(f64::from).collect();
+    let ys: Vec<f64> = xs.iter().map(|x| (x * 0.37).sin()).collect();
+    for mark in [Mark::Line(xs.clone(), ys.clone()), Mark::Points(xs[..1000].to_vec(), ys.clone())]
+    {
+        let text = svg(&plot(vec![mark]));
+        assert!(text.len() < 100_000, "{}", text.len());
+    }
+    let map = Mark::Cells(xs[..1000].to_vec(), xs[..1000].to_vec(), ys);
+    let text = svg(&plot(vec![map]));
+    assert!(text.len() < 3_000_000, "{}", text.len());
+}
+
+#[test]
+fn characters_show_the_marks() {
+    let mut bars = figure(vec![Mark::Bars(vec!["a".into(), "b".into()], vec![4.0, -2.0])]);
+    bars.title = "Two bars".to_string();
+    let expected = "             Two bars
+ 4 ┤ ▆▆▆▆▆▆▆▆▆▆
+   │ ██████████
+ 2 ┤ ██████████
+   │ ██████████
+   │ ██████████
+ 0 ┤               ██████████
+   │               ██████████
+−2 ┤               ██████████
+   └──────┬─────────────┬──────
+          a             b
+";
+    let drawn = terminal(&Plot::Plot(bars), Style { width: 32, color: false });
+    assert_eq!(drawn, expected, "{drawn}");
+}
+
+#[test]
+fn vega_lite_has_the_data() {
+    let mut line =
+        figure(vec![Mark::Line(vec![1.0, 2.0], vec![f64::NAN, 4.0]), Mark::Horizontal(3.0)]);
+    line.layers[0].name = "fit".to_string();
+    line.y.log = true;
+    let spec = vega_lite(&Plot::Plot(line));
+    assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
+    let layer = &spec["layer"][0];
+    assert_eq!(layer["data"]["values"].to_string(), r#"[{"x":1.0,"y":null},{"x":2.0,"y":4.0}]"#);
+    assert_eq!(layer["encoding"]["color"]["datum"], "fit");
+    assert_eq!(layer["encoding"]["y"]["scale"]["type"], "log");
+    assert_eq!(spec["layer"][1]["data"]["values"][0]["at"], 3.0);
+}
