@@ -2,7 +2,7 @@
 //! `case`, `loop`.
 
 use super::{Level, Parser};
-use crate::ast::{Arm, Binding, Clause, Control, ExprId, ExprKind, PatId, PatKind, TypeId};
+use crate::ast::{Arm, Binding, Clause, Control, ExprId, ExprKind, PatId, PatKind, Range, TypeId};
 use crate::token::Kind;
 use diffeo_base::{Diagnostic, Span};
 
@@ -409,16 +409,22 @@ impl Parser<'_> {
             self.skip();
         }
         let control = if self.eat(Kind::For) {
-            match self.clause() {
-                Clause::Count { pat, bound } => Control::Count { pat, bound },
-                Clause::In { pat, source } => Control::In { pat, source },
+            let Clause { pat, range, cond: _ } = self.clause();
+            match range {
+                Range::Count(bound) => Control::Count { pat, bound },
+                Range::In(source) => Control::In { pat, source },
             }
         } else {
             self.eat(Kind::While);
             Control::While(self.expr())
         };
+        let condition = self.at(Kind::If);
         self.expect(Kind::Do, "before the body of the loop", |d| {
-            d.label(keyword, "of this `loop`")
+            let d = d.label(keyword, "of this `loop`");
+            match condition {
+                true => d.help("a condition stands in the body: `do if c then e else acc`"),
+                false => d,
+            }
         });
         let body = self.expr();
         self.expr_node(start, ExprKind::Loop { pat, init, control: Box::new(control), body })
