@@ -267,7 +267,8 @@ impl<'t> Parser<'t> {
 
     /// Says that the name of a field is missing, and how one is written.
     fn missing_field_name(&mut self, how: &str) {
-        let number = matches!(self.kind(), Kind::Int | Kind::Real);
+        let number = matches!(self.kind(), Kind::Int | Kind::Real)
+            && matches!(self.next_kind(), Kind::Colon | Kind::Eq);
         let found = self.text_of(self.token(0));
         let help = match number {
             true => format!("a name that is no identifier stands in quotes: `\"{found}\"`"),

@@ -86,7 +86,7 @@ fn literals_names_and_brackets() {
         ("[x for x in xs if x > 0.0]", "(comprehension x (in x xs) (if (> x 0.0)))"),
         (
             "[i for i < if a then b else c if i > 1 and d, j < n, k < m if not e]",
-            "(comprehension i (count i (if a b c)) (count j n) (count k m) (if (not e)))",
+            "(comprehension i (count i (if a b c)) (if (and (> i 1) d)) (count j n) (count k m) (if (not e)))",
         ),
         ("[]", "(array)"),
         ("[a, b + c, fn x -> x,]", "(array a (+ b c) (fn x x))"),
