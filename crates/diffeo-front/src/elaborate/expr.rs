@@ -346,7 +346,7 @@ impl Body<'_, '_> {
         let Clause { pat, range, cond } = *clause;
         // The steps that a condition leaves are elements of an array.
         let array = match (range, cond) {
-            (_, Some(cond)) => Some(self.filtered(pat, range, cond)),
+            (_, Some(cond)) => Some(self.filtered(pat, range, cond, span)),
             (Range::In(source), None) => Some(self.source(source)),
             (Range::Count(_), None) => None,
         };
@@ -386,8 +386,13 @@ impl Body<'_, '_> {
 
     /// The elements of an array, or the numbers below a bound, for which the condition of a clause holds: what the
     /// prelude's `filter` gives.
-    fn filtered(&mut self, pat: PatId, range: Range, cond: ExprId) -> (Binder, (Binder, Term)) {
-        let span = self.at(cond);
+    fn filtered(
+        &mut self,
+        pat: PatId,
+        range: Range,
+        cond: ExprId,
+        span: Span,
+    ) -> (Binder, (Binder, Term)) {
         let (ty, all) = match range {
             Range::In(source) => (self.expr_ty(source), self.expr(source)),
             Range::Count(bound) => {

@@ -418,13 +418,16 @@ impl Parser<'_> {
             self.eat(Kind::While);
             Control::While(self.expr())
         };
-        let condition = self.at(Kind::If);
+        if self.at(Kind::If) {
+            let help = "a condition stands in the body: `do if c then e else acc`";
+            self.report(
+                Diagnostic::error("syntax", self.span(), "a loop has no condition").help(help),
+            );
+            self.bump();
+            self.expr();
+        }
         self.expect(Kind::Do, "before the body of the loop", |d| {
-            let d = d.label(keyword, "of this `loop`");
-            match condition {
-                true => d.help("a condition stands in the body: `do if c then e else acc`"),
-                false => d,
-            }
+            d.label(keyword, "of this `loop`")
         });
         let body = self.expr();
         self.expr_node(start, ExprKind::Loop { pat, init, control: Box::new(control), body })
