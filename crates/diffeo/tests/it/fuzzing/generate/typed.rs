@@ -165,9 +165,9 @@ impl Generator<'_> {
                 match self.below(2) {
                     0 => (format!("sum([{body} for {x} in {xs} if {condition}])"), true),
                     _ => {
-                        let i = self.name();
+                        // A name of its own, which hides none.
                         let row = format!("sum([{body} for {x} in {xs} if {condition}])");
-                        (format!("sum([{row} for {i} < {n} if {i} > 0])"), true)
+                        (format!("sum([{row} for step < {n} if step > 0])"), true)
                     }
                 }
             }
