@@ -526,7 +526,7 @@ impl Resolver<'_> {
         diagnostic.help = if self.global(name).is_some() {
             Some(format!("`{name}` needs no module: write `{name}`"))
         } else if replacement(Role::Module, module).is_some() {
-            let foreign = [Role::Value, Role::Constructor, Role::Member]
+            let foreign = [Role::Value, Role::Constructor]
                 .iter()
                 .find_map(|role| replacement(*role, name).map(str::to_owned));
             foreign.or_else(|| library::import_of(name)).or_else(|| self.meant(module, span))
