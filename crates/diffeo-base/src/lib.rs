@@ -8,6 +8,7 @@ mod deep;
 mod diagnostic;
 pub mod foreign;
 mod name;
+mod quote;
 mod source;
 mod suggest;
 
@@ -16,5 +17,6 @@ pub use character::is_invisible;
 pub use deep::{deep, on_large_stack};
 pub use diagnostic::{Diagnostic, Label, Severity, MOST_SHOWN};
 pub use name::Name;
+pub use quote::{field_name, is_escaped, is_word, quoted};
 pub use source::{FileId, LineColumn, SourceMap, Span};
 pub use suggest::closest;

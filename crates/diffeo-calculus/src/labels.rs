@@ -8,6 +8,7 @@
 use crate::show::is_list;
 use crate::ty::{DataDecl, Ty};
 use crate::value::Value;
+use diffeo_base::field_name;
 
 /// The path of each Real leaf of a value of this type.
 pub fn labels(value: &Value, ty: &Ty, datas: &[DataDecl]) -> Vec<String> {
@@ -29,7 +30,7 @@ pub fn labels(value: &Value, ty: &Ty, datas: &[DataDecl]) -> Vec<String> {
             }
             Ty::Record(fields) => {
                 for (value, (name, ty)) in value.fields().iter().zip(fields.iter()) {
-                    pending.push((named(name), value.clone(), ty.clone()));
+                    pending.push((named(&field_name(name)), value.clone(), ty.clone()));
                 }
             }
             Ty::Array(element) => {

@@ -8,8 +8,10 @@
 use crate::array::Array;
 use crate::ty::{DataDecl, Ty};
 use crate::value::{Parts, Value};
-use std::fmt::Write;
+use diffeo_base::field_name;
 use std::rc::Rc;
+
+pub use diffeo_base::{is_escaped, quoted as string};
 
 /// A value of this type, as Diffeo writes it.
 pub fn show(value: &Value, ty: &Ty, datas: &[DataDecl]) -> String {
@@ -68,33 +70,6 @@ pub fn real(x: f64) -> String {
     format!("{x:?}")
 }
 
-/// A text as Diffeo writes it, with quotes and escapes.
-pub fn string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if is_escaped(c) => {
-                // Writing to a string does not fail.
-                let _ = write!(out, "\\u{{{:x}}}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// Whether a character is never shown as it is: it acts on terminals, breaks lines, or orders or joins text unseen.
-pub fn is_escaped(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 /// What is still to be written.
 enum Task {
     Text(&'static str),
@@ -124,7 +99,7 @@ fn show_value(value: Value, ty: &Ty, datas: &[DataDecl], out: &mut String, tasks
             out.push('{');
             tasks.push(Task::Text("}"));
             for (i, (v, (name, ty))) in t.0.iter().zip(fields.iter()).enumerate().rev() {
-                tasks.push(Task::Labelled(name.to_string(), v.clone(), ty.clone()));
+                tasks.push(Task::Labelled(field_name(name).into_owned(), v.clone(), ty.clone()));
                 tasks.push(Task::Text(if i == 0 { "" } else { ", " }));
             }
         }

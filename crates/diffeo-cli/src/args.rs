@@ -1,6 +1,7 @@
 //! The command line: what may be written after `diffeo`, and the texts of `--help`.
 
 use crate::plot::Format;
+use crate::arguments;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::data::Target;
@@ -817,8 +818,8 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 fn name_and_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
+    match arguments::name_and_value(text) {
+        Some((name, value)) if !text.starts_with('=') => Ok((name, value)),
         _ => Err("an argument is written NAME=VALUE".to_string()),
     }
 }

@@ -4,7 +4,8 @@
 
 use diffeo::data::{left_out, read_argument, Field, Place, Target};
 use diffeo::{Entry, Limits};
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{closest, field_name, is_word, quoted, Diagnostic, Name, Span};
+use diffeo_calculus::names::unescape;
 use diffeo_calculus::ty::DataDecl;
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -63,7 +64,7 @@ pub fn record(
     };
     let parameters = || {
         let parameters: Vec<String> =
-            entry.fields.iter().map(|(n, ty)| format!("`{n}: {ty}`")).collect();
+            entry.fields.iter().map(|(n, ty)| format!("`{}: {ty}`", field_name(n))).collect();
         format!("the parameters of `{name}` are {}", parameters.join(", "))
     };
     let mut wrong = Vec::new();
@@ -87,11 +88,12 @@ pub fn record(
     };
     let lacks = |(field, ty): &&(Name, Ty)| given(field).is_none() && left_out(field, ty).is_none();
     for (field, _) in fields.iter().filter(lacks) {
-        let message = format!("the parameter `{field}: {}` of `{name}` is missing", written(field));
+        let (shown, ty) = (field_name(field), written(field));
+        let message = format!("the parameter `{shown}: {ty}` of `{name}` is missing");
         wrong.push(
             Diagnostic::error("argument", entry.span, message)
                 .note(parameters())
-                .help(format!("give it with `{option} {field}=…`")),
+                .help(format!("give it with `{option} {}=…`", argument_name(field))),
         );
     }
     let from_input = |(field, ty): &&(Name, Ty)| {
@@ -130,6 +132,26 @@ pub fn record(
         (true, _) => Ok(Value::tuple(values)),
         (false, true) => Err(Refusal::Usage(wrong)),
         (false, false) => Err(Refusal::Input(wrong)),
+    }
+}
+
+/// `NAME=VALUE` taken apart. A name that has a `=` in it stands in quotes, as in a program.
+pub fn name_and_value(text: &str) -> Option<(String, String)> {
+    if let Some(rest) = text.strip_prefix('"') {
+        let (name, length) = unescape(rest, '"').ok()?;
+        let value = rest[length..].strip_prefix('=')?;
+        return Some((name, value.to_string()));
+    }
+    text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()))
+}
+
+/// A field's name as the command line takes it, in the quotes of shells where it needs them.
+fn argument_name(field: &Name) -> String {
+    let plain = !field.is_empty() && !field.starts_with('"') && !field.contains('=');
+    let written = if plain { field.to_string() } else { quoted(field) };
+    match is_word(&written) {
+        true => written,
+        false => format!("'{}'", written.replace('\'', r"'\''")),
     }
 }
 

@@ -5,14 +5,14 @@ mod report;
 pub use report::number;
 
 use crate::args::{GradArgs, Kinks};
-use crate::arguments::{read, record, Refusal};
+use crate::arguments::{name_and_value, read, record, Refusal};
 use crate::commands::{Setting, Shell};
 use crate::{print, watch, Stop};
 use diffeo::data::{to_json, Field};
 use diffeo::derivative_check::{check, Extent, Report};
 use diffeo::differentiate::{numbers, Evaluator, Gradient, Taylor};
 use diffeo::{Differentiable, How, Limits, ModuleId, RuntimeError};
-use diffeo_base::{Diagnostic, Span};
+use diffeo_base::{is_word, Diagnostic, Name, Span};
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_calculus::show::{real, show};
 use diffeo_calculus::ty::Ty;
@@ -218,7 +218,12 @@ pub fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Resul
         let diagnostic = Diagnostic::error("argument", Span::NONE, message).note(takes);
         Err(Refusal::Usage(vec![diagnostic]))
     };
-    let named: Vec<Option<(String, String)>> = at.iter().map(|text| name_and_value(text)).collect();
+    let fields: &[(Name, Ty)] = match &function.from {
+        Ty::Record(fields) => fields.as_ref(),
+        _ => &[],
+    };
+    let named: Vec<Option<(String, String)>> =
+        at.iter().map(|text| field_and_value(text, fields)).collect();
     match (&function.from, at) {
         (Ty::Record(fields), _) if named.iter().all(Option::is_some) => {
             let named: Vec<(String, String)> = named.into_iter().flatten().collect();
@@ -240,14 +245,13 @@ pub fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Resul
     }
 }
 
-/// `NAME=VALUE` with a name as programs write it: `data.csv:skip=1` is none.
-fn name_and_value(text: &str) -> Option<(String, String)> {
-    let (name, value) = text.split_once('=')?;
-    let mut characters = name.chars();
-    let first = characters.next()?;
-    let starts = first.is_lowercase() || first == '_';
-    let goes_on = characters.all(|c| c.is_alphanumeric() || c == '_' || c == '\'');
-    (starts && goes_on).then(|| (name.to_string(), value.to_string()))
+/// `NAME=VALUE` with a name as programs write it, or that of one of these fields: `data.csv:skip=1` is none.
+fn field_and_value(text: &str, fields: &[(Name, Ty)]) -> Option<(String, String)> {
+    let (name, value) = name_and_value(text)?;
+    let named = text.starts_with('"')
+        || is_word(&name) && !name.starts_with(char::is_uppercase)
+        || fields.iter().any(|(field, _)| *field == name.as_str());
+    named.then_some((name, value))
 }
 
 /// A value as JSON.

@@ -267,13 +267,13 @@ impl Server {
                 if !is_name {
                     return Err(format!("`{name}` is no name of a variable or definition"));
                 }
-                let uses = session.uses(module, at());
-                if uses.is_empty() {
+                let changes = session.renamed(module, at(), name);
+                if changes.is_empty() {
                     return Err("there is nothing to rename here".to_string());
                 }
-                let edits: Vec<Value> = uses
+                let edits: Vec<Value> = changes
                     .iter()
-                    .map(|span| json!({ "range": range(*span), "newText": name }))
+                    .map(|(span, text)| json!({ "range": range(*span), "newText": text }))
                     .collect();
                 json!({ "changes": { uri: edits } })
             }

@@ -2,6 +2,7 @@
 
 use crate::db::Db;
 use crate::types::{Scheme, Size, SizeVar, Ty, TyVar};
+use diffeo_base::field_name;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -216,7 +217,7 @@ impl<'a> Printer<'a> {
                     if i > 0 {
                         out.push_str(", ");
                     }
-                    let _ = write!(out, "{n}: ");
+                    let _ = write!(out, "{}: ", field_name(n));
                     self.write(t, false, out);
                 }
                 out.push('}');
@@ -391,7 +392,9 @@ fn differs(db: &Db, a: &Ty, b: &Ty, path: &mut Vec<String>, left: &mut usize) ->
         (Ty::Record(xs), Ty::Record(ys))
             if xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.0 == y.0) =>
         {
-            xs.iter().zip(ys.iter()).any(|(x, y)| part(format!(".{}", x.0), &x.1, &y.1))
+            xs.iter()
+                .zip(ys.iter())
+                .any(|(x, y)| part(format!(".{}", field_name(&x.0)), &x.1, &y.1))
         }
         (Ty::Array(m, x), Ty::Array(n, y)) => {
             let sizes = (db.store.size(*m), db.store.size(*n));

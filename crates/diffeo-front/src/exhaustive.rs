@@ -4,8 +4,8 @@
 
 use crate::db::{Db, ModuleId};
 use crate::types::DataIdx;
-use diffeo_base::{deep, Diagnostic, Name};
-use diffeo_syntax::ast::{Binding, Clause, Control, ExprKind, Module, PatId, PatKind};
+use diffeo_base::{deep, field_name, Diagnostic, Name};
+use diffeo_syntax::ast::{Binding, Control, ExprKind, Module, PatId, PatKind};
 
 /// Checks every case and every binding of a module.
 pub fn check(db: &mut Db, module: ModuleId) {
@@ -61,11 +61,7 @@ pub fn check(db: &mut Db, module: ModuleId) {
             }
             ExprKind::Comprehension { clauses, .. } => {
                 for clause in clauses {
-                    match clause {
-                        Clause::Count { pat, .. } | Clause::In { pat, .. } => {
-                            found.extend(cx.irrefutable(*pat));
-                        }
-                    }
+                    found.extend(cx.irrefutable(clause.pat));
                 }
             }
             _ => {}
@@ -288,7 +284,7 @@ impl Cx<'_> {
                     let fields: Vec<String> = names
                         .iter()
                         .zip(ps)
-                        .map(|(n, p)| format!("{n} = {}", self.show(p)))
+                        .map(|(n, p)| format!("{} = {}", field_name(n), self.show(p)))
                         .collect();
                     format!("{{{}}}", fields.join(", "))
                 }

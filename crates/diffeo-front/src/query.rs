@@ -6,7 +6,7 @@ use crate::db::{DefId, ModuleId, Res};
 use crate::display::{scheme, Printer};
 use crate::Session;
 use diffeo_base::{Name, Span};
-use diffeo_syntax::ast::{Item, PatId, PatKind};
+use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind};
 
 /// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
@@ -175,6 +175,31 @@ impl Session {
         spans.sort_by_key(|span| span.start);
         spans.dedup();
         spans
+    }
+
+    /// What is written where to give the name at a place another one. A field that takes its name from the variable,
+    /// `{x}`, keeps it: `{x = y}`.
+    pub fn renamed(&self, module: ModuleId, offset: usize, name: &str) -> Vec<(Span, String)> {
+        let ast = &self.db().module(module).ast;
+        let fields = |span: Span| {
+            let short = |field: &Ident, value: Span| field.span == span && value == span;
+            ast.exprs.iter().any(|(_, e)| match &e.kind {
+                ExprKind::Record(fields) | ExprKind::RecordWith { fields, .. } => {
+                    fields.iter().any(|(field, e)| short(field, ast.exprs[*e].span))
+                }
+                _ => false,
+            }) || ast.pats.iter().any(|(_, p)| match &p.kind {
+                PatKind::Record(fields) => {
+                    fields.iter().any(|(field, p)| short(field, ast.pats[*p].span))
+                }
+                _ => false,
+            })
+        };
+        let edit = |span: Span| match fields(span) {
+            true => (span, format!("{} = {name}", self.sources().slice(span))),
+            false => (span, name.to_string()),
+        };
+        self.uses(module, offset).into_iter().map(edit).collect()
     }
 
     /// The definitions and types of a module, in order.

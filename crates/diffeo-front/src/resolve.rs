@@ -10,8 +10,8 @@ use crate::types::DataIdx;
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
-    Binding, Clause, Control, ExprId, ExprKind, Ident, Module, PatId, PatKind, Path, SizeExpr,
-    TypeId, TypeKind,
+    Binding, Control, ExprId, ExprKind, Ident, Module, PatId, PatKind, Path, SizeExpr, TypeId,
+    TypeKind,
 };
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -248,8 +248,9 @@ impl Resolver<'_> {
             | ExprKind::Unit
             | ExprKind::Hole => {}
             ExprKind::Var(name) => self.variable(id, name, node.span),
-            ExprKind::Con(path) => {
-                if let Some((data, tag)) = self.constructor(path) {
+            ExprKind::Con(name) => {
+                let path = Path { module: None, name: name.clone() };
+                if let Some((data, tag)) = self.constructor(&path) {
                     self.set(id, Res::Con(data, tag));
                 }
             }
@@ -265,15 +266,10 @@ impl Resolver<'_> {
             }
             ExprKind::Comprehension { body, clauses } => self.scoped(|cx| {
                 for clause in clauses {
-                    match clause {
-                        Clause::Count { pat, bound } => {
-                            cx.expr(*bound);
-                            cx.bind(*pat);
-                        }
-                        Clause::In { pat, source } => {
-                            cx.expr(*source);
-                            cx.bind(*pat);
-                        }
+                    cx.expr(clause.range.expr());
+                    cx.bind(clause.pat);
+                    if let Some(cond) = clause.cond {
+                        cx.expr(cond);
                     }
                 }
                 cx.expr(*body);
@@ -471,6 +467,16 @@ impl Resolver<'_> {
         let ast = self.ast.clone();
         if let ExprKind::Var(name) = &ast.exprs[base].kind {
             if self.local(name).is_none() && !self.own_or_imported(name) {
+                let is_module = self.db.module(self.module).scope.modules.contains_key(name);
+                let upper = field.name.starts_with(char::is_uppercase);
+                if upper && (is_module || self.global(name).is_none()) {
+                    let module = Ident { name: name.clone(), span: ast.exprs[base].span };
+                    let path = Path { module: Some(module), name: field.clone() };
+                    if let Some((data, tag)) = self.constructor(&path) {
+                        self.set(id, Res::Con(data, tag));
+                    }
+                    return;
+                }
                 if let Some(module) = self.db.module(self.module).scope.modules.get(name).copied() {
                     let members = &self.db.module(module).scope.values;
                     match members.get(&field.name) {
@@ -501,7 +507,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        if let ExprKind::Con(Path { module: None, name }) = &ast.exprs[base].kind {
+        if let ExprKind::Con(name) = &ast.exprs[base].kind {
             if self.constructor_of(&name.name).is_none() {
                 return self.foreign_member(&name.name, name.span, field);
             }
@@ -520,7 +526,9 @@ impl Resolver<'_> {
         diagnostic.help = if self.global(name).is_some() {
             Some(format!("`{name}` needs no module: write `{name}`"))
         } else if replacement(Role::Module, module).is_some() {
-            let foreign = replacement(Role::Value, name).map(str::to_owned);
+            let foreign = [Role::Value, Role::Constructor]
+                .iter()
+                .find_map(|role| replacement(*role, name).map(str::to_owned));
             foreign.or_else(|| library::import_of(name)).or_else(|| self.meant(module, span))
         } else {
             self.meant(module, span)
@@ -539,19 +547,10 @@ impl Resolver<'_> {
             Some(m) => match module.scope.modules.get(&m.name) {
                 Some(id) => self.db.module(*id).scope.constructors.get(name),
                 None => {
-                    let value = self.local(&m.name).is_some() || self.global(&m.name).is_some();
-                    let (message, help) = match (value, replacement(Role::Member, name)) {
-                        (true, help) => (
-                            format!("`{}` is no module", m.name),
-                            help.unwrap_or("fields start with a lower-case letter").to_owned(),
-                        ),
-                        (false, _) => (
-                            format!("there is no module `{}` here", m.name),
-                            replacement(Role::Constructor, name)
-                                .filter(|_| replacement(Role::Module, &m.name).is_some())
-                                .map_or_else(|| format!("add `import {}`", m.name), str::to_owned),
-                        ),
-                    };
+                    let message = format!("there is no module `{}` here", m.name);
+                    let help = replacement(Role::Constructor, name)
+                        .filter(|_| replacement(Role::Module, &m.name).is_some())
+                        .map_or_else(|| format!("add `import {}`", m.name), str::to_owned);
                     self.db.report(Diagnostic::error("unknown-module", m.span, message).help(help));
                     return None;
                 }

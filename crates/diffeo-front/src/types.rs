@@ -200,14 +200,33 @@ pub struct Scheme {
     pub sizes: Vec<SizeVar>,
     /// Sizes that name an Int parameter: which component of the argument (none: the argument itself).
     pub size_params: Vec<(Option<usize>, SizeVar)>,
+    /// What is known of types of Jacobians.
+    pub nests: Vec<Nest>,
     /// The type over them.
     pub ty: Ty,
+}
+
+/// That a type is another one with a third in the place of each Real: the type of a Jacobian.
+#[derive(Clone, Debug)]
+pub struct Nest {
+    /// The type with Reals, that of the result of the function.
+    pub of: Ty,
+    /// What stands for each, the type of its argument.
+    pub with: Ty,
+    /// The type of the Jacobian.
+    pub out: Ty,
 }
 
 impl Scheme {
     /// The scheme of a type without variables of its own.
     pub fn mono(ty: Ty) -> Scheme {
-        Scheme { vars: Vec::new(), sizes: Vec::new(), size_params: Vec::new(), ty }
+        Scheme {
+            vars: Vec::new(),
+            sizes: Vec::new(),
+            size_params: Vec::new(),
+            nests: Vec::new(),
+            ty,
+        }
     }
 }
 
@@ -546,8 +565,13 @@ impl Store {
         }
     }
 
-    /// The type with fresh variables for the quantified ones: the types and sizes chosen, and the type.
-    pub fn instantiate(&mut self, scheme: &Scheme, use_site: &Why) -> (Vec<Ty>, Vec<Size>, Ty) {
+    /// The type with fresh variables for the quantified ones: the types and sizes chosen, what is known of Jacobians,
+    /// and the type.
+    pub fn instantiate(
+        &mut self,
+        scheme: &Scheme,
+        use_site: &Why,
+    ) -> (Vec<Ty>, Vec<Size>, Vec<Nest>, Ty) {
         let mut types = Vec::with_capacity(scheme.vars.len());
         for v in &scheme.vars {
             let (class, first_order, differentiated) = {
@@ -568,8 +592,12 @@ impl Store {
             types.push(Ty::Var(fresh));
         }
         let sizes: Vec<Size> = scheme.sizes.iter().map(|_| self.fresh_size()).collect();
-        let ty = self.substitute(&scheme.ty, &scheme.vars, &types, &scheme.sizes, &sizes);
-        (types, sizes, ty)
+        let own = |ty: &Ty| self.substitute(ty, &scheme.vars, &types, &scheme.sizes, &sizes);
+        let nest =
+            |nest: &Nest| Nest { of: own(&nest.of), with: own(&nest.with), out: own(&nest.out) };
+        let nests = scheme.nests.iter().map(nest).collect();
+        let ty = own(&scheme.ty);
+        (types, sizes, nests, ty)
     }
 
     /// Replaces variables in a type.

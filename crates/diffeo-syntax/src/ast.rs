@@ -12,7 +12,7 @@ pub type PatId = Idx<Pat>;
 /// The index of a type expression.
 pub type TypeId = Idx<TypeExpr>;
 
-/// A name with its place.
+/// A name with its place. That of a field may be any text, which stands in quotes where it is no identifier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ident {
     /// The text.
@@ -144,8 +144,8 @@ pub enum ExprKind {
     Unit,
     /// A lower-case name.
     Var(Name),
-    /// A constructor.
-    Con(Path),
+    /// A constructor, without a module.
+    Con(Ident),
     /// `f(x)`; several arguments are one [`ExprKind::Tuple`], none is [`ExprKind::Unit`].
     Apply {
         /// The function.
@@ -157,7 +157,7 @@ pub enum ExprKind {
     Hole,
     /// `(a, b)`; at least two components.
     Tuple(Vec<ExprId>),
-    /// `{x = a, y = b}`.
+    /// `{x = a, y = b}`; `{y}` is `{y = y}`, its value a [`ExprKind::Var`] at the place of the field.
     Record(Vec<(Ident, ExprId)>),
     /// `{r with x = a}`.
     RecordWith {
@@ -170,7 +170,7 @@ pub enum ExprKind {
     Array(Vec<ExprId>),
     /// `list[a, b]`.
     List(Vec<ExprId>),
-    /// `[body for …]`, outermost clause first; at least one clause.
+    /// `[body for …]`, outermost clause first; at least one clause, each perhaps with a condition.
     Comprehension {
         /// The element.
         body: ExprId,
@@ -193,7 +193,7 @@ pub enum ExprKind {
         /// One past the last.
         hi: ExprId,
     },
-    /// `r.x`; also `module.name`, which only name resolution can tell apart.
+    /// `r.x`; also `module.name` and `module.Constructor`, which only name resolution can tell apart.
     Field {
         /// The record.
         base: ExprId,
@@ -279,21 +279,31 @@ pub enum ExprKind {
 
 /// A clause of a comprehension.
 #[derive(Clone, Debug)]
-pub enum Clause {
+pub struct Clause {
+    /// The index variable or the element (any pattern).
+    pub pat: PatId,
+    /// What it goes over.
+    pub range: Range,
+    /// `if c` after it: the steps that are taken.
+    pub cond: Option<ExprId>,
+}
+
+/// What a clause of a comprehension goes over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Range {
     /// `for i < n`.
-    Count {
-        /// The index variable (any pattern).
-        pat: PatId,
-        /// The bound.
-        bound: ExprId,
-    },
+    Count(ExprId),
     /// `for x in xs`.
-    In {
-        /// The element.
-        pat: PatId,
-        /// The array.
-        source: ExprId,
-    },
+    In(ExprId),
+}
+
+impl Range {
+    /// The bound or the array.
+    pub fn expr(self) -> ExprId {
+        match self {
+            Range::Count(e) | Range::In(e) => e,
+        }
+    }
 }
 
 /// What drives a loop.

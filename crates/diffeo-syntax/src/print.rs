@@ -5,9 +5,9 @@
 
 use crate::ast::{
     Arm, Binding, Clause, Control, Def, ExprId, ExprKind, Ident, Import, Item, Module, PatId,
-    PatKind, Path, SizeExpr, TypeBody, TypeDecl, TypeId, TypeKind, UnaryOp,
+    PatKind, Path, Range, SizeExpr, TypeBody, TypeDecl, TypeId, TypeKind, UnaryOp,
 };
-use diffeo_base::deep;
+use diffeo_base::{deep, field_name};
 
 /// The dump of a tree: a line `(import …)`, `(type …)` or `(def …)` for each item, broken and indented
 /// where it is longer than 100 characters.
@@ -145,7 +145,7 @@ impl Printer<'_> {
 
     fn fields(&mut self, fields: &[(Ident, ExprId)]) {
         for (name, value) in fields {
-            self.open(&name.name);
+            self.open(&field_name(&name.name));
             self.expr(*value);
             self.close();
         }
@@ -165,7 +165,7 @@ impl Printer<'_> {
             ExprKind::Str(text) => self.word(format!("{text:?}")),
             ExprKind::Unit => self.word("()"),
             ExprKind::Var(name) => self.word(&**name),
-            ExprKind::Con(path) => self.path(path),
+            ExprKind::Con(name) => self.word(&*name.name),
             ExprKind::Apply { fun, arg } => self.exprs("call", &[*fun, *arg]),
             ExprKind::Hole => self.word("_"),
             ExprKind::Tuple(parts) => self.exprs("tuple", parts),
@@ -186,9 +186,13 @@ impl Printer<'_> {
                 self.open("comprehension");
                 self.expr(*body);
                 for clause in clauses {
-                    match clause {
-                        Clause::Count { pat, bound } => self.iteration("count", *pat, *bound),
-                        Clause::In { pat, source } => self.iteration("in", *pat, *source),
+                    let Clause { pat, range, cond } = *clause;
+                    match range {
+                        Range::Count(bound) => self.iteration("count", pat, bound),
+                        Range::In(source) => self.iteration("in", pat, source),
+                    }
+                    if let Some(cond) = cond {
+                        self.exprs("if", &[cond]);
                     }
                 }
                 self.close();
@@ -205,7 +209,7 @@ impl Printer<'_> {
             ExprKind::Field { base, field } => {
                 self.open("field");
                 self.expr(*base);
-                self.word(&*field.name);
+                self.word(field_name(&field.name));
                 self.close();
             }
             ExprKind::Component { base, index } => {
@@ -303,7 +307,7 @@ impl Printer<'_> {
             PatKind::Record(fields) => {
                 self.open("record");
                 for (name, pat) in fields {
-                    self.open(&name.name);
+                    self.open(&field_name(&name.name));
                     self.pat(*pat);
                     self.close();
                 }
@@ -360,7 +364,7 @@ impl Printer<'_> {
             TypeKind::Record(fields) => {
                 self.open("record");
                 for (name, ty) in fields {
-                    self.open(&name.name);
+                    self.open(&field_name(&name.name));
                     self.type_(*ty);
                     self.close();
                 }

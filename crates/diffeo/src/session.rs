@@ -9,7 +9,7 @@ mod show;
 
 use crate::lower::{self, Unsupported};
 use crate::pipeline::{self, Timing};
-use diffeo_base::Diagnostic;
+use diffeo_base::{field_name, Diagnostic};
 use diffeo_calculus::eval::{Kinks, Machine, Options, RuntimeError, RuntimeWarning};
 use diffeo_calculus::value::Value;
 use diffeo_calculus::Ty;
@@ -148,12 +148,12 @@ impl Session {
         let mut d = error.to_diagnostic();
         if d.code == "size-mismatch" && error.trace.is_empty() && !entry.fields.is_empty() {
             let fields: Vec<String> =
-                entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
+                entry.fields.iter().map(|(n, t)| format!("`{}: {t}`", field_name(n))).collect();
             d = d.note(format!("`{}` takes {}", entry.name, fields.join(", ")));
             let given = arg.map_or(&[][..], Value::fields).iter().zip(&entry.fields);
             let given: Vec<String> = given
                 .filter(|(value, _)| matches!(value, Value::Array(_)))
-                .map(|(value, (name, _))| format!("`{name}` {}", sizes(value)))
+                .map(|(value, (name, _))| format!("`{}` {}", field_name(name), sizes(value)))
                 .collect();
             if !given.is_empty() {
                 d = d.note(format!("the sizes given are {}", given.join(", ")));

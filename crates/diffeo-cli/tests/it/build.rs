@@ -171,6 +171,25 @@ fn the_text_alone_takes_no_compiler() {
 }
 
 #[test]
+fn fields_of_any_name_have_names_in_c() {
+    let text = r#"type Given = {"Dose (µM)": Real, "Dose (-M)": Real, int: Real}
+def f({"Dose (µM)" = d, "Dose (-M)" = e, int}: Given) = {"a b" = d, int = e * int}
+"#;
+    let folder = Folder::new().with("a.deo", text);
+    let build = ["build", "a.deo", "--entry", "f", "-o", "lib", "--no-compile", "--name", "any"];
+    assert_eq!(folder.run(&build).status, 0);
+    let header = std::fs::read_to_string(folder.0.join("lib/any.h")).unwrap();
+    let head = header.split("any_f(").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+    let names: Vec<&str> = head
+        .split(',')
+        .map(|parameter| parameter.split([' ', '*']).next_back().unwrap_or_default())
+        .collect();
+    let plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    assert!(names.len() == 6 && names.iter().all(plain), "{head}");
+    assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), 6, "{head}");
+}
+
+#[test]
 fn what_c_does_not_have_is_refused() {
     let text = "type Tree = Leaf | Node(Tree, Tree)
 def leaves(t: Tree) -> Int = case t of { Leaf -> 1 | Node(l, r) -> leaves(l) + leaves(r) }

@@ -167,3 +167,34 @@ fn a_record_of_arrays_is_a_file_of_arrays() {
         .run(&["run", "a.deo", "--arg", "m=m.npz", "--json"])
         .prints(r#"{"b":[2.0,4.0],"rows":2,"w":[[1.0,2.0],[3.0,4.0]]}"#);
 }
+
+#[test]
+fn fields_of_any_name_are_read_and_written() {
+    let program = r#"type Row = {"Dose (µM)": Real, type: Int}
+type Given = {"Dose (µM)": Real, "a=b": Real, Rows: []Row}
+def main({"Dose (µM)" = d, "a=b" = e, Rows = rows}: Given) = {"sum of" = d + e, Rows = rows}
+"#;
+    let f = r#"def f({"Dose (µM)" = d, Age = a}: {"Dose (µM)": Real, Age: Real}) = d * a
+"#;
+    let folder = Folder::new()
+        .with("any.deo", program)
+        .with("rows.csv", "type,Dose (µM)\n1,0.5\n2,1.5\n")
+        .with("f.deo", f);
+    let arguments =
+        ["run", "any.deo", "--arg", "Dose (µM)=3", "--arg", r#""a=b"=1"#, "--arg", "Rows=rows.csv"];
+    folder.run(&arguments).prints(
+        r#"{Rows = [{"Dose (µM)" = 0.5, type = 1}, {"Dose (µM)" = 1.5, type = 2}], "sum of" = 4.0}"#,
+    );
+    folder
+        .run(&[&arguments[..], &["--json"]].concat())
+        .prints(r#"{"Rows":[{"Dose (µM)":0.5,"type":1},{"Dose (µM)":1.5,"type":2}],"sum of":4.0}"#);
+    folder.run(&["run", "any.deo", "--arg", "Rows=[]", "--arg", r#""a=b"=1"#]).fails(
+        2,
+        &[r#"the parameter `"Dose (µM)": Real` of `main` is missing"#, "`--arg 'Dose (µM)'=…`"],
+    );
+    folder
+        .run(&["run", "any.deo", "--arg", "Rows=[]", "--arg", "Dose (µM)=1"])
+        .fails(2, &[r#"`--arg '"a=b"'=…`"#]);
+    let done = folder.run(&["grad", "f.deo", "f", "--at", "Dose (µM)=3", "--at", "Age=2"]);
+    assert!(done.status == 0 && done.out.contains(r#""Dose (µM)""#), "{} {}", done.out, done.err);
+}

@@ -131,6 +131,23 @@ def k = 3.5
 ";
 
 #[test]
+fn fields_keep_their_names_when_variables_are_renamed() {
+    let mut client = Client::new(&["utf-8"]);
+    let uri = "untitled:a";
+    let text = "def f({x, \"a b\" = y}: {x: Real, \"a b\": Real}) = {x, y = x * y}\n";
+    assert_eq!(client.open(uri, text), Vec::<Value>::new());
+    let edits = client.at("rename", uri, 0, text.find("x * y").expect("a use"));
+    let edits = edits["changes"][uri].as_array().expect("edits");
+    let texts: Vec<&str> = edits.iter().filter_map(|edit| edit["newText"].as_str()).collect();
+    assert_eq!(texts, ["x = renamed", "x = renamed", "renamed"]);
+    let hover = client.at("hover", uri, 0, 4);
+    assert!(
+        hover["contents"]["value"].as_str().is_some_and(|t| t.contains("\"a b\": Real")),
+        "{hover}"
+    );
+}
+
+#[test]
 fn types_definitions_and_uses() {
     let mut client = Client::new(&["utf-8"]);
     let uri = "untitled:a";

@@ -1,6 +1,6 @@
 //! `builtin("name", …)` of the standard library, `jet` and `derivatives`.
 
-use super::{var, Body};
+use super::{nest, var, Body};
 use crate::db::{def_item, DefId, Res};
 use diffeo_base::Span;
 use diffeo_calculus::names::Named;
@@ -21,8 +21,14 @@ impl Body<'_, '_> {
             return Term::new(Kind::Lit(Lit::Unit), span);
         };
         let types: Vec<Ty> = parts[1..].iter().map(|e| self.expr_ty(*e)).collect();
-        let terms: Vec<Term> = parts[1..].iter().map(|e| self.expr(*e)).collect();
-        operation(name, &types, result, terms, span)
+        let mut terms: Vec<Term> = parts[1..].iter().map(|e| self.expr(*e)).collect();
+        match (name.as_str(), types.as_slice()) {
+            ("nest", [of, rows]) => {
+                let rows = (rows.clone(), terms.remove(1));
+                self.nest(of, result, terms.remove(0), rows, span)
+            }
+            _ => operation(name, &types, result, terms, span),
+        }
     }
 
     /// A call of a library function that only wraps a primitive operation is the operation.
@@ -155,7 +161,13 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         };
         Diff { op, from, to }
     };
+    let mut args = args;
     let prim = match name {
+        "flat" => return nest::flat(first, args.remove(0), span),
+        "basis" => {
+            let reals = args.remove(1);
+            return nest::basis(first, args.remove(0), reals, span);
+        }
         "digamma" => real(RealOp::Polygamma(0)),
         "abs" => either(IntOp::Abs, RealOp::Abs),
         "sign" => either(IntOp::Sign, RealOp::Sign),

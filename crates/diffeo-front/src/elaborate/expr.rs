@@ -7,7 +7,7 @@ use diffeo_base::{deep, Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::term::{Binder, Build, Control, Kind, Lit, Loop, Term, Var};
 use diffeo_calculus::{Prim, Ty};
-use diffeo_syntax::ast::{self, Binding, Clause, ExprId, ExprKind, PatId, PatKind};
+use diffeo_syntax::ast::{self, Binding, Clause, ExprId, ExprKind, PatId, PatKind, Range};
 use std::rc::Rc;
 
 impl Body<'_, '_> {
@@ -43,7 +43,7 @@ impl Body<'_, '_> {
             },
             ExprKind::Var(_) | ExprKind::Con(_) => return self.name(id),
             ExprKind::Field { base, field } => {
-                if let Some(Res::Def(_)) = self.res(id) {
+                if let Some(Res::Def(_) | Res::Con(..)) = self.res(id) {
                     return self.name(id);
                 }
                 let ty = self.expr_ty(*base);
@@ -343,35 +343,88 @@ impl Body<'_, '_> {
             Ty::Array(element) => (**element).clone(),
             _ => Ty::Unit,
         };
-        match clause {
-            Clause::Count { pat, bound } => {
-                let count = self.expr(*bound);
-                let name = self.pattern_name(*pat);
+        let Clause { pat, range, cond } = *clause;
+        // The steps that a condition leaves are elements of an array.
+        let array = match (range, cond) {
+            (_, Some(cond)) => Some(self.filtered(pat, range, cond, span)),
+            (Range::In(source), None) => Some(self.source(source)),
+            (Range::Count(_), None) => None,
+        };
+        let (outer, count, index, bindings) = match array {
+            None => {
+                let count = self.expr(range.expr());
+                let name = self.pattern_name(pat);
                 let index = self.cx.binder(&name, Ty::Int);
                 let mut bindings = Vec::new();
-                self.bind(*pat, &index, &mut bindings, span);
-                let inner = self.comprehension(body, rest, &element, span);
-                if let Some(width) = row_width(&inner, &element, &index, &bindings) {
-                    return self.rows(count, width, index, lets(bindings, inner), element, span);
-                }
-                let body = lets(bindings, inner);
-                Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span)
+                self.bind(pat, &index, &mut bindings, span);
+                (Vec::new(), count, index, bindings)
             }
-            Clause::In { pat, source } => {
-                let (array, binding) = self.source(*source);
-                let (index, bindings) = self.element_of(*pat, &array, self.at(*source));
-                let inner = self.comprehension(body, rest, &element, span);
-                let count = self.length(&array, span);
-                if let Some(width) = row_width(&inner, &element, &index, &bindings) {
-                    let body = lets(bindings, inner);
-                    let rows = self.rows(count, width, index, body, element, span);
-                    return lets(vec![binding], rows);
-                }
-                let body = lets(bindings, inner);
-                let build = Kind::Build(Box::new(Build { count, index, body, element }));
-                lets(vec![binding], Term::new(build, span))
+            // `[x for x in xs if c]`
+            Some((_, (_, kept))) if cond.is_some() && rest.is_empty() && self.is(body, pat) => {
+                return kept;
             }
-        }
+            Some((array, binding)) => {
+                let at = self.at(range.expr());
+                let (index, bindings) = self.element_of(pat, &array, at);
+                (vec![binding], self.length(&array, span), index, bindings)
+            }
+        };
+        let inner = self.comprehension(body, rest, &element, span);
+        let width = row_width(&inner, &element, &index, &bindings);
+        let body = lets(bindings, inner);
+        let array = match width {
+            Some(width) => self.rows(count, width, index, body, element, span),
+            None => Term::new(Kind::Build(Box::new(Build { count, index, body, element })), span),
+        };
+        lets(outer, array)
+    }
+
+    /// Whether an expression is the variable that a pattern is.
+    fn is(&self, e: ExprId, pat: PatId) -> bool {
+        matches!(self.res(e), Some(Res::Local(found)) if found == pat)
+    }
+
+    /// The elements of an array, or the numbers below a bound, for which the condition of a clause holds: what the
+    /// prelude's `filter` gives.
+    fn filtered(
+        &mut self,
+        pat: PatId,
+        range: Range,
+        cond: ExprId,
+        span: Span,
+    ) -> (Binder, (Binder, Term)) {
+        let (ty, all) = match range {
+            Range::In(source) => (self.expr_ty(source), self.expr(source)),
+            Range::Count(bound) => {
+                let index = self.cx.binder("i", Ty::Int);
+                let body = var(&index, span);
+                let count = self.expr(bound);
+                let build = Build { count, index, body, element: Ty::Int };
+                (Ty::array(Ty::Int), Term::new(Kind::Build(Box::new(build)), self.at(bound)))
+            }
+        };
+        let element = match &ty {
+            Ty::Array(t) => (**t).clone(),
+            _ => Ty::Unit,
+        };
+        let name = self.pattern_name(pat);
+        let x = self.cx.binder(&name, element.clone());
+        let mut bindings = Vec::new();
+        self.bind(pat, &x, &mut bindings, span);
+        self.check_sizes(pat, &x, &mut bindings);
+        let holds = lets(bindings, self.expr(cond));
+        let holds = Term::new(Kind::Lam(x, Box::new(holds)), span);
+        let db = self.cx.db;
+        let prelude = db.prelude.map(|p| &db.module(p).scope.values);
+        let Some((filter, _)) = prelude.and_then(|values| values.get("filter")) else {
+            unreachable!("the prelude has `filter`")
+        };
+        let filter = self.cx.instance(*filter, vec![element.clone()]);
+        let filter = Term::new(Kind::Global(filter), span);
+        let from = Ty::Tuple([Ty::fun(element, Ty::Bool), ty.clone()].into());
+        let arg = Term::new(Kind::Tuple(from, vec![holds, all]), span);
+        let kept = self.cx.binder("kept", ty);
+        (kept.clone(), (kept, Term::new(Kind::App(Box::new(filter), Box::new(arg)), span)))
     }
 
     /// An array of rows whose width is known beforehand: without rows it still has that width.

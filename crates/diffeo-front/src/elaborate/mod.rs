@@ -7,6 +7,7 @@
 mod builtin;
 mod expr;
 mod function;
+mod nest;
 mod operator;
 mod pattern;
 mod told;

@@ -5,9 +5,9 @@
 
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, Class, DataIdx, Size, Touch, Ty, TyVar, Why};
+use crate::types::{Clash, Class, DataIdx, Nest, Size, Touch, Ty, TyVar, Why};
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::Ident;
 
 /// Why a type has no type of jets.
@@ -41,6 +41,8 @@ pub(super) enum Constraint {
     RecordPattern { ty: Ty, fields: Vec<(Name, Ty)> },
     /// `out = J(of)` with `c` coefficients.
     Jet { of: Ty, out: Ty, c: u64, span: Span },
+    /// The type of a Jacobian, which a function of this name gives.
+    Nest { nest: Nest, span: Span, name: Name },
 }
 
 impl Constraint {
@@ -58,6 +60,7 @@ impl Constraint {
                 std::iter::once(ty).chain(fields.iter().map(|(_, t)| t)).collect()
             }
             Constraint::Jet { of, out, .. } => vec![of, out],
+            Constraint::Nest { nest, .. } => vec![&nest.of, &nest.with, &nest.out],
         }
     }
 }
@@ -70,7 +73,7 @@ pub(super) struct Operands {
     pub r: Span,
 }
 
-enum Outcome {
+pub(super) enum Outcome {
     Done,
     Wait(Vec<TyVar>),
 }
@@ -103,7 +106,7 @@ impl Infer<'_> {
         }
     }
 
-    fn must(&mut self, span: Span, expected: &Ty, found: &Ty, because: &Because) {
+    pub(super) fn must(&mut self, span: Span, expected: &Ty, found: &Ty, because: &Because) {
         if let Err(clash) = self.store().unify(expected, found) {
             self.report_clash(span, expected, found, &clash, because);
         }
@@ -139,6 +142,7 @@ impl Infer<'_> {
                 None => Outcome::Done,
             },
             Constraint::Jet { of, out, c, span } => self.jet(of, out, *c, *span),
+            Constraint::Nest { nest, span, name } => self.nest(nest, *span, name),
         }
     }
 
@@ -406,10 +410,10 @@ impl Infer<'_> {
                     let mut d = Diagnostic::error(
                         "unknown-field",
                         field.span,
-                        format!("there is no field `{}` in {text}", field.name),
+                        format!("there is no field `{}` in {text}", field_name(&field.name)),
                     )
                     .label(base_span, format!("this is of type {text}"));
-                    d.help = hint.map(|hint| format!("did you mean `{hint}`?"));
+                    d.help = hint.map(|hint| format!("did you mean `{}`?", field_name(&hint)));
                     self.db.report(d);
                     let _ = self.store().unify(out, &Ty::Error);
                 }
@@ -420,7 +424,10 @@ impl Infer<'_> {
                 let mut d = Diagnostic::error(
                     "not-a-record",
                     field.span,
-                    format!("`.{}` needs a record, but this is of type {text}", field.name),
+                    format!(
+                        "`.{}` needs a record, but this is of type {text}",
+                        field_name(&field.name)
+                    ),
                 )
                 .label(base_span, format!("this is of type {text}"));
                 d.help = self.method(&other, base_span, &field.name);
@@ -566,7 +573,7 @@ impl Infer<'_> {
     pub(super) fn settle(&mut self) {
         loop {
             self.solve();
-            if self.take_defaults() || self.close_one() {
+            if self.close_nest() || self.take_defaults() || self.close_one() {
                 continue;
             }
             break;
@@ -588,6 +595,10 @@ impl Infer<'_> {
             }
         }
         for constraint in std::mem::take(&mut self.constraints) {
+            if let Constraint::Nest { nest, .. } = constraint {
+                self.nests.push(nest);
+                continue;
+            }
             // What stays open agrees with everything, so that one mistake is reported once.
             let open: Vec<Ty> = constraint.types().into_iter().cloned().collect();
             for ty in &open {
@@ -603,7 +614,7 @@ impl Infer<'_> {
                     base_span,
                     format!(
                         "the type of this record is not known when its field `{}` is taken",
-                        field.name
+                        field_name(&field.name)
                     ),
                     "annotate it, for instance as a parameter: `(r: {x: Real, y: Real})`",
                 ),
@@ -620,6 +631,7 @@ impl Infer<'_> {
                     "annotate the function's parameter and result",
                 ),
                 Constraint::Done
+                | Constraint::Nest { .. }
                 | Constraint::Mul { .. }
                 | Constraint::Div { .. }
                 | Constraint::Pow { .. }

@@ -3,7 +3,7 @@
 use super::Infer;
 use crate::display::{mismatch, Printer};
 use crate::types::{Clash, Size, Ty};
-use diffeo_base::{closest, Diagnostic, Name, Span};
+use diffeo_base::{closest, field_name, Diagnostic, Name, Span};
 use std::rc::Rc;
 
 /// A call of a function of several arguments with a single one of a type still unknown.
@@ -452,8 +452,9 @@ fn fields_apart(
         of.iter().map(|(n, _)| n).filter(|n| !in_.iter().any(|(m, _)| m == *n)).cloned().collect()
     };
     let (missing, extra) = (lacking(wanted, given), lacking(given, wanted));
-    let list =
-        |names: &[Name]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let list = |names: &[Name]| {
+        names.iter().map(|n| format!("`{}`", field_name(n))).collect::<Vec<_>>().join(", ")
+    };
     let text = match (missing.as_slice(), extra.as_slice()) {
         ([], extra) => format!("there should be no field {}", list(extra)),
         (missing, []) => format!("the field {} is missing", list(missing)),
@@ -471,7 +472,7 @@ fn fields_apart(
     };
     if let ([missing], [extra], None) = (missing.as_slice(), extra.as_slice(), &d.help) {
         if closest(extra, [missing.as_str()]).is_some() {
-            d = d.help(format!("did you mean `{missing}`?"));
+            d = d.help(format!("did you mean `{}`?", field_name(missing)));
         }
     }
     d

@@ -9,7 +9,7 @@ use crate::types::{instantiate_params, Class, Scheme, Size, Ty};
 use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{deep, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{
-    Binding, Clause, Control, ExprId, ExprKind, Ident, PatId, PatKind, TypeId, UnaryOp,
+    Binding, Clause, Control, ExprId, ExprKind, Ident, PatId, PatKind, Range, TypeId, UnaryOp,
 };
 use std::rc::Rc;
 
@@ -115,7 +115,7 @@ impl Infer<'_> {
             ExprKind::Hole => self.hole.clone().unwrap_or(Ty::Error),
             ExprKind::Var(_) | ExprKind::Con(_) => self.name(id, None),
             ExprKind::Field { base, field } => match self.res(id) {
-                Some(Res::Def(_)) => self.name(id, None),
+                Some(Res::Def(_) | Res::Con(..)) => self.name(id, None),
                 _ => self.infer_field(*base, field),
             },
             ExprKind::Apply { fun, arg } => self.apply(id, *fun, *arg),
@@ -306,14 +306,22 @@ impl Infer<'_> {
     fn comprehension(&mut self, body: ExprId, clauses: &[Clause]) -> Ty {
         let mut sizes = Vec::new();
         for clause in clauses {
-            match clause {
-                Clause::Count { pat, bound } => {
-                    self.check(*bound, &Ty::Int, &Because::Count);
-                    sizes.push(self.static_size(*bound));
-                    self.pattern(*pat, &Ty::Int);
+            let size = match clause.range {
+                Range::Count(bound) => {
+                    self.check(bound, &Ty::Int, &Because::Count);
+                    let size = self.static_size(bound);
+                    self.pattern(clause.pat, &Ty::Int);
+                    size
                 }
-                Clause::In { pat, source } => sizes.push(self.over(*pat, *source)),
-            }
+                Range::In(source) => self.over(clause.pat, source),
+            };
+            sizes.push(match clause.cond {
+                None => size,
+                Some(cond) => {
+                    self.check(cond, &Ty::Bool, &Because::Condition);
+                    Size::Unknown
+                }
+            });
         }
         let element = self.infer(body);
         sizes.into_iter().rev().fold(element, |ty, size| Ty::array(size, ty))
@@ -508,6 +516,7 @@ impl Infer<'_> {
                 vars: Vec::new(),
                 sizes: own.sizes.sizes.clone(),
                 size_params: own.sizes.size_params.clone(),
+                nests: Vec::new(),
                 ty: own.ty.clone(),
             };
             return self.instance(id, &scheme, span, arg);
@@ -525,9 +534,12 @@ impl Infer<'_> {
             _ => Name::new("it"),
         };
         let why = self.why(span, &format!("`{name}`"));
-        let (types, sizes, ty) = self.store().instantiate(scheme, &why);
+        let (types, sizes, nests, ty) = self.store().instantiate(scheme, &why);
         if !scheme.vars.is_empty() {
             self.db.module_mut(self.module).instances.insert(id, types);
+        }
+        for nest in nests {
+            self.add(Constraint::Nest { nest, span, name: name.clone() });
         }
         for (component, var) in &scheme.size_params {
             let Some(i) = scheme.sizes.iter().position(|s| s == var) else { continue };
@@ -754,7 +766,7 @@ impl Infer<'_> {
         match &self.ast.exprs[id].kind {
             ExprKind::Var(name) => Some(name.clone()),
             ExprKind::Field { field, .. } => Some(field.name.clone()),
-            ExprKind::Con(path) => Some(path.name.name.clone()),
+            ExprKind::Con(name) => Some(name.name.clone()),
             _ => None,
         }
     }

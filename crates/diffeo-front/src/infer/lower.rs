@@ -5,7 +5,7 @@ use crate::db::{Db, ModuleId, SizeRes, TypeRef};
 use crate::library;
 use crate::types::{Class, DataIdx, Size, Ty};
 use diffeo_base::foreign::{replacement, Role};
-use diffeo_base::{deep, Diagnostic, Name, Span};
+use diffeo_base::{deep, field_name, Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Module, Path, SizeExpr, TypeId, TypeKind};
 use std::rc::Rc;
 
@@ -61,6 +61,7 @@ fn lower(cx: &mut dyn Meaning, module: ModuleId, ast: &Rc<Module>, id: TypeId) -
 
 /// The message for a field given twice.
 pub fn duplicate_field(span: Span, name: &str) -> Diagnostic {
+    let name = field_name(name);
     Diagnostic::error("duplicate-field", span, format!("the field `{name}` is given twice"))
 }
 

@@ -8,12 +8,13 @@ mod constraint;
 mod error;
 mod expr;
 mod lower;
+mod nest;
 mod operator;
 mod pattern;
 mod special;
 
 use crate::db::{def_item, Db, DefId, ModuleId, Res};
-use crate::types::{Scheme, Size, Store, Ty, Why};
+use crate::types::{Nest, Scheme, Size, Store, Ty, Why};
 use constraint::Constraint;
 use diffeo_base::{Diagnostic, Name, Span};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
@@ -96,6 +97,8 @@ pub(super) struct Infer<'a> {
     named_sizes: HashMap<(PatId, Name), Size>,
     in_signature: bool,
     constraints: Vec<Constraint>,
+    /// Types of Jacobians that are decided where the definition is used.
+    nests: Vec<Nest>,
     own: HashMap<DefId, Own>,
     hole: Option<Ty>,
     /// Integer literals above the largest Int and divisions of literals, looked at in the end.
@@ -124,6 +127,7 @@ fn infer_group(db: &mut Db, group: &[DefId]) {
         named_sizes: HashMap::new(),
         in_signature: false,
         constraints: Vec::new(),
+        nests: Vec::new(),
         own: HashMap::new(),
         hole: None,
         literals: Vec::new(),
@@ -199,7 +203,7 @@ impl Infer<'_> {
                 Size::Known(_) | Size::Unknown => None,
             })
             .collect();
-        let sizes = Scheme { vars: Vec::new(), sizes, size_params, ty: ty.clone() };
+        let sizes = Scheme { sizes, size_params, ..Scheme::mono(ty.clone()) };
         self.own.insert(id, Own { ty, sizes });
     }
 
@@ -321,7 +325,9 @@ impl Infer<'_> {
 
     /// Quantifies the types of a group.
     fn finish(&mut self, group: &[DefId]) {
-        let all = Ty::Tuple(group.iter().map(|d| self.own[d].ty.clone()).collect());
+        let own = group.iter().map(|d| self.own[d].ty.clone());
+        let known = self.nests.iter().flat_map(|n| [n.of.clone(), n.with.clone(), n.out.clone()]);
+        let all = Ty::Tuple(own.chain(known).collect());
         let joint = self.store().generalise(&all, 0);
         for id in group {
             let own = &self.own[id];
@@ -329,6 +335,7 @@ impl Infer<'_> {
                 vars: joint.vars.clone(),
                 sizes: joint.sizes.clone(),
                 size_params: own.sizes.size_params.clone(),
+                nests: self.nests.clone(),
                 ty: own.ty.clone(),
             };
             self.db.defs[id.0 as usize].scheme = Some(Rc::new(scheme));

@@ -4,7 +4,7 @@
 use super::constraint::Constraint;
 use super::error::Because;
 use super::Infer;
-use crate::types::{Clash, Size, Ty};
+use crate::types::{Clash, Nest, Size, Ty};
 use diffeo_base::Diagnostic;
 use diffeo_calculus::eval::derivative::{jet_coefficients, MOST_COEFFICIENTS};
 use diffeo_syntax::ast::{ExprId, ExprKind};
@@ -30,9 +30,8 @@ impl Infer<'_> {
                 Ty::Fun(f) => vec![f.0.clone(), f.1.clone()],
                 _ => Vec::new(),
             },
-            "zero_of" | "add" | "inner" | "ravel" | "unravel" | "labels" | "show" => {
-                vec![types[1].clone()]
-            }
+            "zero_of" | "add" | "inner" | "ravel" | "unravel" | "labels" | "show" | "flat"
+            | "basis" | "nest" => vec![types[1].clone()],
             "scale" | "trace" => vec![types[2].clone()],
             _ => Vec::new(),
         };
@@ -45,7 +44,27 @@ impl Infer<'_> {
                 self.report_clash(span, &ty, &ty, &clash, &Because::Use);
             }
         }
-        self.store().fresh()
+        let (size, element) = self.some_array();
+        let array = Ty::array(size, element.clone());
+        match (name.as_str(), types.as_slice()) {
+            ("flat", _) => {
+                self.must(span, &element, &Ty::Real, &Because::Use);
+                array
+            }
+            ("basis", [_, x, reals]) => {
+                self.must(span, &element, &Ty::Real, &Because::Use);
+                self.must(span, &array, reals, &Because::Use);
+                x.clone()
+            }
+            ("nest", [_, of, rows]) => {
+                self.must(span, &array, rows, &Because::Use);
+                let out = self.store().fresh();
+                let nest = Nest { of: of.clone(), with: element, out: out.clone() };
+                self.add(Constraint::Nest { nest, span, name: name.clone() });
+                out
+            }
+            _ => self.store().fresh(),
+        }
     }
 
     fn literal(&mut self, id: ExprId, name: &str, max: u64) -> Option<u64> {

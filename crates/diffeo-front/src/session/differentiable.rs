@@ -145,7 +145,7 @@ impl Session {
         let info = self.db.def(def);
         let why = Why { span: info.span, what: info.name.clone() };
         let scheme = info.scheme.clone()?;
-        let (args, _, ty) = self.db.store.instantiate(&scheme, &why);
+        let (args, _, _, ty) = self.db.store.instantiate(&scheme, &why);
         Some((args, ty))
     }
 

@@ -12,7 +12,7 @@
 use super::{naive, runtime, wrapper};
 use crate::engine::Engine;
 use crate::{derived, Delta, Workspace};
-use diffeo_base::deep;
+use diffeo_base::{deep, field_name};
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::eval::{Machine, Options, RuntimeError};
 use diffeo_calculus::leaves;
@@ -232,9 +232,9 @@ fn parts(datas: &[DataDecl], ty: &Ty, value: &Value) -> Vec<(String, Ty, Value)>
         (Ty::Tuple(types), _) => {
             named(types.iter().enumerate().map(|(i, t)| (format!(".{i}"), t.clone())).collect())
         }
-        (Ty::Record(fields), _) => {
-            named(fields.iter().map(|(name, t)| (format!(".{name}"), t.clone())).collect())
-        }
+        (Ty::Record(fields), _) => named(
+            fields.iter().map(|(name, t)| (format!(".{}", field_name(name)), t.clone())).collect(),
+        ),
         (Ty::Data(id, args), Value::Data(data)) => {
             let fields = datas[id.0 as usize].fields(data.tag, args);
             named(fields.into_iter().enumerate().map(|(i, t)| (format!(".{i}"), t)).collect())

@@ -58,8 +58,8 @@ impl Builder<'_, '_> {
             | ExprKind::Bool(_)
             | ExprKind::Str(_)
             | ExprKind::Var(_)
+            | ExprKind::Con(_)
             | ExprKind::Hole => self.token(),
-            ExprKind::Con(path) => self.path(path),
             ExprKind::Unit => {
                 self.elements(Elements::Lines, 0, |_, _| {});
             }
@@ -302,10 +302,14 @@ impl Builder<'_, '_> {
     }
 
     fn field(&mut self, (_, value): &(Ident, ExprId)) {
+        // `{x}` is `{x = x}`.
+        let whole = self.before(Kind::Eq);
         self.token();
-        self.space();
-        self.token();
-        self.value(*value);
+        if whole {
+            self.space();
+            self.token();
+            self.value(*value);
+        }
     }
 
     fn record_with(&mut self, base: ExprId, fields: &[(Ident, ExprId)]) {
@@ -342,9 +346,13 @@ impl Builder<'_, '_> {
                             b.token();
                             b.possible_line(Line::Space);
                         }
-                        let (Clause::Count { pat, bound: e } | Clause::In { pat, source: e }) =
-                            clause;
-                        b.clause(*pat, *e);
+                        b.clause(clause.pat, clause.range.expr());
+                        if let Some(cond) = clause.cond {
+                            b.possible_line(Line::Space);
+                            b.token();
+                            b.space();
+                            b.expr(cond);
+                        }
                     }
                 });
             });

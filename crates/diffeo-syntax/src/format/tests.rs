@@ -112,7 +112,7 @@ impl Choices {
         let d = depth - 1;
         match self.next(7) {
             0 => format!("({})", self.several(3, |c| c.ty(d))),
-            1 => format!("{{{}}}", self.several(3, |c| format!("{}: {}", c.name(), c.ty(d)))),
+            1 => format!("{{{}}}", self.several(3, |c| format!("{}: {}", c.field(), c.ty(d)))),
             2 => format!("[{}]{}", self.one_of(&["", "n", "3"]), self.ty(0)),
             3 => format!("List[{}]", self.several(2, |c| c.ty(d))),
             4 => format!("({} -> {}) -> {}", self.ty(d), self.ty(d), self.ty(d)),
@@ -132,7 +132,7 @@ impl Choices {
             1 => format!("({}: {})", self.pat(d), self.ty(d)),
             2 => format!("Just({})", self.several(3, |c| c.pat(d))),
             3 => format!("({} :: {})", self.pat(d), self.pat(d)),
-            4 => format!("{{x, y = {}}}", self.pat(d)),
+            4 => format!("{{x, {} = {}}}", self.field(), self.pat(d)),
             _ => self.pat(0),
         }
     }
@@ -146,18 +146,38 @@ impl Choices {
         match self.next(16) {
             0 => format!("({})", self.several(3, |c| c.expr(d))),
             1 => format!("({})", self.expr(d)),
-            2 => format!("{{{}}}", self.several(3, |c| format!("{} = {}", c.name(), c.expr(d)))),
-            3 => format!("{{{} with {} = {}}}", self.name(), self.name(), self.expr(d)),
+            2 => format!("{{{}}}", self.several(3, |c| c.field_value(d))),
+            3 => format!("{{{} with {}}}", self.name(), self.field_value(d)),
             4 => format!("[{}]", self.several(4, |c| c.expr(d))),
             5 => format!("list[{}]", self.several(30, |c| c.operand(0))),
-            6 => format!("[{} for {}]", self.expr(d), self.several(2, |c| c.clause(d))),
+            6 => format!("[{} for {}]", self.expr(d), self.several(2, |c| c.guarded(d))),
             7 => format!("{}[{}]", self.operand(d), self.several(2, |c| c.expr(d)))
                 .replace(",]", "]"),
             8 => format!("{}[{}..{}]", self.name(), self.expr(d), self.expr(d)),
-            9 => format!("{}.{}", self.operand(d), self.one_of(&["x", "field", "0", "1"])),
+            9 if self.next(2) == 0 => format!("{}.{}", self.operand(d), self.field()),
+            9 => format!("{}.{}", self.operand(d), self.one_of(&["0", "1"])),
             10 => format!("{}(_, {})", self.name(), self.expr(d)),
             11 => format!("(fn {} -> {})({})", self.pat(d), self.expr(d), self.expr(d)),
             _ => format!("{}({})", self.name(), self.several(3, |c| c.expr(d))),
+        }
+    }
+
+    fn field(&mut self) -> &'static str {
+        ["x", "field", "Age", "type", "in", "\"Dose (µM)\"", "\"\""][self.next(7)]
+    }
+
+    fn field_value(&mut self, depth: usize) -> String {
+        match self.next(4) {
+            0 => self.name(),
+            _ => format!("{} = {}", self.field(), self.expr(depth)),
+        }
+    }
+
+    fn guarded(&mut self, depth: usize) -> String {
+        let clause = self.clause(depth);
+        match self.next(3) {
+            0 => format!("{clause} if {}", self.expr(depth)),
+            _ => clause,
         }
     }
 

@@ -1,9 +1,9 @@
 //! What stands in brackets: calls, indices and slices, tuples, arrays and comprehensions, records, lists.
 
 use super::{Level, Parser};
-use crate::ast::{Clause, ExprId, ExprKind, Ident};
+use crate::ast::{Clause, ExprId, ExprKind, Ident, Range};
 use crate::token::Kind;
-use diffeo_base::{Diagnostic, Span};
+use diffeo_base::{field_name, Diagnostic, Span};
 
 impl Parser<'_> {
     /// `fun(a, b)`.
@@ -148,10 +148,8 @@ impl Parser<'_> {
             let mut clauses = Vec::new();
             self.bump();
             loop {
-                clauses.push(self.clause());
-                if self.at(Kind::If) {
-                    self.filtered();
-                }
+                let clause = self.clause();
+                clauses.push(self.condition(clause));
                 let again =
                     self.at(Kind::For) || self.at(Kind::Comma) && self.next_kind() == Kind::For;
                 if !again && !self.another(&opener) {
@@ -181,21 +179,33 @@ impl Parser<'_> {
         self.expr_node(start, ExprKind::Array(parts))
     }
 
-    /// `if c` after a clause: reported, and passed.
-    fn filtered(&mut self) {
-        self.report(
-            Diagnostic::error("syntax", self.span(), "a comprehension has no condition")
-                .help("filter first: `[e for x in filter(fn x -> c, xs)]`; a sum has `if c then e else 0.0`"),
-        );
-        self.bump();
-        self.expr();
+    /// `if c` after a clause.
+    fn condition(&mut self, clause: Clause) -> Clause {
+        if !self.eat(Kind::If) {
+            return clause;
+        }
+        let cond = Some(self.expr());
+        if self.at(Kind::Then) {
+            self.unexpected_with("`,` or `]` after the condition", |d| {
+                d.help("an element that is chosen stands before `for`: `[if c then a else b for x in xs]`")
+            });
+            self.skip();
+        } else if self.at(Kind::If) {
+            self.report(
+                Diagnostic::error("syntax", self.span(), "a clause has one condition")
+                    .help("join them with `and`: `[x for x in xs if x > a and x < b]`"),
+            );
+            self.bump();
+            self.expr();
+        }
+        Clause { cond, ..clause }
     }
 
     /// `i < n` or `x in xs` after `for`.
     pub(super) fn clause(&mut self) -> Clause {
         let pat = self.pattern();
         if self.eat(Kind::In) {
-            return Clause::In { pat, source: self.expr() };
+            return Clause { pat, range: Range::In(self.expr()), cond: None };
         }
         if !self.eat(Kind::Lt) {
             self.missing("`<` or `in` after the pattern of `for`", |d| {
@@ -207,10 +217,10 @@ impl Parser<'_> {
                 self.skip();
             }
         }
-        Clause::Count { pat, bound: self.expr() }
+        Clause { pat, range: Range::Count(self.expr()), cond: None }
     }
 
-    /// `{x = e, y = e}`, `{r with x = e}`.
+    /// `{x = e, y}`, `{r with x = e}`.
     pub(super) fn record(&mut self) -> ExprId {
         let start = self.start();
         let opener = self.open();
@@ -246,11 +256,9 @@ impl Parser<'_> {
 
     /// Whether a field with its value, or what is meant as one, starts here.
     fn at_field(&self) -> bool {
-        let named = self.at(Kind::Lower) || self.kind().is_keyword();
-        let assigned =
-            matches!(self.next_kind(), Kind::Eq | Kind::EqEq | Kind::Colon | Kind::ColonEq);
-        named && assigned
-            || self.at(Kind::Lower) && matches!(self.next_kind(), Kind::Comma | Kind::RBrace)
+        use Kind::*;
+        self.at_field_name()
+            && matches!(self.next_kind(), Eq | EqEq | Colon | ColonEq | Comma | RBrace)
     }
 
     fn fields(&mut self, opener: &super::recover::Opener) -> Vec<(Ident, ExprId)> {
@@ -266,38 +274,33 @@ impl Parser<'_> {
         fields
     }
 
-    /// `x = e`.
+    /// `x = e`, or `x` for `x = x`.
     pub(super) fn field(&mut self) -> Option<(Ident, ExprId)> {
-        let name = match self.kind() {
-            Kind::Lower => self.ident(),
-            kind if kind.is_keyword() && !self.at_end() => {
-                self.keyword_as_name("the name of a field");
-                self.ident()
-            }
-            _ => {
-                self.unexpected_with("the name of a field", |d| {
-                    d.help("a field is written `x = e`")
-                });
-                self.skip();
-                return None;
-            }
+        let start = self.start();
+        let variable = self.at(Kind::Lower);
+        let Some(name) = self.eat_field_name() else {
+            self.missing_field_name("a field is written `x = e`");
+            self.skip();
+            return None;
         };
+        let text = field_name(&name.name);
         match self.kind() {
             Kind::Eq => self.bump(),
             Kind::Colon => {
                 self.report(
                     Diagnostic::error("syntax", self.span(), "the value of a field follows `=`")
                         .primary_text("expected `=`")
-                        .help(format!("write `{} = …`; `:` stands in record types", name.name)),
+                        .help(format!("write `{text} = …`; `:` stands in record types")),
                 );
                 self.bump();
             }
+            Kind::Comma | Kind::RBrace if variable => {
+                let value = self.expr_node(start, ExprKind::Var(name.name.clone()));
+                return Some((name, value));
+            }
             Kind::Comma | Kind::RBrace => {
-                let text = &name.name;
                 self.missing("`=` and the value of the field", |d| {
-                    d.help(format!(
-                        "to take the value from the variable `{text}`, write `{text} = {text}`"
-                    ))
+                    d.help(format!("only a variable's name stands for both: write `{text} = e`"))
                 });
                 let value = self.error_expr();
                 return Some((name, value));
@@ -311,7 +314,7 @@ impl Parser<'_> {
     pub(super) fn update(&mut self, start: usize, base: ExprId) -> ExprId {
         let with = self.span();
         self.bump();
-        if self.at(Kind::Lower) {
+        if self.at_field_name() {
             self.report(
                 Diagnostic::error("syntax", with, "the `with` of a record stands in braces").help(
                     "write `{r with x = e}`; `xs with [i] = e` replaces an element of an array",

@@ -6,10 +6,9 @@
 use super::hints::is_lambda_word;
 use super::recover::CONTINUES;
 use super::{Continuation, Level, Parser};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Ident, Path, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
 use crate::lexer::unescape;
 use crate::token::Kind;
-use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{Diagnostic, Name, Span};
 
 /// How tightly operators bind, loosest first.
@@ -291,16 +290,12 @@ impl<'t> Parser<'t> {
         later.filter(|c| c.nesting == nesting).map(|c| (c.span, CONTINUES)).next()
     }
 
-    /// `.field`, `.0`, or `.Constructor` after a module's name.
+    /// `.field`, `.0`; after a module's name also `.Constructor`, which only name resolution can tell.
     fn dot(&mut self, start: usize, base: ExprId) -> ExprId {
         let after_int = self.previous().is_some_and(|t| t.kind == Kind::Int);
         self.bump();
         let applied = self.at(Kind::LParen);
         match self.kind() {
-            Kind::Lower => {
-                let field = self.ident();
-                self.expr_node(start, ExprKind::Field { base, field })
-            }
             Kind::Int => {
                 let digits = self.text_of(self.token(0));
                 let Ok(index) = digits.parse() else {
@@ -311,35 +306,11 @@ impl<'t> Parser<'t> {
                 self.bump();
                 self.expr_node(start, ExprKind::Component { base, index })
             }
-            Kind::Upper => {
-                let name = self.ident();
-                let expr = &self.module.exprs[base];
-                // `(shapes).Circle` is no path: the name starts where the whole does.
-                if let (ExprKind::Var(module), true) =
-                    (&expr.kind, expr.span.start as usize == start)
-                {
-                    let module = Some(Ident { name: module.clone(), span: expr.span });
-                    return self.expr_node(start, ExprKind::Con(Path { module, name }));
-                }
-                self.report(
-                    Diagnostic::error(
-                        "syntax",
-                        name.span,
-                        format!("`{}` cannot be a field", name.name),
-                    )
-                    .primary_text("expected a field")
-                    .help(
-                        replacement(Role::Member, &name.name)
-                            .or(replacement(Role::Constructor, &name.name))
-                            .unwrap_or("fields start with a lower-case letter; only a module holds constructors"),
-                    ),
-                );
-                self.error_expr_from(start)
-            }
-            kind if kind.is_keyword() && !self.on_new_line() => {
-                self.keyword_as_name("a field");
-                self.bump();
-                self.error_expr_from(start)
+            _ if self.at_field_name() && !(self.kind().is_keyword() && self.on_new_line()) => {
+                let Some(field) = self.eat_field_name() else {
+                    return self.error_expr_from(start);
+                };
+                self.expr_node(start, ExprKind::Field { base, field })
             }
             _ => {
                 self.unexpected_with("a field or the number of a component", |d| {
@@ -365,7 +336,7 @@ impl<'t> Parser<'t> {
                 return self.deeper(Level::Expression, |p| p.function_from(true), Self::error_expr);
             }
             Kind::Lower => ExprKind::Var(self.ident().name),
-            Kind::Upper => ExprKind::Con(Path { module: None, name: self.ident() }),
+            Kind::Upper => ExprKind::Con(self.ident()),
             Kind::Int | Kind::Real => self.number(),
             Kind::Str | Kind::BrokenStr => ExprKind::Str(self.string()),
             Kind::True => self.constant(ExprKind::Bool(true)),

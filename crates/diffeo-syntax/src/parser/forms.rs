@@ -2,7 +2,7 @@
 //! `case`, `loop`.
 
 use super::{Level, Parser};
-use crate::ast::{Arm, Binding, Clause, Control, ExprId, ExprKind, PatId, PatKind, TypeId};
+use crate::ast::{Arm, Binding, Clause, Control, ExprId, ExprKind, PatId, PatKind, Range, TypeId};
 use crate::token::Kind;
 use diffeo_base::{Diagnostic, Span};
 
@@ -409,14 +409,23 @@ impl Parser<'_> {
             self.skip();
         }
         let control = if self.eat(Kind::For) {
-            match self.clause() {
-                Clause::Count { pat, bound } => Control::Count { pat, bound },
-                Clause::In { pat, source } => Control::In { pat, source },
+            let Clause { pat, range, cond: _ } = self.clause();
+            match range {
+                Range::Count(bound) => Control::Count { pat, bound },
+                Range::In(source) => Control::In { pat, source },
             }
         } else {
             self.eat(Kind::While);
             Control::While(self.expr())
         };
+        if self.at(Kind::If) {
+            let help = "a condition stands in the body: `do if c then e else acc`";
+            self.report(
+                Diagnostic::error("syntax", self.span(), "a loop has no condition").help(help),
+            );
+            self.bump();
+            self.expr();
+        }
         self.expect(Kind::Do, "before the body of the loop", |d| {
             d.label(keyword, "of this `loop`")
         });

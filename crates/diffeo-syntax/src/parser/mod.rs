@@ -245,6 +245,37 @@ impl<'t> Parser<'t> {
     fn eat_ident(&mut self, kind: Kind) -> Option<Ident> {
         self.at(kind).then(|| self.ident())
     }
+
+    /// Whether the next token can be the name of a field: an identifier, a keyword or a text in quotes.
+    fn at_field_name(&self) -> bool {
+        match self.kind() {
+            Kind::Lower | Kind::Upper | Kind::Str => true,
+            kind => kind.is_keyword() && !self.at_end(),
+        }
+    }
+
+    fn eat_field_name(&mut self) -> Option<Ident> {
+        if !self.at_field_name() {
+            return None;
+        }
+        if !self.at(Kind::Str) {
+            return Some(self.ident());
+        }
+        let span = self.span();
+        Some(Ident { name: self.string(), span })
+    }
+
+    /// Says that the name of a field is missing, and how one is written.
+    fn missing_field_name(&mut self, how: &str) {
+        let number = matches!(self.kind(), Kind::Int | Kind::Real)
+            && matches!(self.next_kind(), Kind::Colon | Kind::Eq);
+        let found = self.text_of(self.token(0));
+        let help = match number {
+            true => format!("a name that is no identifier stands in quotes: `\"{found}\"`"),
+            false => how.to_string(),
+        };
+        self.unexpected_with("the name of a field", |d| d.help(help));
+    }
 }
 
 // Nodes and levels.
@@ -336,9 +367,7 @@ impl Parser<'_> {
             ExprKind::Record(fields) => values(fields),
             ExprKind::RecordWith { base, fields } => of(base).max(values(fields)),
             ExprKind::Comprehension { body, clauses } => {
-                let clause = |c: &Clause| match c {
-                    Clause::Count { pat: _, bound: e } | Clause::In { pat: _, source: e } => of(e),
-                };
+                let clause = |c: &Clause| of(&c.range.expr()).max(c.cond.as_ref().map_or(0, of));
                 of(body).max(clauses.iter().map(clause).max().unwrap_or(0))
             }
             ExprKind::Index { base, indices } => of(base).max(all(indices)),

@@ -4,7 +4,7 @@
 use super::{Level, Parser};
 use crate::ast::{Ident, PatId, PatKind, Path};
 use crate::token::Kind;
-use diffeo_base::Diagnostic;
+use diffeo_base::{field_name, Diagnostic};
 
 impl Parser<'_> {
     /// A whole pattern.
@@ -179,20 +179,22 @@ impl Parser<'_> {
     /// `x = p` or `x`.
     fn field_pattern(&mut self) -> Option<(Ident, PatId)> {
         let start = self.start();
-        let Some(field) = self.eat_ident(Kind::Lower) else {
-            if self.at_keyword_name() {
-                self.keyword_as_name("the name of a field");
-                self.bump();
-            } else {
-                self.unexpected_with("the name of a field", |d| {
-                    d.help("a field's pattern is written `x = p` or `x`")
-                });
-            }
+        let variable = self.at(Kind::Lower);
+        let Some(field) = self.eat_field_name() else {
+            self.missing_field_name("a field's pattern is written `x = p` or `x`");
             self.skip();
             return None;
         };
         if self.eat(Kind::Eq) {
             return Some((field, self.pattern()));
+        }
+        if !variable && !self.at(Kind::Colon) {
+            let name = field_name(&field.name);
+            self.missing("`=` and the pattern of the field", |d| {
+                d.help(format!("only a variable's name stands for both: write `{name} = x`"))
+            });
+            let pat = self.error_pat();
+            return Some((field, pat));
         }
         let pat = self.pat_node(start, PatKind::Var(field.name.clone()));
         if self.at(Kind::Colon) {

@@ -138,7 +138,11 @@ impl Parser<'_> {
     /// Whether a definition, a type or an import starts here: at the start of a line, or anywhere if it
     /// looks like one.
     pub(super) fn at_item_start(&self) -> bool {
+        // In braces these words may be names of fields.
+        let names_field = self.open[2] > 0
+            && matches!(self.next_kind(), Kind::Colon | Kind::Eq | Kind::Comma | Kind::RBrace);
         self.kind().is_item()
+            && !names_field
             && (self.on_new_line()
                 || match self.kind() {
                     Kind::Def => matches!(self.next_kind(), Kind::Lower | Kind::Upper),

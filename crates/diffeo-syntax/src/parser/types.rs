@@ -102,13 +102,8 @@ impl Parser<'_> {
         let opener = self.open();
         let mut fields = Vec::new();
         self.elements(&opener, |p| {
-            let Some(name) = p.eat_ident(Kind::Lower) else {
-                if p.at_keyword_name() {
-                    p.keyword_as_name("the name of a field");
-                    p.bump();
-                } else {
-                    p.unexpected("the name of a field");
-                }
+            let Some(name) = p.eat_field_name() else {
+                p.missing_field_name("a record type is written `{x: T, y: T}`");
                 p.skip();
                 return;
             };

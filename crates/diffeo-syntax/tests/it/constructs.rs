@@ -77,6 +77,17 @@ fn literals_names_and_brackets() {
             "{f(r).s with x = e, y = xs with [0] = 1}",
             "(record-with (field (call f r) s) (x e) (y (update xs (at 0) 1)))",
         ),
+        ("{x, y = 1, z}", "(record (x x) (y 1) (z z))"),
+        ("{r with x, type = 1}", "(record-with r (x x) (type 1))"),
+        (
+            "{\"Dose (µM)\" = 1, \"x\" = 2, Age = 3, if = 4, \"\\\"\" = 5}",
+            "(record (\"Dose (µM)\" 1) (x 2) (Age 3) (if 4) (\"\\\"\" 5))",
+        ),
+        ("[x for x in xs if x > 0.0]", "(comprehension x (in x xs) (if (> x 0.0)))"),
+        (
+            "[i for i < if a then b else c if i > 1 and d, j < n, k < m if not e]",
+            "(comprehension i (count i (if a b c)) (if (and (> i 1) d)) (count j n) (count k m) (if (not e)))",
+        ),
         ("[]", "(array)"),
         ("[a, b + c, fn x -> x,]", "(array a (+ b c) (fn x x))"),
         ("list[]", "(list)"),
@@ -92,9 +103,11 @@ fn application_index_slice_and_fields() {
         ("f((x, y))", "(call f (tuple x y))"),
         ("f(a, _) |> g(_)", "(|> (call f (tuple a _)) (call g _))"),
         ("Just(x)", "(call Just x)"),
-        ("shapes.Circle(r)", "(call shapes.Circle r)"),
+        ("shapes.Circle(r)", "(call (field shapes Circle) r)"),
         ("linalg.solve(a, b)", "(call (field linalg solve) (tuple a b))"),
         ("p.0.1", "(component (component p 0) 1)"),
+        ("r.\"a b\".x", "(field (field r \"a b\") x)"),
+        ("r.Age.type.\"2010\".0", "(component (field (field (field r Age) type) \"2010\") 0)"),
         ("p.0.x.12", "(component (field (component p 0) x) 12)"),
         ("a[i, j][k]", "(index (index a i j) k)"),
         ("xs[0..h]", "(slice xs 0 h)"),
@@ -160,6 +173,10 @@ fn forms_extend_to_the_right() {
 fn patterns() {
     same(&[
         ("fn {x, y = (a, _), z = {w}} -> a", "(fn (record (x x) (y (tuple a _)) (z (record (w w)))) a)"),
+        (
+            "fn {\"a b\" = x, Age = A, type = (a, _)} -> a",
+            "(fn (record (\"a b\" x) (Age A) (type (tuple a _))) a)",
+        ),
         ("fn x :: y :: _ -> x", "(fn (:: x (:: y _)) x)"),
         ("fn ((x: Int), y: [3]Real) -> x", "(fn (tuple (: x Int) (: y (array 3 Real))) x)"),
         ("fn () -> 1", "(fn () 1)"),
@@ -183,6 +200,10 @@ fn types() {
     assert_eq!(ty("[n][3][]Real -> Real"), "(-> (array n (array 3 (array _ Real))) Real)");
     assert_eq!(ty("List[[k]Maybe[(a, b)]]"), "(List (array k (Maybe (tuple a b))))");
     assert_eq!(ty("{x: Real, f: (A, B) -> C,}"), "(record (x Real) (f (-> (tuple A B) C)))");
+    assert_eq!(
+        ty("{\"Dose (µM)\": Real, Age: Int, type: A}"),
+        "(record (\"Dose (µM)\" Real) (Age Int) (type A))"
+    );
     assert_eq!(ty("shapes.Tree[shapes.Shape, a]"), "(shapes.Tree shapes.Shape a)");
     assert_eq!(ty("[n](A, B)"), "(array n (tuple A B))");
 }

@@ -119,7 +119,10 @@ fn habits_from_other_languages() {
         ("let rec x = 1 in x", "defines only functions", "(let (= x 1) x)"),
         ("if a then b elif c then d else e", "write `else if`", "(if a b (if c d e))"),
         ("{x: 1, y = 2}", "write `x = …`", "(record (x 1) (y 2))"),
-        ("{x}", "write `x = x`", "(record (x <error>))"),
+        ("{\"x\"}", "write `x = e`", "(record (x <error>))"),
+        ("{Age, y}", "write `Age = e`", "(record (Age <error>) (y y))"),
+        ("{\"a b\": 1}", "follows `=`", "(record (\"a b\" 1))"),
+        ("{r with 2010 = 1}", "stands in quotes", "(record-with r)"),
         ("{}", "the value without parts is `()`", "<error>"),
         ("r with x = 1", "{r with x = e}", "(record-with r (x 1))"),
         ("f x", "applied with parentheses", "f"),
@@ -140,6 +143,13 @@ fn habits_from_other_languages() {
             "has only one `for`",
             "(comprehension i (count i n) (count j m))",
         ),
+        ("[i for i < n if a if b]", "join them with `and`", "(comprehension i (count i n) (if a))"),
+        (
+            "[i for i < n if a then 1 else 2]",
+            "stands before `for`",
+            "(comprehension i (count i n) (if a))",
+        ),
+        ("loop a = 1 for i < n if c do a", "stands in the body", "(loop a 1 (count i n) a)"),
         ("xs[1..]", "both ends of a slice", "(slice xs 1 <error>)"),
         ("xs[..1]", "both ends of a slice", "(slice xs <error> 1)"),
         ("xs[]", "expected an index", "<error>"),
@@ -198,13 +208,30 @@ fn keywords_are_no_names() {
         "def loop(x) = x",
         "def f(in) = 1",
         "def f = let of = 1 in 2",
-        "def f = {do = 1}",
         "def f = let rec with(x) = 1 in 2",
-        "def f = a.type",
         "def f = g(import)",
     ] {
         assert!(help(text).contains("is a keyword of the language and cannot be a name"), "{text}");
     }
+}
+
+#[test]
+fn keywords_may_be_fields() {
+    for text in [
+        "def f = {do = 1, type = 2, in = 3}",
+        "def f = a.type.of.in + r.\n\"x y\"",
+        "type R = {\n  type: Real,\n  def: Int,\n  import: Int\n}\ndef g = 1",
+        "def f({type, \n}) = 1\ndef g = 1",
+        "def f({type = t, \n def = d}) = {\n  def = t,\n  with = d\n}",
+    ] {
+        let (module, diagnostics) = parse(FileId(0), text);
+        let shorthand = text.contains("{type,");
+        assert_eq!(diagnostics.len(), usize::from(shorthand), "{text}: {diagnostics:?}");
+        assert_eq!(module.items.len(), 1 + usize::from(text.contains("def g")), "{text}");
+    }
+    assert!(help("def f({type}: {type: Int}) = 1").contains("write `type = x`"));
+    // A line that begins with a keyword still ends an access without a name.
+    assert_eq!(parse(FileId(0), "def f = a.\ndef g = 1").0.items.len(), 2);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::error::{CsvColumn, DataError, Found, Position, Problem, Source, Step}
 use super::shape::is_list;
 use super::show_type;
 use super::Format;
-use diffeo_base::{closest, is_invisible, Diagnostic, Name, Span};
+use diffeo_base::{closest, field_name, is_invisible, Diagnostic, Name, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use std::fmt::Write;
 
@@ -18,7 +18,8 @@ impl DataError {
                     Some(text) => text.clone(),
                     None => show_type(&field.ty, datas),
                 };
-                let _ = write!(message, "cannot read `{}: {ty}` from ", field.name);
+                let name = field_name(&field.name);
+                let _ = write!(message, "cannot read `{name}: {ty}` from ");
                 field.name.as_str()
             }
             None => {
@@ -371,7 +372,7 @@ fn at_path(field: &str, path: &[Step]) -> String {
     }
     for step in shown {
         let _ = match step {
-            Step::Field(name) => write!(text, ".{name}"),
+            Step::Field(name) => write!(text, ".{}", field_name(name)),
             Step::Component(i) => write!(text, ".{i}"),
             Step::Index(i) => write!(text, "[{i}]"),
             Step::Constructor(name) => write!(text, ".{name}"),

@@ -1,6 +1,7 @@
 //! Types of Core as the language writes them; sizes, which Core does not have, are left open:
 //! `[]Real`.
 
+use diffeo_base::field_name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 
 /// The type as the language writes it.
@@ -24,7 +25,7 @@ fn write_type(out: &mut String, ty: &Ty, datas: &[DataDecl]) {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                out.push_str(name);
+                out.push_str(&field_name(name));
                 out.push_str(": ");
                 write_type(out, field, datas);
             }

@@ -4,7 +4,7 @@
 //! `leaves`; a long list costs no stack.
 
 use crate::data::{is_list, Step};
-use diffeo_base::deep;
+use diffeo_base::{deep, field_name};
 use diffeo_calculus::eval::reals::primal;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -19,11 +19,9 @@ pub fn path_text(path: &[Step]) -> String {
     let mut text = String::new();
     for (i, step) in path.iter().enumerate() {
         match step {
-            Step::Field(name) if i == 0 => text.push_str(name),
-            Step::Field(name) | Step::Constructor(name) => {
-                text.push('.');
-                text.push_str(name);
-            }
+            Step::Field(name) if i == 0 => text.push_str(&field_name(name)),
+            Step::Field(name) => text.push_str(&format!(".{}", field_name(name))),
+            Step::Constructor(name) => text.push_str(&format!(".{name}")),
             Step::Component(i) => text.push_str(&format!(".{i}")),
             Step::Index(i) => text.push_str(&format!("[{i}]")),
         }

@@ -4,6 +4,7 @@ use super::value::{Array, Value};
 use crate::data::{is_list, CONS, NIL};
 use crate::lower::value::Interface;
 use diffeo_array::value::Value as Flat;
+use diffeo_base::field_name;
 use diffeo_calculus::array::Array as CoreArray;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
@@ -119,7 +120,7 @@ impl<'v> Arguments<'v> {
                     let part =
                         value.field(name).ok_or_else(|| misfit(value, ty, interface.datas()))?;
                     let added = self.add(interface, part, ty);
-                    added.map_err(|m| m.within(&format!(".{name}")))?;
+                    added.map_err(|m| m.within(&format!(".{}", field_name(name))))?;
                 }
             }
             _ => {
@@ -248,7 +249,8 @@ impl Code<'_> {
                     .iter()
                     .map(|(name, ty)| {
                         let field = value.field(name).ok_or_else(misfit)?;
-                        self.core(field, ty).map_err(|m| m.within(&format!(".{name}")))
+                        let step = || format!(".{}", field_name(name));
+                        self.core(field, ty).map_err(|m| m.within(&step()))
                     })
                     .collect();
                 // A record of one field is the tuple of one.

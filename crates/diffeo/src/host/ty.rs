@@ -153,7 +153,8 @@ impl fmt::Display for Type {
             Type::Record(fields) => {
                 f.write_str("{")?;
                 for (i, (name, ty)) in fields.iter().enumerate() {
-                    write!(f, "{}{name}: {ty}", if i > 0 { ", " } else { "" })?;
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{}: {ty}", diffeo_base::field_name(name))?;
                 }
                 f.write_str("}")
             }

@@ -151,7 +151,8 @@ impl<'a> Value<'a> {
             Value::String(_) => "a String".to_string(),
             Value::Tuple(components) => format!("a tuple of {}", components.len()),
             Value::Record(fields) => {
-                let names: Vec<&str> = fields.iter().map(|(name, _)| &**name).collect();
+                let names: Vec<_> =
+                    fields.iter().map(|(name, _)| diffeo_base::field_name(name)).collect();
                 format!("a record of {}", names.join(", "))
             }
             Value::Reals(reals) => array("Real", reals),

@@ -5,6 +5,7 @@ use super::{Family, NOWHERE};
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
 use diffeo_array::ir::{Atom, Carried, Elem, Op, Scalar, SiteId, Ty as Flat};
+use diffeo_base::field_name;
 use diffeo_calculus::prim::IntOp;
 use diffeo_calculus::show::is_list;
 use diffeo_calculus::Ty;
@@ -68,7 +69,7 @@ impl<'p> Lower<'p> {
                 let mut written = (out, n);
                 let parts = self.components(value, at);
                 for ((name, ty), part) in fields.iter().zip(parts.iter()) {
-                    let name = self.text(name, at);
+                    let name = self.text(&field_name(name), at);
                     let path = self.step(vec![of.stem.clone(), name], at);
                     written = self.label(ty, part, path, written, at);
                 }

@@ -9,6 +9,7 @@ use crate::lower::prim::scalar;
 use crate::lower::sym::Sym;
 use crate::lower::Lower;
 use diffeo_array::ir::{Atom, Carried, Elem, FunctionId, Op, SiteId, Ty as Flat};
+use diffeo_base::field_name;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use diffeo_calculus::show::is_list;
 use diffeo_calculus::Ty;
@@ -44,7 +45,7 @@ impl<'p> Lower<'p> {
                 let parts = self.components(value, at);
                 let mut texts = Vec::new();
                 for ((name, ty), part) in fields.iter().zip(parts.iter()) {
-                    let label = self.text(&format!("{name} = "), at);
+                    let label = self.text(&format!("{} = ", field_name(name)), at);
                     let text = self.show(ty, part, at);
                     texts.push(self.texts(vec![label, text], at));
                 }
@@ -236,7 +237,8 @@ impl<'p> Lower<'p> {
             Ty::Record(fields) => {
                 let parts = self.components(value, at);
                 let labelled = fields.iter().zip(parts.iter());
-                let labelled = labelled.map(|((name, ty), part)| (format!("{name} = "), ty, part));
+                let labelled = labelled
+                    .map(|((name, ty), part)| (format!("{} = ", field_name(name)), ty, part));
                 self.pieces_of("{", labelled.collect(), "}", to, at)
             }
             Ty::Array(element) => {

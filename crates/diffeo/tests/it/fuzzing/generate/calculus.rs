@@ -115,7 +115,7 @@ impl Generator<'_> {
     fn of_a_number(&mut self) -> String {
         let f = self.function(&Ty::Real, &Ty::Real, false);
         let x = self.expr(&Ty::Real);
-        match self.below(9) {
+        match self.below(11) {
             0 | 1 => format!("grad({f})({x})"),
             2 => format!("fd({f}, {x}, {})", self.expr(&Ty::Real)),
             3 => format!("rd({f}, {x}, {})", self.expr(&Ty::Real)),
@@ -141,6 +141,18 @@ impl Generator<'_> {
                 let (a, b) = (self.written(&from), self.written(&to));
                 let jets = self.expr(&from.jets(count));
                 format!("(let (l: {a} -> {b}) = {f} in sum(ravel(jet({k}, {r}, l)({jets}))))")
+            }
+            // Jacobians of structures.
+            8 => {
+                let (from, to) = (self.data(1), self.fixed(1));
+                let f = self.function(&from, &to, false);
+                let which = self.pick(&["jacobian", "jacfwd", "jacrev"]);
+                format!("sum(ravel({which}({f})({})))", self.expr(&from))
+            }
+            9 => {
+                let from = self.fixed(1);
+                let f = self.function(&from, &Ty::Real, false);
+                format!("sum(ravel(hessian({f})({})))", self.expr(&from))
             }
             _ => {
                 let n = 1 + self.below(3);

@@ -153,8 +153,23 @@ impl Generator<'_> {
             },
             18 => {
                 // An array whose length depends on its elements.
-                let p = self.function(&Ty::Real, &Ty::Bool, true);
-                (format!("sum(filter({p}, {}))", self.expr(&Ty::reals(n))), true)
+                let xs = self.expr(&Ty::reals(n));
+                if self.below(2) == 0 {
+                    let p = self.function(&Ty::Real, &Ty::Bool, true);
+                    return (format!("sum(filter({p}, {xs}))"), true);
+                }
+                let x = self.name();
+                let (body, condition) = self.scoped(vec![(x.clone(), Ty::Real)], |g| {
+                    (g.expr(&Ty::Real), g.expr(&Ty::Bool))
+                });
+                match self.below(2) {
+                    0 => (format!("sum([{body} for {x} in {xs} if {condition}])"), true),
+                    _ => {
+                        // A name of its own, which hides none.
+                        let row = format!("sum([{body} for {x} in {xs} if {condition}])");
+                        (format!("sum([{row} for step < {n} if step > 0])"), true)
+                    }
+                }
             }
             19 => {
                 let a = self.expr(&Ty::array(n, Ty::reals(2)));

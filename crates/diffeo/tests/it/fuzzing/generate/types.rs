@@ -11,6 +11,7 @@ pub enum Ty {
     Text,
     Unit,
     Tuple(Vec<Ty>),
+    /// Fields by their names as they are written, perhaps in quotes.
     Record(Vec<(&'static str, Ty)>),
     /// An array of this length.
     Array(usize, Box<Ty>),
@@ -190,7 +191,10 @@ impl Generator<'_> {
             },
             7 | 8 => Ty::Tuple((0..2 + self.below(2)).map(|_| self.data(depth - 1)).collect()),
             9 => {
-                let names = ["a", "b'", "width"];
+                let names = match self.below(3) {
+                    0 => ["\"Dose (µM)\"", "Age", "type"],
+                    _ => ["a", "b'", "width"],
+                };
                 let n = 1 + self.below(3);
                 Ty::Record(names[..n].iter().map(|n| (*n, self.data(depth - 1))).collect())
             }
