@@ -1,120 +1,245 @@
 //! Functions of a program as a library for C: what `diffeo build` writes.
 //!
 //! What comes in: entry points. What goes out: the library, with the parameters and results named by the source:
-//! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered.
-//! Derivatives are functions of their own, named after the function and the parameters: `f_gradient` gives `p_bar_x`.
+//! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered; a
+//! record that the program takes apart is a parameter for each field. Derivatives are functions of their own, named after
+//! the function and the parameters: `f_gradient` gives `p_bar_x`.
+
+mod interfaces;
+mod values;
 
 use crate::lower::{self, Nan};
 use crate::pipeline::{self, Backend, Step, Timing};
 use crate::SourceMap;
-use diffeo_base::Diagnostic;
-use diffeo_calculus::outside::asked;
+use diffeo_base::{closest, Diagnostic};
+use diffeo_calculus::outside::{asked, derivative_by};
 use diffeo_calculus::print::print_type;
-use diffeo_calculus::term::Kind;
-use diffeo_calculus::typing::jet_type;
-use diffeo_calculus::Ty;
-use diffeo_codegen::c::library::{library, Export, Value};
-use diffeo_front::Entry;
+use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::{Program, Ty};
+use diffeo_codegen::c::library::library;
+use diffeo_front::{Entry, Signature};
+use std::rc::Rc;
+use values::{values, Sides};
 
-pub use diffeo_calculus::outside::Asked;
+pub use diffeo_calculus::outside::{Asked, By};
 pub use diffeo_codegen::c::compiler::{Compiler, Error, Options};
-pub use diffeo_codegen::c::library::Library;
+pub use diffeo_codegen::c::interface::KnownSizes;
+pub use diffeo_codegen::c::library::{Export, Library};
 pub use diffeo_codegen::engine::Cpu;
+pub use interfaces::Client;
 
-/// The library with this name, of these functions, each followed by such derivatives of it.
+/// A function for a library, or a derivative of one.
+pub struct Wanted {
+    /// The function.
+    pub entry: Entry,
+    /// How the program writes it.
+    pub signature: Signature,
+    /// The derivative of it, if that is what is wanted.
+    pub derivative: Option<Derivative>,
+}
+
+/// A derivative of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Derivative {
+    /// By all parameters.
+    All(Asked),
+    /// By those of these names.
+    By(By, Vec<String>),
+}
+
+/// The library with this name, of these functions, each function itself followed by such derivatives of it.
 ///
 /// # Errors
 /// What cannot be a function of C, and why.
 pub fn export(
     name: &str,
-    entries: &[Entry],
+    wanted: &[Wanted],
     derivatives: &[Asked],
+    clients: &[Client],
+    sizes: &KnownSizes,
     files: &SourceMap,
     times: &mut Vec<Timing>,
 ) -> Result<Library, Vec<Diagnostic>> {
-    let mut exports = Vec::new();
+    let mut exports = Exports { exports: Vec::new(), times };
     let mut refused = Vec::new();
-    for entry in entries {
-        let asked = derivatives.iter().copied().map(Some);
-        for what in std::iter::once(None).chain(asked) {
-            match one(entry, what, times) {
-                Ok(export) => exports.push(export),
-                Err(diagnostic) => {
-                    refused.push(*diagnostic);
-                    break;
-                }
+    // The functions themselves, and where they are among those of the library.
+    let mut plain = Vec::new();
+    for wanted in wanted {
+        let made = match &wanted.derivative {
+            Some(derivative) => exports.derived(wanted, derivative),
+            None => {
+                let place = exports.add(&Function::of(wanted), wanted);
+                let all = derivatives.iter().map(|what| Derivative::All(*what));
+                place.and_then(|place| {
+                    plain.push((wanted, place));
+                    all.map(|what| exports.derived(wanted, &what))
+                        .try_for_each(|made| made.map(|_| ()))?;
+                    Ok(place)
+                })
             }
+        };
+        if let Err(diagnostic) = made {
+            refused.push(*diagnostic);
         }
     }
     if !refused.is_empty() {
         return Err(refused);
     }
-    let span = entries.first().map_or(diffeo_base::Span::NONE, |entry| entry.span);
-    library(name, &exports, files)
+    let span = wanted.first().map_or(diffeo_base::Span::NONE, |wanted| wanted.entry.span);
+    let interfaces = clients.iter().map(|client| client.interface(&mut exports, &plain, sizes));
+    let interfaces = interfaces.collect::<Result<Vec<_>, _>>().map_err(|refused| vec![*refused])?;
+    library(name, &exports.exports, &interfaces, files)
         .map_err(|why| vec![Diagnostic::error("not-for-c", span, why.to_string())])
 }
 
-/// Parameters or results by name.
-type Named = Vec<(String, Ty)>;
+/// A function on its way into a library: a definition of a program.
+#[derive(Clone)]
+struct Function {
+    name: String,
+    program: Rc<Program>,
+    global: GlobalId,
+    sides: Sides,
+}
 
-fn one(
-    entry: &Entry,
-    what: Option<Asked>,
-    times: &mut Vec<Timing>,
-) -> Result<Export, Box<Diagnostic>> {
-    let refused = |what: String| {
-        let message = format!("`{}` cannot be called from C: {what}", entry.name);
-        Diagnostic::error("not-for-c", entry.span, message).help(
-            "numbers, truth values, texts, arrays, and records and tuples of these can be given and taken",
-        )
-    };
-    let (from, to) = match &entry.ty {
-        Ty::Fun(fun) => (parameters(entry, &fun.0), fun.1.clone()),
-        ty => (Vec::new(), ty.clone()),
-    };
-    let (name, program, global, params, results) = match what {
-        None => {
-            let results = vec![("result".to_string(), to)];
-            (entry.name.to_string(), entry.program.clone(), entry.global, from, results)
+impl Function {
+    fn of(wanted: &Wanted) -> Function {
+        let Entry { program, global, name, .. } = &wanted.entry;
+        Function {
+            name: name.to_string(),
+            program: program.clone(),
+            global: *global,
+            sides: Sides::new(&wanted.entry, &wanted.signature),
         }
-        Some(what) => {
-            let without = || {
-                let ty = print_type(&entry.ty, &entry.program);
-                let message = format!("`{}` has no {}: it is {ty}", entry.name, told(what));
-                Diagnostic::error("not-for-c", entry.span, message).help(match what {
-                    Asked::Gradient => "gradients are of functions to Real: ask for `vjp`",
-                    Asked::Gradients | Asked::Pullback | Asked::Pushforward | Asked::Jet { .. } => {
-                        "derivatives are of functions"
-                    }
-                })
-            };
-            let (program, global) =
-                asked(&entry.program, entry.global, what, None).ok_or_else(without)?;
-            let (params, results) = sides(what, from, to);
-            (format!("{}_{}", entry.name, suffix(what)), program.into(), global, params, results)
+    }
+
+    /// A derivative by all parameters, if the function has one.
+    fn derivative(&self, what: Asked) -> Option<Function> {
+        let (program, global) = asked(&self.program, self.global, what, None)?;
+        let name = format!("{}_{}", self.name, suffix(what));
+        Some(Function { name, program: program.into(), global, sides: self.sides.derivative(what) })
+    }
+
+    /// A derivative by some parameters, if the function has one.
+    fn derivative_by(&self, what: By, arguments: &[usize]) -> Option<Function> {
+        let (program, global) = match &self.program.globals[self.global.0 as usize].ty {
+            // The one parameter is a tuple: all of its components.
+            Ty::Fun(types) if self.sides.counts.len() == 1 => {
+                let parts = if let Ty::Tuple(parts) = &types.0 { parts.len() } else { 1 };
+                let all: Vec<usize> = (0..parts).collect();
+                derivative_by(&self.program, self.global, what, &all)?
+            }
+            _ => derivative_by(&self.program, self.global, what, arguments)?,
+        };
+        let sides = self.sides.derivative_by(what, arguments);
+        let name = format!("{}_{}", self.name, ending(what));
+        Some(Function { name, program: program.into(), global, sides })
+    }
+}
+
+/// The functions of a library so far.
+struct Exports<'t> {
+    exports: Vec<Export>,
+    times: &'t mut Vec<Timing>,
+}
+
+impl Exports<'_> {
+    /// Adds a function; gives where it is.
+    fn add(&mut self, function: &Function, wanted: &Wanted) -> Result<usize, Box<Diagnostic>> {
+        let Function { name, program, global, sides } = function;
+        let span = wanted.entry.span;
+        let refused = |what: String| {
+            let message = format!("`{}` cannot be called from C: {what}", wanted.entry.name);
+            Diagnostic::error("not-for-c", span, message).help(
+                "numbers, truth values, texts, arrays, and records and tuples of these can be given and taken",
+            )
+        };
+        let params = values(&sides.takes).map_err(refused)?;
+        let results = values(&sides.gives).map_err(refused)?;
+        let mut see = |step: &Step<'_>| self.times.push(step.timing(true));
+        // A derivative that is nan is given to the caller.
+        let options = lower::Options { nan: Nan::Given, ..lower::Options::default() };
+        let lowered = pipeline::flat_with(program, *global, options, &mut see)
+            .map_err(|unsupported| unsupported.to_diagnostic(span))?;
+        let mut about = vec![if *name == *wanted.entry.name.as_str() {
+            format!("{name} : {}", wanted.signature.ty)
+        } else {
+            format!("{name}, a derivative of {} : {}", wanted.entry.name, wanted.signature.ty)
+        }];
+        if !wanted.signature.doc.is_empty() {
+            about.push(String::new());
+            about.extend(wanted.signature.doc.iter().map(|line| line.trim().to_string()));
         }
+        let module = pipeline::timed_low(lowered.module, Backend::C.lowering(), self.times);
+        self.exports.push(Export { about, name: name.clone(), module, params, results });
+        Ok(self.exports.len() - 1)
+    }
+
+    /// Adds a derivative of a function; gives where it is.
+    fn derived(&mut self, wanted: &Wanted, what: &Derivative) -> Result<usize, Box<Diagnostic>> {
+        let function = Function::of(wanted);
+        let made = match what {
+            Derivative::All(what) => {
+                function.derivative(*what).ok_or_else(|| without(wanted, *what))
+            }
+            Derivative::By(what, names) => {
+                let places = places(wanted, names)?;
+                let all = match what {
+                    By::Gradient | By::ValueAndGradient => Asked::Gradient,
+                    By::Vjp => Asked::Pullback,
+                    By::Jvp => Asked::Pushforward,
+                };
+                let made = function.derivative_by(*what, &places);
+                let named = |made: Function| Function {
+                    name: format!("{}_{}", made.name, names.join("_")),
+                    ..made
+                };
+                made.map(named).ok_or_else(|| without(wanted, all))
+            }
+        };
+        self.add(&made?, wanted)
+    }
+}
+
+/// Where parameters of these names are among those of a function.
+fn places(wanted: &Wanted, names: &[String]) -> Result<Vec<usize>, Box<Diagnostic>> {
+    let known: Vec<&str> =
+        wanted.signature.parameters.iter().flatten().map(|name| name.as_str()).collect();
+    let place = |name: &String| {
+        let found = wanted
+            .signature
+            .parameters
+            .iter()
+            .position(|known| known.as_ref().is_some_and(|known| *known == name.as_str()));
+        found.ok_or_else(|| {
+            let message = format!("`{}` has no parameter `{name}`", wanted.entry.name);
+            let d = Diagnostic::error("argument", wanted.entry.span, message);
+            Box::new(match closest(name, known.iter().copied()) {
+                Some(near) => d.help(format!("did you mean `{near}`?")),
+                None if known.is_empty() => d.help("none of its parameters has a name"),
+                None => d.help(format!("its parameters are {}", known.join(", "))),
+            })
+        })
     };
-    let values = |named: &Named| {
-        let mut leaves = Leaves::default();
-        for (name, ty) in named {
-            leaves.add(name, ty, 0).map_err(refused)?;
+    names.iter().map(place).collect()
+}
+
+fn without(wanted: &Wanted, what: Asked) -> Box<Diagnostic> {
+    let Entry { name, ty, program, span, .. } = &wanted.entry;
+    let ty = match wanted.signature.ty.as_str() {
+        "" => print_type(ty, program),
+        written => written.to_string(),
+    };
+    let message = format!("`{name}` has no {}: it is {ty}", told(what));
+    Box::new(Diagnostic::error("not-for-c", *span, message).help(match what {
+        Asked::Gradient if matches!(wanted.entry.ty, Ty::Fun(_)) => {
+            "gradients are of functions to Real: ask for `vjp`"
         }
-        Ok::<Vec<Value>, Box<Diagnostic>>(leaves.values)
-    };
-    let (params, results) = (values(&params)?, values(&results)?);
-    let mut see = |step: &Step<'_>| times.push(step.timing(true));
-    // A derivative that is nan is given to the caller.
-    let options = lower::Options { nan: Nan::Given, ..lower::Options::default() };
-    let lowered = pipeline::flat_with(&program, global, options, &mut see)
-        .map_err(|unsupported| unsupported.to_diagnostic(entry.span))?;
-    let ty = print_type(&program.globals[global.0 as usize].ty, &program);
-    Ok(Export {
-        about: format!("{name} : {ty}"),
-        name,
-        module: pipeline::timed_low(lowered.module, Backend::C.lowering(), times),
-        params,
-        results,
-    })
+        Asked::Gradient
+        | Asked::Gradients
+        | Asked::Pullback
+        | Asked::Pushforward
+        | Asked::Jet { .. } => "derivatives are of functions",
+    }))
 }
 
 /// What the name of a derivative ends in.
@@ -128,111 +253,20 @@ fn suffix(what: Asked) -> String {
     }
 }
 
+/// What the name of a derivative by some parameters has before these.
+fn ending(what: By) -> &'static str {
+    match what {
+        By::Gradient | By::ValueAndGradient => "gradient",
+        By::Vjp => "vjp",
+        By::Jvp => "jvp",
+    }
+}
+
 /// A derivative in words.
 fn told(what: Asked) -> &'static str {
     match what {
         Asked::Gradient => "gradient",
         Asked::Gradients | Asked::Pullback | Asked::Pushforward => "derivative",
         Asked::Jet { .. } => "jets",
-    }
-}
-
-/// What a derivative of a function with these parameters and this result takes and gives.
-fn sides(what: Asked, from: Named, to: Ty) -> (Named, Named) {
-    let ending = |with: &str| -> Named {
-        from.iter().map(|(name, ty)| (format!("{name}_{with}"), ty.clone())).collect()
-    };
-    let result = |name: &str| (name.to_string(), to.clone());
-    match what {
-        Asked::Gradient | Asked::Gradients => {
-            let each = |ty: Ty| if what == Asked::Gradient { ty } else { Ty::array(ty) };
-            let mut results = vec![result("result")];
-            results.extend(ending("bar").into_iter().map(|(name, ty)| (name, each(ty))));
-            (from, results)
-        }
-        Asked::Pullback => {
-            let mut results = vec![result("result")];
-            results.extend(ending("bar"));
-            let mut params = from;
-            params.push(result("result_bar"));
-            (params, results)
-        }
-        Asked::Pushforward => {
-            let dots = ending("dot");
-            let mut params = from;
-            params.extend(dots);
-            (params, vec![result("result"), result("result_dot")])
-        }
-        Asked::Jet { .. } => {
-            let jets = |(name, ty): (String, Ty)| (name, jet_type(&ty));
-            (from.into_iter().map(jets).collect(), vec![jets(result("result"))])
-        }
-    }
-}
-
-/// The parameters by name. Several are one tuple, which the function takes apart first.
-fn parameters(entry: &Entry, from: &Ty) -> Vec<(String, Ty)> {
-    let body = &entry.program.globals[entry.global.0 as usize].body;
-    let Kind::Lam(binder, body) = &body.kind else { return vec![("x".to_string(), from.clone())] };
-    let written = |name: &str| {
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        plain && name.starts_with(|c: char| c.is_ascii_alphabetic())
-    };
-    if let (Ty::Tuple(parts), Kind::Let(bindings, _)) = (from, &body.kind) {
-        let names: Vec<String> = bindings
-            .iter()
-            .take(parts.len())
-            .enumerate()
-            .map_while(|(i, (bound, term))| match &term.kind {
-                Kind::Proj(_, at, of) if *at == i => match &of.kind {
-                    Kind::Var(var) if *var == binder.var => Some(bound.var.name.to_string()),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .collect();
-        if names.len() == parts.len() && names.iter().all(|name| written(name)) {
-            return names.into_iter().zip(parts.iter().cloned()).collect();
-        }
-    }
-    let name = binder.var.name.as_str();
-    vec![(if written(name) { name } else { "x" }.to_string(), from.clone())]
-}
-
-/// The values that values of types consist of, in the order of Flat.
-#[derive(Default)]
-struct Leaves {
-    values: Vec<Value>,
-    /// How many arrays have both the last value and the next one in them.
-    shared: usize,
-}
-
-impl Leaves {
-    /// The values of a type, below so many arrays.
-    fn add(&mut self, name: &str, ty: &Ty, rank: usize) -> Result<(), String> {
-        self.shared = self.shared.min(rank);
-        match ty {
-            Ty::Unit if rank == 0 => {}
-            Ty::String if rank > 0 => return Err(format!("`{name}` is an array of texts")),
-            Ty::Real | Ty::Int | Ty::Bool | Ty::Unit | Ty::String => {
-                self.values.push(Value { name: name.to_string(), shared: self.shared });
-                self.shared = rank;
-            }
-            Ty::Tuple(parts) => {
-                for (i, part) in parts.iter().enumerate() {
-                    self.add(&format!("{name}_{i}"), part, rank)?;
-                }
-            }
-            Ty::Record(fields) => {
-                for (field, ty) in fields.iter() {
-                    self.add(&format!("{name}_{field}"), ty, rank)?;
-                }
-            }
-            Ty::Array(element) => self.add(name, element, rank + 1)?,
-            Ty::Data(..) => return Err(format!("`{name}` is a variant")),
-            Ty::Fun(_) => return Err(format!("`{name}` is a function")),
-            Ty::Param(_) => return Err(format!("the type of `{name}` is not known")),
-        }
-        Ok(())
     }
 }
