@@ -1,4 +1,5 @@
 import concurrent.futures
+import multiprocessing
 import socket
 import subprocess
 import sys
@@ -59,7 +60,8 @@ def test_the_digits_do_not_depend_on_who_computes(m):
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             assert both(m, pool) == expected
     for workers in (1, 2):
-        with concurrent.futures.ProcessPoolExecutor(workers) as pool:
+        # JAX has threads, which a fork would leave behind.
+        with concurrent.futures.ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             assert both(m, pool) == expected
 
     class Mapped:
