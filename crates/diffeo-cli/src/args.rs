@@ -1,11 +1,14 @@
 //! The command line: what may be written after `diffeo`, and the texts of `--help`.
 
-use crate::plot::Format;
+mod build;
+
+pub use build::BuildArgs;
+
 use crate::arguments;
+use crate::plot::Format;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::data::Target;
-use diffeo::export::Asked;
 use diffeo::pipeline::Code;
 use diffeo::show::{Traced, Translation};
 use diffeo::Cpu;
@@ -429,67 +432,6 @@ pub struct ShowArgs {
     /// For which processor.
     #[command(flatten)]
     pub processor: Processor,
-
-    /// Tell on standard error how long each step took, and how many operations the program has after
-    /// it; with --message-format json as data
-    #[arg(long)]
-    pub time_passes: bool,
-}
-
-const BUILD_EXAMPLES: &str = "\
-Examples:
-  diffeo build model.deo --entry loss -o lib         lib/model.h, model.c, libmodel.a, libmodel.so
-  diffeo build model.deo --entry loss --derivative gradient --derivative jet:1,3 -o lib
-  diffeo build model.deo --entry loss --entry step -o lib --name training --no-compile
-  cc main.c -Ilib lib/libmodel.a -lm
-
-The library needs no Diffeo; the header says how it is called. Its functions take and give numbers,
-truth values, texts, arrays, and records and tuples of these. Compiling takes a C compiler (the
-command in CC, or cc) and ar.";
-
-/// Reads a kind of derivative.
-fn derivative(text: &str) -> Result<Asked, String> {
-    match (text, text.strip_prefix("jet:")) {
-        ("gradient", _) => Ok(Asked::Gradient),
-        ("vjp", _) => Ok(Asked::Pullback),
-        ("jvp", _) => Ok(Asked::Pushforward),
-        (_, Some(orders)) => jet(orders).map(|(k, r)| Asked::Jet { k, r }),
-        (_, None) => Err("it is gradient, vjp, jvp, or jet:K,R".to_string()),
-    }
-}
-
-/// `diffeo build`
-#[derive(Args, Debug)]
-#[command(after_help = BUILD_EXAMPLES)]
-pub struct BuildArgs {
-    /// The program, a .deo file
-    pub file: PathBuf,
-
-    /// A function or constant of the program that C can call
-    #[arg(long = "entry", value_name = "NAME", required = true)]
-    pub entries: Vec<String>,
-
-    /// A derivative of each entry that C can call, too: gradient (with the value), vjp (for a
-    /// cotangent), jvp (along a tangent), or jet:K,R
-    #[arg(long = "derivative", value_name = "KIND", value_parser = derivative)]
-    pub derivatives: Vec<Asked>,
-
-    /// The folder for the files
-    #[arg(long, short, value_name = "DIR")]
-    pub out: PathBuf,
-
-    /// The name of the library, with which all its names begin [default: that of the file]
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
-
-    /// Write the header and the source only
-    #[arg(long)]
-    pub no_compile: bool,
-
-    /// The processor that the library is made for, as for `run`: one made for native may not run on
-    /// others
-    #[arg(long, value_name = "CPU", default_value_t = Cpu::Baseline, hide_possible_values = true, value_parser = CpuParser)]
-    pub cpu: Cpu,
 
     /// Tell on standard error how long each step took, and how many operations the program has after
     /// it; with --message-format json as data

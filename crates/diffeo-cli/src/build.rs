@@ -3,7 +3,7 @@
 use crate::args::BuildArgs;
 use crate::commands::{Setting, Shell};
 use crate::Stop;
-use diffeo::export::{export, Compiler, Error, Options};
+use diffeo::export::{export, Compiler, Error, Options, Wanted};
 use diffeo::pipeline::timed;
 use diffeo_base::{Diagnostic, Span};
 
@@ -12,9 +12,14 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
     let module = shell.checked(&args.file)?;
     let mut entries = Vec::new();
-    for name in &args.entries {
-        entries.push(shell.callable(module, name)?);
+    for wanted in &args.entries {
+        let entry = shell.callable(module, &wanted.name)?;
+        let signature = shell.session.signature(module, &wanted.name).unwrap_or_default();
+        entries.push(Wanted { entry, signature, derivative: wanted.derivative.clone() });
     }
+    let mut clients = args.interfaces.clone();
+    clients.dedup();
+    let sizes = args.sizes.iter().cloned().collect();
     let name = match (&args.name, args.file.file_stem()) {
         (Some(name), _) => name.clone(),
         (None, Some(stem)) => stem.to_string_lossy().replace('-', "_"),
@@ -22,7 +27,8 @@ pub fn build(args: &BuildArgs, setting: Setting) -> Result<(), Stop> {
     };
     shell.phase("compile", format!("building `{name}`"));
     let steps = &mut shell.account.steps;
-    let library = match export(&name, &entries, &args.derivatives, shell.session.sources(), steps) {
+    let files = shell.session.sources();
+    let library = match export(&name, &entries, &args.derivatives, &clients, &sizes, files, steps) {
         Ok(library) => library,
         Err(refused) => {
             shell.report(&refused);

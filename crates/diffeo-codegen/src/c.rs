@@ -7,7 +7,8 @@
 //! | `runtime/` | the runtime, in C |
 //! | `compiler.rs`, `tool.rs` | the system's C compiler; running other programs, and ending them |
 //! | `engine.rs` | engine `c`: loads and runs what was compiled |
-//! | `library.rs` | libraries for C |
+//! | `library.rs`, `names.rs` | libraries for C; their names |
+//! | `interface/` | what other programs find in such a library: XLA, CasADi, BridgeStan |
 //!
 //! Each form of Low is translated by itself. All engines round alike: nothing is contracted or reordered except in
 //! reductions, which are marked.
@@ -15,8 +16,10 @@
 pub mod compiler;
 pub mod engine;
 mod function;
+pub mod interface;
 pub mod library;
 mod literal;
+mod names;
 mod scope;
 mod tool;
 mod unit;

@@ -4,6 +4,7 @@
 
 mod differentiable;
 mod show;
+mod signature;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope, TypeRef};
 use crate::display::Printer;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use differentiable::{Differentiable, Modes};
+pub use signature::{Signature, Sizes};
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.

@@ -11,6 +11,7 @@
 from ._api import Module, grad, hessian, jacobian, jet, jvp, load, map, source, value_and_grad, vjp
 from ._diffeo import Function, Plot, __version__
 from ._errors import ArgumentError, Error
+from ._sum import sum_over
 
 __all__ = [
     "ArgumentError",
@@ -28,6 +29,7 @@ __all__ = [
     "load",
     "map",
     "source",
+    "sum_over",
     "torch",
     "value_and_grad",
     "vjp",

@@ -11,7 +11,18 @@ def _program(name, text):
 
 
 def function(source, steps, options):
-    """The function that these steps make of a program."""
+    """The function that these steps make of a program; the same one for the same steps, so that it is compiled once."""
+    if not options:
+        return _plain(source, tuple((what, name, tuple(numbers)) for what, name, numbers in steps))
+    return _made(source, steps, options)
+
+
+@lru_cache(maxsize=64)
+def _plain(source, steps):
+    return _made(source, steps, None)
+
+
+def _made(source, steps, options):
     module = _program(*source)
     made = None
     for what, name, numbers in steps:

@@ -156,7 +156,7 @@ fn the_text_alone_takes_no_compiler() {
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
     files.sort();
-    assert_eq!(files, ["other.c", "other.h"]);
+    assert_eq!(files, ["other.c", "other.h", "other.pc"]);
     let header = std::fs::read_to_string(folder.0.join("a/other.h")).unwrap();
     assert!(header.contains("int32_t other_scale("), "{header}");
     // With one, it has to be there.
@@ -266,4 +266,110 @@ fn what_is_made_compiles_without_a_warning() {
             run(&folder, &[&strict[..], &["-c", &source, "-o", "a.o"]].concat());
         }
     }
+}
+
+const MODEL: &str = "import stats
+## A line,
+##   with an error of known size.
+def line(p: {a: Real, b: Real}, {x, y}: {x: [n]Real, y: [n]Real}, sd: Real) -> Real =
+  sum([stats.normal_logpdf(y[i], p.a + p.b * x[i], sd) for i < n])
+def flat((a, b): (Real, Real), m: [2][k]Real, up: Bool, k3: Int) -> [k]Real =
+  [a * m[0, i] + b * m[1, i] + real(k3) * (if up then 1.0 else 0.0) for i < k]
+";
+
+#[test]
+fn entries_have_derivatives_of_their_own() {
+    let folder = Folder::new().with("model.deo", MODEL);
+    let mut build = vec!["build", "model.deo", "-o", "lib", "--no-compile"];
+    for entry in ["line", "line:gradient(p)", "line:vjp(p, sd)", "flat:jvp", "line:jet:1,2"] {
+        build.extend(["--entry", entry]);
+    }
+    folder.run(&build).prints("");
+    let header = std::fs::read_to_string(folder.0.join("lib/model.h")).expect("a header");
+    for expected in [
+        "/* line : ({a: Real, b: Real}, {x: [n]Real, y: [n]Real}, Real) -> Real\n *\n * A line,\n * with an error of \
+         known size.\n *\n * takes: p_a, p_b, x[n], y[n], sd\n * gives: result */\nint32_t model_line(",
+        "int32_t model_line_gradient_p(model_context *context, double p_a, double p_b, const double *x,",
+        " * gives: result, p_bar_a, p_bar_b */\nint32_t model_line_gradient_p(",
+        " * takes: p_a, p_b, x[n], y[n], sd, result_bar\n * gives: result, p_bar_a, p_bar_b, sd_bar */",
+        " * gives: result[k], result_dot[k] */\nint32_t model_flat_jvp(",
+        "int32_t model_line_jet_1_2(",
+        "A nan is a value",
+    ] {
+        assert!(header.contains(expected), "{expected}\n{header}");
+    }
+    assert!(!header.contains("int32_t model_flat("), "{header}");
+    for (entry, code, why) in [
+        ("line:gradient(q)", 1, "`line` has no parameter `q`"),
+        ("line:gradient()", 2, "parameters are missing: it is written gradient(w, b)"),
+        ("line:jet(p)", 2, "by some parameters there are gradient, vjp and jvp"),
+        ("flat:gradient(m)", 1, "`flat` has no gradient: it is"),
+        ("line:slope", 2, "it is gradient, vjp, jvp, or jet:K,R"),
+    ] {
+        let done = folder.run(&["build", "model.deo", "-o", "none", "--entry", entry]);
+        assert!(done.status == code && done.err.contains(why), "{entry}: {}", done.err);
+    }
+}
+
+#[test]
+fn interfaces_compile_without_a_warning() {
+    if !has("cc") || !has("ar") {
+        return;
+    }
+    let folder = Folder::new().with("model.deo", MODEL);
+    let build =
+        |args: &[&str]| folder.run(&[&["build", "model.deo", "-o", "lib"][..], args].concat());
+    let all = ["--interface", "xla-ffi", "--interface", "casadi", "--size", "n=3", "--size", "k=4"];
+    build(&[&["--entry", "line", "--entry", "flat"][..], &all].concat()).prints("");
+    build(&["--entry", "line", "--interface", "bridgestan", "--name", "stan"]).prints("");
+    let reported = ["--entry", "line", "--entry", "line", "--interface", "bridgestan"];
+    build(&[&reported[..], &["--name", "twice"]].concat()).prints("");
+    let sources = ["model_xla_ffi", "model_casadi", "stan_bridgestan", "twice_bridgestan"];
+    for compiler in ["gcc", "clang"].into_iter().filter(|compiler| has(compiler)) {
+        for (source, level) in sources.iter().flat_map(|s| [(s, "-O0"), (s, "-O2")]) {
+            let source = format!("lib/{source}.c");
+            let strict = "-std=c11 -Wall -Wextra -Werror -pedantic -c -o a.o".split(' ');
+            let command = [compiler, level, &source].into_iter().chain(strict);
+            run(&folder, &command.collect::<Vec<_>>());
+        }
+    }
+    // The interfaces are in the libraries.
+    for (library, symbols) in [
+        ("model", &["model_line_xla", "fwd1_adj1_model_flat_casadi"][..]),
+        ("stan", &["bs_log_density_gradient", "bs_param_names"]),
+    ] {
+        let library = format!("lib/lib{library}.so");
+        if has("nm") {
+            let names = run(&folder, &["nm", "-D", "--defined-only", &library]);
+            for symbol in symbols {
+                assert!(names.lines().any(|line| line.ends_with(symbol)), "{symbol}\n{names}");
+            }
+        }
+    }
+    for (args, why) in [
+        (&["--entry", "flat", "--interface", "bridgestan"][..], "`flat` is no log density"),
+        (&["--entry", "flat", "--interface", "casadi"], "say it by `--size k=8`"),
+        (&["--entry", "line:jvp", "--interface", "bridgestan"], "0 functions are given"),
+    ] {
+        let done = build(args);
+        assert!(done.status == 1 && done.err.contains(why), "{args:?}: {}", done.err);
+    }
+    let done = build(&["--entry", "line", "--interface", "stan"]);
+    assert!(done.status == 2 && done.err.contains("xla-ffi, bridgestan, casadi"), "{}", done.err);
+}
+
+#[test]
+fn pkg_config_finds_the_library() {
+    if !has("cc") || !has("ar") || !has("pkg-config") {
+        return;
+    }
+    let main = "#include \"demo.h\"\nint main(void) {\n  demo_context *cx = demo_new();\n  double y, x[2] = {1, 2};\n  \
+                int64_t two[1] = {2};\n  return demo_pick(cx, x, two, 1, &y) || y != 2;\n}\n";
+    let folder = Folder::new().with("demo.deo", DEMO).with("main.c", main);
+    folder.run(&["build", "demo.deo", "--entry", "pick", "-o", "lib"]).prints("");
+    // Wherever the folder is.
+    std::fs::rename(folder.0.join("lib"), folder.0.join("moved")).expect("it is moved");
+    let compile = "cc main.c $(PKG_CONFIG_PATH=moved pkg-config --cflags --libs demo) -Wl,-rpath,moved -o main";
+    run(&folder, &["sh", "-c", compile]);
+    run(&folder, &["./main"]);
 }

@@ -144,35 +144,35 @@ impl Compiler {
         std::fs::read(&to).map_err(|e| Error::File(to, e))
     }
 
-    /// Compiles a file to an object, and makes a static and a shared library of it; other files go to a folder that
-    /// is there for that.
+    /// Compiles files to objects, and makes a static and a shared library of them; other files go to a folder that
+    /// is there for that. The first file is the program's.
     ///
     /// # Errors
     /// There is no compiler or no `ar` (the command is `AR`, if that is set), or they fail or reach a limit.
     pub(super) fn libraries(
         &self,
         text: &Text,
-        source: &Path,
+        sources: &[PathBuf],
         [static_library, shared_library]: [&Path; 2],
         folder: &Folder,
         options: &Options,
     ) -> Result<(), Error> {
-        let name = source.file_stem().unwrap_or_default();
-        let object = folder.path().join(name).with_extension("o");
-        let mut command = Command::new(&self.program);
-        command
-            .args(self.flags(text, options))
-            .args(["-c", "-fPIC", "-o"])
-            .arg(&object)
-            .arg(source);
-        run(&mut command, folder, &options.limits)?;
+        let mut objects = Vec::new();
+        for source in sources {
+            let name = source.file_stem().unwrap_or_default();
+            let object = folder.path().join(name).with_extension("o");
+            let mut command = Command::new(&self.program);
+            command.args(self.flags(text, options)).args(["-c", "-fPIC", "-o"]);
+            run(command.arg(&object).arg(source), folder, &options.limits)?;
+            objects.push(object);
+        }
         let ar = std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| "ar".into());
         let mut command = Command::new(ar);
-        command.arg("rcs").arg(static_library).arg(&object);
+        command.arg("rcs").arg(static_library).args(&objects);
         run(&mut command, folder, &options.limits)?;
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).args(["-shared", "-o"]).arg(shared_library);
-        run(command.arg(&object).arg("-lm"), folder, &options.limits)
+        run(command.args(&objects).arg("-lm"), folder, &options.limits)
     }
 }
 

@@ -4,7 +4,9 @@
 //! a call uses no memory but that of its context and its results.
 
 use super::compiler::{Compiler, Error, Options};
+use super::interface::Interface;
 use super::literal::{comment, string};
+use super::names::{unique, OTHERS, RESERVED, TAKEN};
 use super::tool::Folder;
 use super::unit::{Host, Text, Unit};
 use crate::engine::stack_margin;
@@ -23,8 +25,8 @@ use std::sync::Arc;
 pub struct Export {
     /// Its name in the program.
     pub name: String,
-    /// Its type, for people.
-    pub about: String,
+    /// What it is, for people: lines.
+    pub about: Vec<String>,
     /// The program that it is the entry of.
     pub module: Arc<Module>,
     /// The parameters of the entry.
@@ -36,10 +38,19 @@ pub struct Export {
 /// A parameter or a result.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// Its name.
-    pub name: String,
+    /// The name of the parameter or result, and of the fields on the way to the value.
+    pub path: Vec<String>,
     /// If it is an array: how many of its sizes, from the first on, are those of the value before.
     pub shared: usize,
+    /// If it is an array: what the program calls its sizes; empty texts where it says nothing.
+    pub sizes: Vec<String>,
+}
+
+impl Value {
+    /// The name for C, unless it is taken.
+    fn name(&self) -> String {
+        self.path.join("_")
+    }
 }
 
 /// The files of a library.
@@ -48,6 +59,10 @@ pub struct Library {
     pub header: String,
     /// The source.
     pub source: Text,
+    /// What ends the name of the source of each interface, and that source.
+    pub interfaces: Vec<(&'static str, String)>,
+    /// What pkg-config is told.
+    pub package: String,
 }
 
 /// Why a function cannot be called from C.
@@ -66,6 +81,8 @@ pub enum Refused {
         /// What it is.
         what: &'static str,
     },
+    /// An interface does not have what is asked for.
+    Interface(String),
 }
 
 impl fmt::Display for Refused {
@@ -81,6 +98,7 @@ impl fmt::Display for Refused {
                 "`{name}` cannot be the name of a library in C: compilers would find it in the place of one of \
                  their own; choose another one with `--name`"
             ),
+            Refused::Interface(why) => f.write_str(why),
             Refused::Type { function, value, what } => write!(
                 f,
                 "`{function}` cannot be called from C: `{value}` is {what}; numbers, truth values, texts, arrays of \
@@ -93,167 +111,55 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// What crosses the border.
-#[derive(Clone, Copy)]
-enum Crossing {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Crossing {
     Scalar(Elem),
     Text,
     Array(Elem, u8),
 }
 
 /// A parameter or a result, in C.
-struct Leaf {
-    name: String,
+pub(super) struct Leaf {
+    pub name: String,
+    /// How the program gets to it from its arguments or its result.
+    pub path: Vec<String>,
     shared: usize,
-    crossing: Crossing,
+    pub crossing: Crossing,
+    /// What the program calls its sizes.
+    pub sizes: Vec<String>,
 }
 
-/// Words that C and C++ keep for themselves, and the names that every function uses.
-const TAKEN: [&str; 62] = [
-    "alignas",
-    "alignof",
-    "and",
-    "asm",
-    "auto",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "const",
-    "constexpr",
-    "continue",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "not",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "xor",
-];
+impl Leaf {
+    /// Its name with its sizes, for people: `xs[n][3]`.
+    fn about(&self) -> String {
+        let mut text = self.name.clone();
+        if let Crossing::Array(_, rank) = self.crossing {
+            for i in 0..usize::from(rank) {
+                let _ = write!(text, "[{}]", self.sizes.get(i).map_or("", String::as_str));
+            }
+        }
+        text
+    }
+}
 
-/// The names that libraries and headers of the systems have, and what the names of the runtime begin with.
-const OTHERS: &[&str] = &[
-    "anl",
-    "asan",
-    "assert",
-    "atomic",
-    "c",
-    "complex",
-    "crypt",
-    "ctype",
-    "df",
-    "dl",
-    "errno",
-    "fcntl",
-    "features",
-    "fenv",
-    "float",
-    "gcc",
-    "gcc_s",
-    "gomp",
-    "intl",
-    "inttypes",
-    "iso646",
-    "limits",
-    "locale",
-    "m",
-    "malloc",
-    "math",
-    "mvec",
-    "nsl",
-    "nss",
-    "omp",
-    "pthread",
-    "quadmath",
-    "resolv",
-    "rt",
-    "sched",
-    "setjmp",
-    "signal",
-    "stdalign",
-    "stdarg",
-    "stdatomic",
-    "stdbool",
-    "stddef",
-    "stdint",
-    "stdio",
-    "stdlib",
-    "stdnoreturn",
-    "string",
-    "strings",
-    "supc",
-    "system",
-    "tgmath",
-    "threads",
-    "time",
-    "uchar",
-    "unistd",
-    "util",
-    "wchar",
-    "wctype",
-];
-
-/// The names of the interface that are not those of functions of the program.
-const RESERVED: [&str; 10] = [
-    "new",
-    "free",
-    "context",
-    "message",
-    "code",
-    "interrupt",
-    "set_memory_limit",
-    "set_trace",
-    "release",
-    "status",
-];
+/// A function of the library, in C.
+pub(super) struct Exported {
+    /// Its name in C.
+    pub name: String,
+    pub params: Vec<Leaf>,
+    pub results: Vec<Leaf>,
+}
 
 /// The library with this name, of these functions.
 ///
 /// # Errors
 /// A function has a type that C does not have, or the name is none of C.
-pub fn library(name: &str, exports: &[Export], files: &SourceMap) -> Result<Library, Refused> {
+pub fn library(
+    name: &str,
+    exports: &[Export],
+    interfaces: &[Interface],
+    files: &SourceMap,
+) -> Result<Library, Refused> {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(Refused::Name(name.to_string()));
@@ -267,6 +173,7 @@ pub fn library(name: &str, exports: &[Export], files: &SourceMap) -> Result<Libr
     let mut declarations = String::new();
     let mut array_types = BTreeSet::new();
     let mut taken: HashSet<String> = RESERVED.iter().map(|n| (*n).to_string()).collect();
+    let mut exported = Vec::new();
     for export in exports {
         let number = unit.add(&export.module);
         let frames: Vec<usize> =
@@ -281,13 +188,30 @@ pub fn library(name: &str, exports: &[Export], files: &SourceMap) -> Result<Libr
         let function = format!("{name}_{}", unique(&export.name, &mut taken));
         let head = signature(name, &function, &params, &results);
         // Writing to a string does not fail.
-        let _ = write!(declarations, "/* {} */\n{head};\n\n", comment(&export.about));
+        let _ = write!(declarations, "{}{head};\n\n", about(export, &params, &results));
         functions += &body(&head, number, &params, &results);
+        exported.push(Exported { name: function, params, results });
     }
     let header = header(name, &array_types, &declarations);
     let face = face(name, &unit, exports, files, margin) + &types(name, &array_types) + &functions;
     let face = face + "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n";
-    Ok(Library { header, source: unit.finish("", &face) })
+    let interfaces = interfaces.iter().map(|i| Ok((i.ending(), i.source(name, &exported)?)));
+    let interfaces = interfaces.collect::<Result<_, Refused>>()?;
+    let package = include_str!("runtime/package.pc").replace("NAME", name);
+    Ok(Library { header, source: unit.finish("", &face), interfaces, package })
+}
+
+/// What the header says of a function.
+fn about(export: &Export, params: &[Leaf], results: &[Leaf]) -> String {
+    let mut lines = export.about.clone();
+    let list = |leaves: &[Leaf]| leaves.iter().map(Leaf::about).collect::<Vec<_>>().join(", ");
+    let (takes, gives) = (list(params), list(results));
+    lines.push(String::new());
+    lines.push(format!("takes: {}", if takes.is_empty() { "nothing" } else { &takes }));
+    lines.push(format!("gives: {gives}"));
+    let lines: Vec<String> =
+        lines.iter().map(|line| format!(" {}", comment(line)).trim_end().to_string()).collect();
+    format!("/*{} */\n", lines.join("\n *"))
 }
 
 impl Library {
@@ -308,7 +232,10 @@ impl Library {
         let beside = Folder::within(folder)?;
         let mut files: Vec<String> = vec![format!("{name}.c"), format!("{name}.h")];
         let path = |file: &str| beside.path().join(file);
-        for (file, text) in files.iter().zip([&self.source.text, &self.header]) {
+        files.push(format!("{name}.pc"));
+        files.extend(self.interfaces.iter().map(|(ending, _)| format!("{name}_{ending}.c")));
+        let texts = [&self.source.text, &self.header, &self.package].into_iter();
+        for (file, text) in files.iter().zip(texts.chain(self.interfaces.iter().map(|(_, t)| t))) {
             let path = path(file);
             std::fs::write(&path, text).map_err(|e| Error::File(path, e))?;
         }
@@ -316,8 +243,9 @@ impl Library {
             let libraries = ["a", "so"].map(|ending| format!("lib{name}.{ending}"));
             let [archive, shared] = libraries.each_ref().map(|file| path(file));
             let others = Folder::temporary()?;
-            let source = path(&files[0]);
-            compiler.libraries(&self.source, &source, [&archive, &shared], &others, options)?;
+            let sources: Vec<PathBuf> =
+                files.iter().filter(|f| f.ends_with(".c")).map(|file| path(file)).collect();
+            compiler.libraries(&self.source, &sources, [&archive, &shared], &others, options)?;
             files.extend(libraries);
         }
         let place = |file: String| {
@@ -383,9 +311,12 @@ fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
     taken.extend(["context", "cx", "arguments", "results"].map(str::to_string));
     let mut all = |types: Vec<Ty>, values: &[Value], other: &str| {
         let leaf = |(i, ty): (usize, Ty)| {
-            let (name, shared) = values
-                .get(i)
-                .map_or_else(|| (format!("{other}{i}"), 0), |v| (v.name.clone(), v.shared));
+            let value = values.get(i).cloned().unwrap_or_else(|| Value {
+                path: vec![format!("{other}{i}")],
+                shared: 0,
+                sizes: Vec::new(),
+            });
+            let name = value.name();
             let crossing = crossing(&ty).map_err(|what| Refused::Type {
                 function: export.name.clone(),
                 value: name.clone(),
@@ -395,7 +326,8 @@ fn leaves(export: &Export) -> Result<(Vec<Leaf>, Vec<Leaf>), Refused> {
             if let Crossing::Array(..) = crossing {
                 taken.insert(format!("{name}_shape"));
             }
-            Ok(Leaf { name, shared, crossing })
+            let Value { path, shared, sizes } = value;
+            Ok(Leaf { name, path, shared, crossing, sizes })
         };
         types.into_iter().enumerate().map(leaf).collect::<Result<Vec<Leaf>, Refused>>()
     };
@@ -420,21 +352,8 @@ fn crossing(ty: &Ty) -> Result<Crossing, &'static str> {
     }
 }
 
-/// A name that C has and that is not taken.
-fn unique(name: &str, taken: &mut HashSet<String>) -> String {
-    let mut name: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        name.insert(0, 'v');
-    }
-    while !taken.insert(name.clone()) {
-        name.push('_');
-    }
-    name
-}
-
 /// The type of C, the field of a word, the name in the names of types, the size in bytes.
-fn c_type(elem: Elem) -> (&'static str, &'static str, &'static str, usize) {
+pub(super) fn c_type(elem: Elem) -> (&'static str, &'static str, &'static str, usize) {
     match elem {
         Elem::Real => ("double", "x", "reals", 8),
         Elem::Bool => ("bool", "b", "bools", 1),
@@ -443,7 +362,7 @@ fn c_type(elem: Elem) -> (&'static str, &'static str, &'static str, usize) {
     }
 }
 
-fn array_type(name: &str, ty: &str, rank: u8) -> String {
+pub(super) fn array_type(name: &str, ty: &str, rank: u8) -> String {
     let elements = match ty {
         "double" => "reals",
         "bool" => "bools",
@@ -499,7 +418,7 @@ fn body(head: &str, number: usize, params: &[Leaf], results: &[Leaf]) -> String 
     );
     text += "  memset(results, 0, sizeof results);\n  df_begin(cx);\n";
     let mut previous = "NULL".to_string();
-    for Leaf { name, shared, crossing } in params {
+    for Leaf { name, shared, crossing, .. } in params {
         if let Crossing::Array(_, rank) = crossing {
             let shape = format!("{name}_shape");
             let other = if *shared > 0 { previous } else { "NULL".to_string() };

@@ -53,28 +53,53 @@ enum Part<'v> {
     Flat(Flat),
 }
 
-/// The arguments of compiled code, kept for the call.
+/// The arguments of compiled code, kept for the call. Their memory is used again by the next call: see
+/// [`Arguments::again`].
 #[derive(Default)]
 pub(super) struct Arguments<'v> {
     parts: Vec<Part<'v>>,
+    /// The sizes of all arrays.
+    sizes: Vec<i64>,
+    /// Memory for what a call is shown.
+    shown: Vec<Arg<'static>>,
+}
+
+impl Part<'_> {
+    fn sizes(&self) -> &[usize] {
+        match self {
+            Part::Reals(array) => &array.sizes,
+            Part::Ints(array) => &array.sizes,
+            Part::Bools(array) => &array.sizes,
+            Part::Real(_) | Part::Int(_) | Part::Bool(_) | Part::Flat(_) => &[],
+        }
+    }
+}
+
+/// A list without elements, in the memory of another one: such lists are collected in place.
+fn emptied<A, B>(mut list: Vec<A>) -> Vec<B> {
+    list.clear();
+    list.into_iter().filter_map(|_| None).collect()
 }
 
 impl<'v> Arguments<'v> {
+    /// No arguments, in the memory of these.
+    pub fn again<'w>(self) -> Arguments<'w> {
+        Arguments { parts: emptied(self.parts), sizes: self.sizes, shown: self.shown }
+    }
+
     /// Shows them to a call.
-    pub fn with<R>(&self, call: impl FnOnce(&[Arg<'_>]) -> R) -> R {
-        let size = |part: &Part<'_>| match part {
-            Part::Reals(array) => array.sizes.clone(),
-            Part::Ints(array) => array.sizes.clone(),
-            Part::Bools(array) => array.sizes.clone(),
-            Part::Real(_) | Part::Int(_) | Part::Bool(_) | Part::Flat(_) => Vec::new(),
-        };
-        let sizes = self.parts.iter().map(|p| size(p).into_iter().map(|n| n as i64).collect());
-        let sizes: Vec<Vec<i64>> = sizes.collect();
-        let args: Vec<Arg<'_>> = self
-            .parts
-            .iter()
-            .zip(&sizes)
-            .map(|(part, sizes)| match part {
+    pub fn with<R>(&mut self, call: impl FnOnce(&[Arg<'_>]) -> R) -> R {
+        let Arguments { parts, sizes, shown } = self;
+        sizes.clear();
+        for part in parts.iter() {
+            sizes.extend(part.sizes().iter().map(|n| *n as i64));
+        }
+        let mut args: Vec<Arg<'_>> = emptied(std::mem::take(shown));
+        let mut rest = sizes.as_slice();
+        for part in parts.iter() {
+            let (sizes, others) = rest.split_at(part.sizes().len());
+            rest = others;
+            args.push(match part {
                 Part::Real(x) => Arg::Real(*x),
                 Part::Int(n) => Arg::Int(*n),
                 Part::Bool(b) => Arg::Bool(*b),
@@ -82,9 +107,11 @@ impl<'v> Arguments<'v> {
                 Part::Ints(array) => Arg::Ints(&array.data, sizes),
                 Part::Bools(array) => Arg::Bools(&array.data, sizes),
                 Part::Flat(value) => Arg::Value(value),
-            })
-            .collect();
-        call(&args)
+            });
+        }
+        let result = call(&args);
+        *shown = emptied(args);
+        result
     }
 
     /// Takes a value of a type. Numbers and arrays of them are borrowed; everything else goes by the evaluator's values.

@@ -198,6 +198,8 @@ struct Running {
     to: Ty,
     instance: Instance,
     printed: Arc<Printed>,
+    /// The memory of the last call's arguments.
+    arguments: Arguments<'static>,
 }
 
 impl Function {
@@ -510,7 +512,8 @@ impl Function {
                 RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
             let instance = Instance::new(native.compiled.clone(), options);
             let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
-            Ok::<_, ()>(Running { interface, from, to, instance, printed })
+            let arguments = Arguments::default();
+            Ok::<_, ()>(Running { interface, from, to, instance, printed, arguments })
         });
         lease.ok()
     }
@@ -582,8 +585,8 @@ enum Failed {
 
 impl Running {
     fn call(&mut self, argument: &Value<'_>, limits: Limits) -> Result<Value<'static>, Failed> {
-        let Running { interface, from, to, instance, printed } = self;
-        let mut arguments = Arguments::default();
+        let Running { interface, from, to, instance, printed, arguments: kept } = self;
+        let mut arguments = std::mem::take(kept).again();
         if interface.from.is_some() {
             let added = arguments.add(interface, argument, from);
             added.map_err(|misfit| Failed::Misfit(misfit.explain()))?;
@@ -593,6 +596,7 @@ impl Running {
         let called = arguments.with(|args| {
             instance.call_with(args, |results| result(interface, results, to, &mut 0))
         });
+        *kept = arguments.again();
         called.map_err(|error| match error.kind {
             ErrorKind::NanDerivative | ErrorKind::DerivativeOrder => Failed::Again(printed.most()),
             // Open calls that may take all memory have taken it.

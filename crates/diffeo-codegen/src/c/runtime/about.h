@@ -5,7 +5,8 @@
  *
  * A function gives 0, or the status of the error that it has stopped with. Results that are texts or arrays
  * belong to the caller, who gives their `data` to NAME_release. After an error no result is given.
- * A derivative that does not exist is nan, whether the caller or the program asks for it: that is no error.
+ * A nan is a value: one that is given or computed, and a derivative that does not exist, whether the caller or the
+ * program asks for it, is given as nan, and the status is that of success.
  * Arguments are only read, and may be freed after the call. An array has its elements row after row, and its
  * sizes in `shape`. Texts are UTF-8 with a byte 0 behind them; others are the error `invalid-text`.
  *

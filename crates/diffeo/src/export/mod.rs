@@ -1,0 +1,272 @@
+//! Functions of a program as a library for C: what `diffeo build` writes.
+//!
+//! What comes in: entry points. What goes out: the library, with the parameters and results named by the source:
+//! a parameter `p` that is a record `{x: Real, ys: []Real}` is `p_x` and `p_ys`; components of tuples are numbered; a
+//! record that the program takes apart is a parameter for each field. Derivatives are functions of their own, named after
+//! the function and the parameters: `f_gradient` gives `p_bar_x`.
+
+mod interfaces;
+mod values;
+
+use crate::lower::{self, Nan};
+use crate::pipeline::{self, Backend, Step, Timing};
+use crate::SourceMap;
+use diffeo_base::{closest, Diagnostic};
+use diffeo_calculus::outside::{asked, derivative_by};
+use diffeo_calculus::print::print_type;
+use diffeo_calculus::term::GlobalId;
+use diffeo_calculus::{Program, Ty};
+use diffeo_codegen::c::library::library;
+use diffeo_front::{Entry, Signature};
+use std::rc::Rc;
+use values::{values, Sides};
+
+pub use diffeo_calculus::outside::{Asked, By};
+pub use diffeo_codegen::c::compiler::{Compiler, Error, Options};
+pub use diffeo_codegen::c::interface::KnownSizes;
+pub use diffeo_codegen::c::library::{Export, Library};
+pub use diffeo_codegen::engine::Cpu;
+pub use interfaces::Client;
+
+/// A function for a library, or a derivative of one.
+pub struct Wanted {
+    /// The function.
+    pub entry: Entry,
+    /// How the program writes it.
+    pub signature: Signature,
+    /// The derivative of it, if that is what is wanted.
+    pub derivative: Option<Derivative>,
+}
+
+/// A derivative of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Derivative {
+    /// By all parameters.
+    All(Asked),
+    /// By those of these names.
+    By(By, Vec<String>),
+}
+
+/// The library with this name, of these functions, each function itself followed by such derivatives of it.
+///
+/// # Errors
+/// What cannot be a function of C, and why.
+pub fn export(
+    name: &str,
+    wanted: &[Wanted],
+    derivatives: &[Asked],
+    clients: &[Client],
+    sizes: &KnownSizes,
+    files: &SourceMap,
+    times: &mut Vec<Timing>,
+) -> Result<Library, Vec<Diagnostic>> {
+    let mut exports = Exports { exports: Vec::new(), times };
+    let mut refused = Vec::new();
+    // The functions themselves, and where they are among those of the library.
+    let mut plain = Vec::new();
+    for wanted in wanted {
+        let made = match &wanted.derivative {
+            Some(derivative) => exports.derived(wanted, derivative),
+            None => {
+                let place = exports.add(&Function::of(wanted), wanted);
+                let all = derivatives.iter().map(|what| Derivative::All(*what));
+                place.and_then(|place| {
+                    plain.push((wanted, place));
+                    all.map(|what| exports.derived(wanted, &what))
+                        .try_for_each(|made| made.map(|_| ()))?;
+                    Ok(place)
+                })
+            }
+        };
+        if let Err(diagnostic) = made {
+            refused.push(*diagnostic);
+        }
+    }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let span = wanted.first().map_or(diffeo_base::Span::NONE, |wanted| wanted.entry.span);
+    let interfaces = clients.iter().map(|client| client.interface(&mut exports, &plain, sizes));
+    let interfaces = interfaces.collect::<Result<Vec<_>, _>>().map_err(|refused| vec![*refused])?;
+    library(name, &exports.exports, &interfaces, files)
+        .map_err(|why| vec![Diagnostic::error("not-for-c", span, why.to_string())])
+}
+
+/// A function on its way into a library: a definition of a program.
+#[derive(Clone)]
+struct Function {
+    name: String,
+    program: Rc<Program>,
+    global: GlobalId,
+    sides: Sides,
+}
+
+impl Function {
+    fn of(wanted: &Wanted) -> Function {
+        let Entry { program, global, name, .. } = &wanted.entry;
+        Function {
+            name: name.to_string(),
+            program: program.clone(),
+            global: *global,
+            sides: Sides::new(&wanted.entry, &wanted.signature),
+        }
+    }
+
+    /// A derivative by all parameters, if the function has one.
+    fn derivative(&self, what: Asked) -> Option<Function> {
+        let (program, global) = asked(&self.program, self.global, what, None)?;
+        let name = format!("{}_{}", self.name, suffix(what));
+        Some(Function { name, program: program.into(), global, sides: self.sides.derivative(what) })
+    }
+
+    /// A derivative by some parameters, if the function has one.
+    fn derivative_by(&self, what: By, arguments: &[usize]) -> Option<Function> {
+        let (program, global) = match &self.program.globals[self.global.0 as usize].ty {
+            // The one parameter is a tuple: all of its components.
+            Ty::Fun(types) if self.sides.counts.len() == 1 => {
+                let parts = if let Ty::Tuple(parts) = &types.0 { parts.len() } else { 1 };
+                let all: Vec<usize> = (0..parts).collect();
+                derivative_by(&self.program, self.global, what, &all)?
+            }
+            _ => derivative_by(&self.program, self.global, what, arguments)?,
+        };
+        let sides = self.sides.derivative_by(what, arguments);
+        let name = format!("{}_{}", self.name, ending(what));
+        Some(Function { name, program: program.into(), global, sides })
+    }
+}
+
+/// The functions of a library so far.
+struct Exports<'t> {
+    exports: Vec<Export>,
+    times: &'t mut Vec<Timing>,
+}
+
+impl Exports<'_> {
+    /// Adds a function; gives where it is.
+    fn add(&mut self, function: &Function, wanted: &Wanted) -> Result<usize, Box<Diagnostic>> {
+        let Function { name, program, global, sides } = function;
+        let span = wanted.entry.span;
+        let refused = |what: String| {
+            let message = format!("`{}` cannot be called from C: {what}", wanted.entry.name);
+            Diagnostic::error("not-for-c", span, message).help(
+                "numbers, truth values, texts, arrays, and records and tuples of these can be given and taken",
+            )
+        };
+        let params = values(&sides.takes).map_err(refused)?;
+        let results = values(&sides.gives).map_err(refused)?;
+        let mut see = |step: &Step<'_>| self.times.push(step.timing(true));
+        // A derivative that is nan is given to the caller.
+        let options = lower::Options { nan: Nan::Given, ..lower::Options::default() };
+        let lowered = pipeline::flat_with(program, *global, options, &mut see)
+            .map_err(|unsupported| unsupported.to_diagnostic(span))?;
+        let mut about = vec![if *name == *wanted.entry.name.as_str() {
+            format!("{name} : {}", wanted.signature.ty)
+        } else {
+            format!("{name}, a derivative of {} : {}", wanted.entry.name, wanted.signature.ty)
+        }];
+        if !wanted.signature.doc.is_empty() {
+            about.push(String::new());
+            about.extend(wanted.signature.doc.iter().map(|line| line.trim().to_string()));
+        }
+        let module = pipeline::timed_low(lowered.module, Backend::C.lowering(), self.times);
+        self.exports.push(Export { about, name: name.clone(), module, params, results });
+        Ok(self.exports.len() - 1)
+    }
+
+    /// Adds a derivative of a function; gives where it is.
+    fn derived(&mut self, wanted: &Wanted, what: &Derivative) -> Result<usize, Box<Diagnostic>> {
+        let function = Function::of(wanted);
+        let made = match what {
+            Derivative::All(what) => {
+                function.derivative(*what).ok_or_else(|| without(wanted, *what))
+            }
+            Derivative::By(what, names) => {
+                let places = places(wanted, names)?;
+                let all = match what {
+                    By::Gradient | By::ValueAndGradient => Asked::Gradient,
+                    By::Vjp => Asked::Pullback,
+                    By::Jvp => Asked::Pushforward,
+                };
+                let made = function.derivative_by(*what, &places);
+                let named = |made: Function| Function {
+                    name: format!("{}_{}", made.name, names.join("_")),
+                    ..made
+                };
+                made.map(named).ok_or_else(|| without(wanted, all))
+            }
+        };
+        self.add(&made?, wanted)
+    }
+}
+
+/// Where parameters of these names are among those of a function.
+fn places(wanted: &Wanted, names: &[String]) -> Result<Vec<usize>, Box<Diagnostic>> {
+    let known: Vec<&str> =
+        wanted.signature.parameters.iter().flatten().map(|name| name.as_str()).collect();
+    let place = |name: &String| {
+        let found = wanted
+            .signature
+            .parameters
+            .iter()
+            .position(|known| known.as_ref().is_some_and(|known| *known == name.as_str()));
+        found.ok_or_else(|| {
+            let message = format!("`{}` has no parameter `{name}`", wanted.entry.name);
+            let d = Diagnostic::error("argument", wanted.entry.span, message);
+            Box::new(match closest(name, known.iter().copied()) {
+                Some(near) => d.help(format!("did you mean `{near}`?")),
+                None if known.is_empty() => d.help("none of its parameters has a name"),
+                None => d.help(format!("its parameters are {}", known.join(", "))),
+            })
+        })
+    };
+    names.iter().map(place).collect()
+}
+
+fn without(wanted: &Wanted, what: Asked) -> Box<Diagnostic> {
+    let Entry { name, ty, program, span, .. } = &wanted.entry;
+    let ty = match wanted.signature.ty.as_str() {
+        "" => print_type(ty, program),
+        written => written.to_string(),
+    };
+    let message = format!("`{name}` has no {}: it is {ty}", told(what));
+    Box::new(Diagnostic::error("not-for-c", *span, message).help(match what {
+        Asked::Gradient if matches!(wanted.entry.ty, Ty::Fun(_)) => {
+            "gradients are of functions to Real: ask for `vjp`"
+        }
+        Asked::Gradient
+        | Asked::Gradients
+        | Asked::Pullback
+        | Asked::Pushforward
+        | Asked::Jet { .. } => "derivatives are of functions",
+    }))
+}
+
+/// What the name of a derivative ends in.
+fn suffix(what: Asked) -> String {
+    match what {
+        Asked::Gradient => "gradient".to_string(),
+        Asked::Gradients => "gradients".to_string(),
+        Asked::Pullback => "vjp".to_string(),
+        Asked::Pushforward => "jvp".to_string(),
+        Asked::Jet { k, r } => format!("jet_{k}_{r}"),
+    }
+}
+
+/// What the name of a derivative by some parameters has before these.
+fn ending(what: By) -> &'static str {
+    match what {
+        By::Gradient | By::ValueAndGradient => "gradient",
+        By::Vjp => "vjp",
+        By::Jvp => "jvp",
+    }
+}
+
+/// A derivative in words.
+fn told(what: Asked) -> &'static str {
+    match what {
+        Asked::Gradient => "gradient",
+        Asked::Gradients | Asked::Pullback | Asked::Pushforward => "derivative",
+        Asked::Jet { .. } => "jets",
+    }
+}

@@ -1,0 +1,50 @@
+//! Repeated calls of compiled functions allocate nothing beyond their results.
+
+use cap::Cap;
+use diffeo::{Program, Value};
+use std::alloc::System;
+
+/// Counts what is allocated. This file has one test, so that nobody else allocates.
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+
+#[test]
+fn repeated_calls_allocate_nothing_but_results() {
+    let text = "
+def scalar(x: Real, k: Int, up: Bool) -> Real = if up then sin(x) ^ k else x
+def dotted(xs: [n]Real, ys: [n]Real, p: {a: Real}) -> Real = p.a * sum([xs[i] * ys[i] for i < n])
+def scaled(xs: [n]Real, a: Real) -> [n]Real = [a * x for x in xs]
+";
+    let program = Program::from_text("p.deo", text).expect("a program");
+    let xs: Vec<f64> = (0..100).map(f64::from).collect();
+    let vector = || Value::from(&xs[..]);
+    let scalar = Value::Tuple(vec![0.5.into(), Value::Int(3), Value::Bool(true)]);
+    let dotted = Value::Tuple(vec![vector(), vector(), Value::record([("a", 2.0.into())])]);
+    let scaled = Value::Tuple(vec![vector(), 2.0.into()]);
+    // The elements of an array, and its one size.
+    let array = 100 * 8 + size_of::<usize>();
+    for (name, argument, result) in
+        [("scalar", &scalar, 0), ("dotted", &dotted, 0), ("scaled", &scaled, array)]
+    {
+        let f = program.function(name).expect("a function");
+        let gradient = (result == 0).then(|| f.value_and_grad(&[0]).expect("a gradient"));
+        // The first calls compile, and make what later ones use again.
+        for _ in 0..3 {
+            f.evaluate(argument).expect("a value");
+        }
+        let before = MEMORY.total_allocated();
+        for _ in 0..1000 {
+            f.evaluate(argument).expect("a value");
+        }
+        let bytes = MEMORY.total_allocated() - before;
+        assert_eq!(bytes, 1000 * result, "{name}");
+        assert!(gradient.is_none_or(|gradient| gradient.evaluate(argument).is_ok()));
+    }
+    // The argument of a call may be a number of Rust.
+    let one = Program::from_text("p.deo", "def f(x: Real) -> Real = x * x").expect("a program");
+    let f = one.function("f").expect("a function");
+    f.call::<f64>(1.0).expect("a value");
+    let before = MEMORY.total_allocated();
+    let sum: f64 = (0..1000).map(|i| f.call::<f64>(f64::from(i)).expect("a value")).sum();
+    assert_eq!((sum, MEMORY.total_allocated() - before), (332_833_500.0, 0));
+}
