@@ -21,7 +21,10 @@ pub const MODULES: &[(&str, &str)] = &[
         concat!(
             include_str!("../../../std/optim.deo"),
             include_str!("../../../std/optim/newton.deo"),
-            include_str!("../../../std/optim/least_squares.deo")
+            include_str!("../../../std/optim/least_squares.deo"),
+            include_str!("../../../std/optim/bounds.deo"),
+            include_str!("../../../std/optim/constraints.deo"),
+            include_str!("../../../std/optim/search.deo")
         ),
     ),
     ("quadrature", include_str!("../../../std/quadrature.deo")),
