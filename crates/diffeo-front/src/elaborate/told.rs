@@ -2,8 +2,8 @@
 //! a call, and prints a line, with the place of the call, if it did not converge.
 //!
 //! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out: the
-//! method with a call around it of `told`, `told_fit` or `told_constrained` of the library's module, which prints as `trace` does, so on every
-//! engine. The session makes a warning of the line ([`crate::NotConverged`]).
+//! method with a call around it of `told`, `told_fit` or `told_constrained` of the library's module, which prints as
+//! `trace` does, so on every engine. The session makes a warning of the line ([`crate::NotConverged`]).
 
 use super::{var, Body};
 use crate::db::DefId;
