@@ -14,8 +14,19 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/prelude/signals.deo")
         ),
     ),
-    ("linalg", include_str!("../../../std/linalg.deo")),
-    ("ode", include_str!("../../../std/ode.deo")),
+    (
+        "linalg",
+        concat!(
+            include_str!("../../../std/linalg.deo"),
+            include_str!("../../../std/linalg/svd.deo"),
+            include_str!("../../../std/linalg/expm.deo"),
+            include_str!("../../../std/linalg/krylov.deo")
+        ),
+    ),
+    (
+        "ode",
+        concat!(include_str!("../../../std/ode.deo"), include_str!("../../../std/ode/stiff.deo")),
+    ),
     (
         "optim",
         concat!(
@@ -30,6 +41,7 @@ pub const MODULES: &[(&str, &str)] = &[
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),
+    ("sparse", include_str!("../../../std/sparse.deo")),
     ("special", include_str!("../../../std/special.deo")),
     (
         "stats",
