@@ -19,6 +19,7 @@ pub const MODULES: &[(&str, &str)] = &[
         concat!(
             include_str!("../../../std/linalg.deo"),
             include_str!("../../../std/linalg/svd.deo"),
+            include_str!("../../../std/linalg/eig.deo"),
             include_str!("../../../std/linalg/expm.deo"),
             include_str!("../../../std/linalg/krylov.deo")
         ),
