@@ -118,10 +118,8 @@ fn every_problem_of_the_nist_is_fitted_from_both_starts() {
     for (name, model) in problems {
         for (start, row) in fits(name, model).iter().enumerate() {
             let [digits, of_errors, steps, converged] = row[..] else { panic!("{name}: {row:?}") };
-            let line = format!(
-                "{name:<10} {:>5}  {digits:>6.1}  {of_errors:>9.1}  {steps:>5}",
-                start + 1
-            );
+            let line =
+                format!("{name:<10} {:>5}  {digits:>6.1}  {of_errors:>9.1}  {steps:>5}", start + 1);
             println!("{line}");
             // The residuals of Lanczos1 are rounding of its data, and so are the standard errors.
             let least = if name == "Lanczos1" { 2.0 } else { 9.0 };
