@@ -14,20 +14,36 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/prelude/signals.deo")
         ),
     ),
-    ("linalg", include_str!("../../../std/linalg.deo")),
-    ("ode", include_str!("../../../std/ode.deo")),
+    (
+        "linalg",
+        concat!(
+            include_str!("../../../std/linalg.deo"),
+            include_str!("../../../std/linalg/svd.deo"),
+            include_str!("../../../std/linalg/eig.deo"),
+            include_str!("../../../std/linalg/expm.deo"),
+            include_str!("../../../std/linalg/krylov.deo")
+        ),
+    ),
+    (
+        "ode",
+        concat!(include_str!("../../../std/ode.deo"), include_str!("../../../std/ode/stiff.deo")),
+    ),
     (
         "optim",
         concat!(
             include_str!("../../../std/optim.deo"),
             include_str!("../../../std/optim/newton.deo"),
-            include_str!("../../../std/optim/least_squares.deo")
+            include_str!("../../../std/optim/least_squares.deo"),
+            include_str!("../../../std/optim/bounds.deo"),
+            include_str!("../../../std/optim/constraints.deo"),
+            include_str!("../../../std/optim/search.deo")
         ),
     ),
     ("plot", include_str!("../../../std/plot.deo")),
     ("quadrature", include_str!("../../../std/quadrature.deo")),
     ("random", include_str!("../../../std/random.deo")),
     ("root", include_str!("../../../std/root.deo")),
+    ("sparse", include_str!("../../../std/sparse.deo")),
     ("special", include_str!("../../../std/special.deo")),
     (
         "stats",

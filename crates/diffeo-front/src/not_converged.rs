@@ -62,6 +62,10 @@ impl NotConverged {
                 "the function or its gradient is infinite or nan at the next point: make steps shorter, start nearer, \
                  or keep the function within its domain"
             }
+            Some("Infeasible") => {
+                "no point near fulfils all the constraints: look for two that contradict each other, or a start from \
+                 which they can be reached"
+            }
             _ => {
                 "the residuals do not tell these parameters, or are no more than these: measure more, or leave \
                  parameters out"

@@ -2,8 +2,8 @@
 //! a call, and prints a line, with the place of the call, if it did not converge.
 //!
 //! What comes in: the name in a program of a method that gives a result with the reason why it ended. What goes out: the
-//! method with a call around it of `told` or `told_fit` of the library's module, which prints as `trace` does, so on every
-//! engine. The session makes a warning of the line ([`crate::NotConverged`]).
+//! method with a call around it of `told`, `told_fit` or `told_constrained` of the library's module, which prints as
+//! `trace` does, so on every engine. The session makes a warning of the line ([`crate::NotConverged`]).
 
 use super::{var, Body};
 use crate::db::DefId;
@@ -25,7 +25,13 @@ impl Body<'_, '_> {
         let Ty::Record(fields) = &ty.1 else { return method };
         let field = |name: &str| fields.iter().find(|(field, _)| **field == *name);
         let (Some((_, point)), Some(_)) = (field("point"), field("reason")) else { return method };
-        let teller = if field("standard_errors").is_some() { "told_fit" } else { "told" };
+        let teller = if field("standard_errors").is_some() {
+            "told_fit"
+        } else if field("violation").is_some() {
+            "told_constrained"
+        } else {
+            "told"
+        };
         let db = self.cx.db;
         let library = db.module(module);
         let Some((teller, _)) = library.scope.values.get(&Name::new(teller)) else { return method };

@@ -12,7 +12,7 @@ const COSTLY: &str = "out-of-memory";
 
 /// How many cases a system may leave out because of what they cost: derivatives of high orders from nested ones of
 /// the first, gradients of solvers pass by pass.
-const MOST_COSTLY: usize = 100;
+const MOST_COSTLY: usize = 120;
 
 /// What a system does not do, with the reason.
 const REFUSED: &[(&[Engine], &str, &str)] = &[

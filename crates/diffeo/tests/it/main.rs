@@ -14,6 +14,7 @@ mod gradient_costs;
 mod host;
 mod lang;
 mod modules;
+mod nist;
 mod show;
 mod support;
 mod texts;

@@ -79,6 +79,13 @@ const LEFT: &[(&str, &[&str])] = &[
 pub const ITERATES: &[&str] = &[
     "MGH17",
     "a stiff equation takes too many steps",
+    "a stiff equation given to the explicit method",
+    "an equation that is not stiff takes too many steps",
+    "a stiff solution that goes to infinity",
+    "a function without a lower bound",
+    "constraints that contradict each other",
+    "constraints that leave the function without a lower bound",
+    "a minimum without a derivative, since the constraints depend on one another",
     "Rosenbrock's valley in twenty dimensions",
     "a badly conditioned quadratic",
     "Powell's singular function, whose Hessian vanishes at the minimum",
