@@ -15,6 +15,7 @@ pub mod export;
 mod host;
 pub mod lower;
 pub mod pipeline;
+mod sample;
 mod session;
 pub mod show;
 
@@ -31,4 +32,5 @@ pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
     ToDiffeo, Type, Types, Value,
 };
+pub use sample::{Chain, Names, SampleOptions, Samples, Step, Steps, Summary, Variable};
 pub use session::{Engine, How, Prepared, Run, Session};

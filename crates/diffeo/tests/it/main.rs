@@ -14,6 +14,8 @@ mod gradient_costs;
 mod host;
 mod lang;
 mod modules;
+mod posteriors;
+mod sample;
 mod show;
 mod support;
 mod texts;
