@@ -14,5 +14,6 @@ mod lsp;
 mod messages;
 mod papers;
 mod programs;
+mod sample;
 mod terminal;
 mod tools;
