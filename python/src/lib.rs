@@ -5,12 +5,14 @@
 //! | `program.rs` | programs, functions, their derivatives |
 //! | `given.rs` | Python's values as a program takes them; arrays are borrowed |
 //! | `taken.rs` | what a program gives as Python's values |
+//! | `sample.rs` | draws from posterior distributions |
 //! | `xla.rs` | functions as custom calls of XLA, for JAX |
 //! | `error.rs` | exceptions |
 
 mod error;
 mod given;
 mod program;
+mod sample;
 mod taken;
 mod xla;
 
