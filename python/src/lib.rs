@@ -6,6 +6,7 @@
 //! | `given.rs` | Python's values as a program takes them; arrays are borrowed |
 //! | `taken.rs` | what a program gives as Python's values |
 //! | `plot.rs` | plots, which notebooks draw |
+//! | `sample.rs` | draws from posterior distributions |
 //! | `xla.rs` | functions as custom calls of XLA, for JAX |
 //! | `error.rs` | exceptions |
 
@@ -13,6 +14,7 @@ mod error;
 mod given;
 mod plot;
 mod program;
+mod sample;
 mod taken;
 mod xla;
 

@@ -210,6 +210,16 @@ pub struct Function {
 }
 
 impl Function {
+    /// What Ctrl-C sets from now on, for a call of the main thread.
+    pub fn interrupt_flag() -> Option<Arc<AtomicBool>> {
+        let main = MAIN.get() == Some(&std::thread::current().id());
+        let flag = INTERRUPT.get().filter(|_| main).cloned();
+        if let Some(flag) = &flag {
+            flag.store(false, Ordering::Relaxed);
+        }
+        flag
+    }
+
     fn derived(
         &self,
         py: Python<'_>,
@@ -275,11 +285,7 @@ impl Function {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = Given::new(py, self.inner.types());
         let argument = self.argument(&mut given, args)?;
-        let main = MAIN.get() == Some(&std::thread::current().id());
-        let flag = INTERRUPT.get().filter(|_| main).cloned();
-        if let Some(flag) = &flag {
-            flag.store(false, Ordering::Relaxed);
-        }
+        let flag = Function::interrupt_flag();
         let result = py.detach(|| self.inner.evaluate_until(&argument, flag));
         let value = match result {
             Ok(value) => value,
@@ -326,6 +332,18 @@ impl Function {
     /// Compiles the function now, which the first call does otherwise; whether there is machine code for it.
     fn compile(&self, py: Python<'_>) -> bool {
         py.detach(|| self.inner.prepare())
+    }
+
+    /// Draws from the distribution whose log density it is.
+    #[pyo3(signature = (data, /, **given))]
+    fn _sample<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+        given: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let none = PyDict::new(py);
+        crate::sample::sample(py, &self.inner, data, given.unwrap_or(&none))
     }
 
     /// The warnings of the calls since this was last asked.

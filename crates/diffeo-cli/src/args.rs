@@ -72,6 +72,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// Differentiate a function of a program at a point, or check its derivatives
     Grad(GradArgs),
+    /// Draw from the posterior distribution of a model, by Hamiltonian Monte Carlo
+    Sample(SampleArgs),
     /// Check programs without running them
     Check(CheckArgs),
     /// Lay programs out in the one format
@@ -316,6 +318,93 @@ pub struct Evaluation {
     /// How often each recursive definition may unfold, with --engine trace (Abadi & Plotkin, Figure 8)
     #[arg(long, value_name = "N")]
     pub unfold: Option<u64>,
+}
+
+const SAMPLE_EXAMPLES: &str = "\
+Examples:
+  diffeo sample schools.deo --arg y='[28, 8, -3]' --arg sigma='[15, 10, 16]'
+  diffeo sample fit.deo log_density --arg table=points.csv --chains 8 --seed 1
+  diffeo sample fit.deo --arg table=points.csv --predict replicate --out draws.csv
+  diffeo sample fit.deo --arg table=points.csv --target-accept 0.95 --json
+
+ENTRY is a function of a record of parameters, and perhaps one of data, to a Real: the logarithm of
+the posterior density, up to a constant. The definition `parameters`, a record or a function of data,
+says what values each parameter takes, by the module bayes:
+
+  import bayes
+  import stats (normal_logpdf)
+  def parameters = {mean = bayes.Free, sd = bayes.Positive}
+  def log_density({mean, sd}: {mean: Real, sd: Real}, {y}: {y: [n]Real}) -> Real =
+    normal_logpdf(mean, 0.0, 10.0) - sd + sum([normal_logpdf(v, mean, sd) for v in y])
+
+The table has mean, Monte Carlo standard error, standard deviation and quantiles of each number, bulk
+and tail effective sample sizes, and R-hat. Warnings say what the draws do not tell, and what to do.
+The same seed gives the same draws, however many threads there are.";
+
+/// `diffeo sample`
+#[derive(Args, Debug)]
+#[command(after_help = SAMPLE_EXAMPLES)]
+pub struct SampleArgs {
+    /// The program, a .deo file
+    pub file: PathBuf,
+
+    /// The log density
+    #[arg(value_name = "ENTRY", default_value = "log_density")]
+    pub entry: String,
+
+    /// Give the data NAME (a field of the record of data) this value, as for `run`
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub args: Vec<(String, String)>,
+
+    /// The definition that says what values each parameter takes; where there is none of this name, they
+    /// are Reals
+    #[arg(long, value_name = "NAME", default_value = "parameters")]
+    pub parameters: String,
+
+    /// Make predictions with this function of the parameters, the data and a `random.Key`, the last two if
+    /// it takes them: it gives a record, which has a value for each draw
+    #[arg(long, value_name = "NAME")]
+    pub predict: Option<String>,
+
+    /// How many chains
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub chains: usize,
+
+    /// How many draws each chain makes to adapt, which are thrown away
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub warmup: usize,
+
+    /// How many draws each chain keeps
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub draws: usize,
+
+    /// What the draws depend on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// The mean acceptance to aim at: nearer to 1, steps are smaller, and fewer draws diverge
+    #[arg(long, value_name = "RATE", default_value_t = 0.8)]
+    pub target_accept: f64,
+
+    /// How often a trajectory doubles at most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub max_depth: u32,
+
+    /// Begin within this distance from 0, before the transforms of the parameters
+    #[arg(long, value_name = "RADIUS", default_value_t = 2.0)]
+    pub init: f64,
+
+    /// Write the draws to CSV files as Stan has them: FILE_1.csv, FILE_2.csv … for FILE.csv
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// What evaluates the density
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    pub engine: Engine,
 }
 
 /// The processor that code is made for.

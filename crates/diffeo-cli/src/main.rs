@@ -18,6 +18,7 @@ mod print;
 mod printable;
 mod progress;
 mod render;
+mod sample;
 mod show;
 mod watch;
 
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Build(args) => args.time_passes.then_some(data),
         Command::Eval(_)
         | Command::Grad(_)
+        | Command::Sample(_)
         | Command::Check(_)
         | Command::Fmt(_)
         | Command::Lsp
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run(&args, setting),
         Command::Eval(args) => commands::eval(&args, setting),
         Command::Grad(args) => grad::grad(&args, setting),
+        Command::Sample(args) => sample::sample(&args, setting),
         Command::Check(args) => commands::check(&args, setting),
         Command::Fmt(args) => fmt::fmt(&args, messages),
         Command::Show(args) => show::show(&args, setting),

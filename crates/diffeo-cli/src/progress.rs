@@ -37,13 +37,17 @@ impl Line {
 
     /// Shows a report, unless one was shown just before.
     pub fn show(&mut self, report: &Progress<'_>) {
+        let Progress { label, step, value } = report;
+        self.say(|| format!("{label}: step {step}, {}", six_digits(*value)));
+    }
+
+    /// Shows a text, unless one was shown just before.
+    pub fn say(&mut self, message: impl FnOnce() -> String) {
         if self.bar.is_hidden() || self.shown.is_some_and(|shown| shown.elapsed() < REDRAW) {
             return;
         }
         self.shown = Some(Instant::now());
-        let Progress { label, step, value } = report;
-        let message = format!("{label}: step {step}, {}", six_digits(*value));
-        self.bar.set_message(printable(&message).replace('\n', " "));
+        self.bar.set_message(printable(&message()).replace('\n', " "));
         self.bar.tick();
     }
 

@@ -14,6 +14,7 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/prelude/signals.deo")
         ),
     ),
+    ("bayes", include_str!("../../../std/bayes.deo")),
     (
         "linalg",
         concat!(

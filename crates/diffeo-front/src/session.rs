@@ -413,6 +413,22 @@ impl Session {
 
     /// A module that defines `it` as an expression, in the scope of another module's definitions.
     pub fn expression(&mut self, context: Option<ModuleId>, text: &str) -> Option<ModuleId> {
+        self.expression_with(context, text, &[])
+    }
+
+    /// As [`Session::expression`], where modules of the library have other names, too: pairs of name and module.
+    pub fn expression_with(
+        &mut self,
+        context: Option<ModuleId>,
+        text: &str,
+        modules: &[(&str, &str)],
+    ) -> Option<ModuleId> {
+        let modules: Vec<(Name, ModuleId)> = modules
+            .iter()
+            .filter_map(|(name, module)| {
+                Some((Name::from(*name), self.library(&Name::from(*module))?))
+            })
+            .collect();
         let file = self.db.sources.add("<expression>", text);
         let (ast, diagnostics) = diffeo_syntax::parse_expression(file, text);
         self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
@@ -428,6 +444,7 @@ impl Session {
             scope.constructors.extend(from.constructors);
             scope.modules.extend(from.modules);
         }
+        self.db.module_mut(id).scope.modules.extend(modules);
         self.check();
         (!self.has_errors()).then_some(id)
     }

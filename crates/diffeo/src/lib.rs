@@ -16,6 +16,7 @@ mod host;
 pub mod lower;
 pub mod pipeline;
 pub mod plot;
+mod sample;
 mod session;
 pub mod show;
 
@@ -32,4 +33,5 @@ pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
     ToDiffeo, Type, Types, Value,
 };
+pub use sample::{Chain, Names, SampleOptions, Samples, Step, Steps, Summary, Variable};
 pub use session::{Engine, How, Prepared, Run, Session};

@@ -28,6 +28,7 @@ __all__ = [
     "jvp",
     "load",
     "map",
+    "sample",
     "source",
     "sum_over",
     "torch",
@@ -48,6 +49,13 @@ def torch(f, **options):
     from ._torch import function
 
     return function(f, **options)
+
+
+def sample(log_density, data=None, **options):
+    """Draws from the posterior distribution of a model: see `diffeo._sample`."""
+    from ._sample import sample
+
+    return sample(log_density, data, **options)
 
 
 def load_ipython_extension(ipython):

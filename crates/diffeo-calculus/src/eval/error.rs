@@ -204,6 +204,11 @@ fn operands(op: &str, xs: &[f64]) -> String {
 }
 
 impl ErrorKind {
+    /// Whether the run was interrupted, or has used up its time or memory.
+    pub fn is_bound(&self) -> bool {
+        matches!(self, ErrorKind::Exceeded(_))
+    }
+
     /// A stable name of the kind of error.
     pub fn code(&self) -> &'static str {
         match self {

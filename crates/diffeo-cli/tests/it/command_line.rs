@@ -8,7 +8,7 @@ use std::process::Stdio;
 fn every_command_explains_itself() {
     let folder = Folder::new();
     for command in
-        ["", "run", "eval", "grad", "check", "fmt", "show", "build", "completions", "man"]
+        ["", "run", "eval", "grad", "sample", "check", "fmt", "show", "build", "completions", "man"]
     {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let done = folder.run(&args);

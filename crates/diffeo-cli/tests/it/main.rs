@@ -15,5 +15,6 @@ mod messages;
 mod papers;
 mod plots;
 mod programs;
+mod sample;
 mod terminal;
 mod tools;

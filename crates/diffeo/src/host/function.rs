@@ -74,7 +74,8 @@ impl Default for HostOptions {
 }
 
 impl HostOptions {
-    fn limits(&self) -> Limits {
+    /// The bounds of a run that begins now.
+    pub(crate) fn limits(&self) -> Limits {
         let deadline =
             self.time.and_then(|time| Instant::now().checked_add(time).map(|end| (end, time)));
         let (memory, interrupt) = (self.memory, self.interrupt.clone());
@@ -89,7 +90,13 @@ impl HostOptions {
             kinks: self.kinks,
             max_stack: self.max_stack,
             trace: Box::new(move |line| match NotConverged::read(line) {
-                Some(note) => lock(&notes).push(Note::Told(note)),
+                Some(note) => {
+                    let mut notes = lock(&notes);
+                    // A run that goes on for long tells the same again and again.
+                    if notes.len() < MOST_NOTES {
+                        notes.push(Note::Told(note));
+                    }
+                }
                 None => {
                     if let Some(trace) = trace.as_ref().filter(|_| lines.lines.next()) {
                         trace(line);
@@ -108,14 +115,14 @@ impl HostOptions {
 
 /// How much a call has printed and reported.
 #[derive(Default)]
-struct Printed {
+pub(super) struct Printed {
     lines: Counter,
     reports: Counter,
 }
 
 impl Printed {
     /// Begins a call of which so many lines and reports were printed before: those are not printed again.
-    fn begin(&self, [lines, reports]: [u64; 2]) {
+    pub fn begin(&self, [lines, reports]: [u64; 2]) {
         self.lines.begin(lines);
         self.reports.begin(reports);
     }
@@ -144,6 +151,9 @@ impl Counter {
         self.most.store(most, Ordering::Relaxed);
     }
 }
+
+/// How many notes are kept until somebody asks.
+const MOST_NOTES: usize = 1000;
 
 /// Something to warn of.
 enum Note {
@@ -192,12 +202,12 @@ struct Native {
 type Lease = Confined<Running>;
 
 /// What one call uses.
-struct Running {
-    interface: Interface,
-    from: Ty,
+pub(super) struct Running {
+    pub interface: Interface,
+    pub from: Ty,
     to: Ty,
-    instance: Instance,
-    printed: Arc<Printed>,
+    pub instance: Instance,
+    pub printed: Arc<Printed>,
     /// The memory of the last call's arguments.
     arguments: Arguments<'static>,
 }
@@ -502,28 +512,32 @@ impl Function {
     }
 
     fn lease(&self, native: &Native) -> Option<Lease> {
-        let inner = &*self.0;
-        let lease = Confined::try_new(|| {
-            let interface: Interface = postcard::from_bytes(&native.interface).map_err(|_| ())?;
-            let printed = Arc::<Printed>::default();
-            let options = inner.options.run(&printed, &inner.notes);
-            let Options { max_stack, trace, progress, limits, kinks: _ } = options;
-            let options =
-                RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
-            let instance = Instance::new(native.compiled.clone(), options);
-            let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
-            let arguments = Arguments::default();
-            Ok::<_, ()>(Running { interface, from, to, instance, printed, arguments })
-        });
-        lease.ok()
+        Confined::try_new(|| self.run_of(native).ok_or(())).ok()
     }
 
-    fn misfit(&self, why: &str) -> Error {
+    /// Memory to run it, for one thread, if there is machine code for it.
+    pub(super) fn running(&self) -> Option<Running> {
+        self.run_of(self.0.native.get_or_init(|| self.compile()).as_ref()?)
+    }
+
+    fn run_of(&self, native: &Native) -> Option<Running> {
+        let inner = &*self.0;
+        let interface: Interface = postcard::from_bytes(&native.interface).ok()?;
+        let printed = Arc::<Printed>::default();
+        let options = inner.options.run(&printed, &inner.notes);
+        let Options { max_stack, trace, progress, limits, kinks: _ } = options;
+        let options = RunOptions { max_stack, limits, callbacks: Callbacks { trace, progress } };
+        let instance = Instance::new(native.compiled.clone(), options);
+        let (from, to) = (interface.from.clone().unwrap_or(Ty::Unit), interface.to.clone());
+        Some(Running { interface, from, to, instance, printed, arguments: Arguments::default() })
+    }
+
+    pub(super) fn misfit(&self, why: &str) -> Error {
         let (name, signature) = (self.name(), self.signature());
         Error::new("argument", format!("the argument of `{name}: {signature}` does not fit: {why}"))
     }
 
-    fn stopped(&self, error: &RuntimeError) -> Error {
+    pub(super) fn stopped(&self, error: &RuntimeError) -> Error {
         let diagnostic = error.to_diagnostic();
         self.0
             .program
@@ -576,7 +590,7 @@ impl Function {
 }
 
 /// Why a call of compiled code gave no value.
-enum Failed {
+pub(super) enum Failed {
     Misfit(String),
     /// The evaluator finds out why, and whether it is so; and it has all orders.
     Again([u64; 2]),
@@ -597,10 +611,16 @@ impl Running {
             instance.call_with(args, |results| result(interface, results, to, &mut 0))
         });
         *kept = arguments.again();
-        called.map_err(|error| match error.kind {
+        called.map_err(|error| Failed::new(error, printed))
+    }
+}
+
+impl Failed {
+    pub fn new(error: RuntimeError, printed: &Printed) -> Failed {
+        match error.kind {
             ErrorKind::NanDerivative | ErrorKind::DerivativeOrder => Failed::Again(printed.most()),
             // Open calls that may take all memory have taken it.
             _ => Failed::Stopped(Box::new(error)),
-        })
+        }
     }
 }

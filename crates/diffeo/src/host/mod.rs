@@ -23,11 +23,13 @@
 mod code;
 mod convert;
 mod function;
+mod repeated;
 mod ty;
 mod value;
 
 pub use convert::{FromDiffeo, Mismatch, ToDiffeo};
 pub use function::{Function, HostOptions, Lines, Report, Reports};
+pub(crate) use repeated::{Repeated, Undefined};
 pub use ty::{Type, Types};
 pub use value::{Array, Value};
 
@@ -51,17 +53,24 @@ pub struct Error {
 }
 
 impl Error {
-    fn one(message: Message) -> Error {
+    pub(crate) fn one(message: Message) -> Error {
         Error { messages: vec![message] }
     }
 
-    fn new(code: &'static str, message: impl Into<String>) -> Error {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Error {
         Error::one(Message::error(code, message))
     }
 
     /// Whether the call was interrupted, as opposed to wrong.
     pub fn is_interrupt(&self) -> bool {
         self.messages.iter().any(|message| message.code == Exceeded::Interrupt.code())
+    }
+
+    /// Whether the call was interrupted, or has used up its time or memory.
+    pub(crate) fn is_bound(&self) -> bool {
+        let bounds =
+            [Exceeded::Interrupt, Exceeded::Time(std::time::Duration::ZERO), Exceeded::Memory(0)];
+        self.messages.iter().any(|message| bounds.iter().any(|b| b.code() == message.code))
     }
 }
 
@@ -201,6 +210,11 @@ impl Program {
         }
     }
 
+    /// A definition that is a function or a constant, run with these options.
+    pub(crate) fn callable(&self, name: &str, options: HostOptions) -> Result<Function, Error> {
+        Function::new(self, options, |world| world.entry(name))
+    }
+
     /// The value of a definition that is a constant.
     ///
     /// # Errors
@@ -221,8 +235,18 @@ impl Program {
     /// # Errors
     /// What is wrong with the expression, or its type is not determined.
     pub fn expression(&self, text: &str, options: HostOptions) -> Result<Function, Error> {
+        self.expression_with(text, &[], options)
+    }
+
+    /// As [`Program::expression`], where modules of the library have other names, too.
+    pub(crate) fn expression_with(
+        &self,
+        text: &str,
+        modules: &[(&str, &str)],
+        options: HostOptions,
+    ) -> Result<Function, Error> {
         Function::new(self, options, |world| {
-            match world.session.expression(Some(world.module), text) {
+            match world.session.expression_with(Some(world.module), text, modules) {
                 Some(module) => world.entry_of(module, "it"),
                 None => Err(Error { messages: messages(&mut world.session) }),
             }

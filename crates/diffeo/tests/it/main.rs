@@ -15,6 +15,8 @@ mod host;
 mod lang;
 mod modules;
 mod nist;
+mod posteriors;
+mod sample;
 mod show;
 mod support;
 mod texts;

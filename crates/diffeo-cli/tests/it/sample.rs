@@ -1,0 +1,160 @@
+//! `diffeo sample`: tables, JSON, files, and what is refused.
+
+use crate::common::Folder;
+
+const MODEL: &str = "\
+import bayes
+import random
+import stats (normal_logpdf, normal_sample)
+
+def parameters({y}: {y: [n]Real}) = {mean = bayes.Free, sd = bayes.Positive, effects = bayes.Array(length(y), bayes.Free)}
+def log_density({mean, sd, effects}: {mean: Real, sd: Real, effects: [n]Real}, {y, sigma}: {y: [n]Real, sigma: [n]Real}) -> Real =
+  normal_logpdf(mean, 0.0, 5.0) - sd + sum([normal_logpdf(e, 0.0, 1.0) for e in effects])
+  + sum([normal_logpdf(y[i], mean + sd * effects[i], sigma[i]) for i < n])
+def replicate({mean}: {mean: Real, sd: Real, effects: [n]Real}, {more}: {more: Int}, key: random.Key) =
+  {fresh = [normal_sample(mean, 1.0, k) for k in random.split_many(more, key)]}
+def one = {x = bayes.Free}
+def nowhere({x}: {x: Real}) -> Real = sqrt(x - 10.0)
+def slow({x}: {x: Real}) -> Real =
+  let y = stop_gradient(x) in 0.0 * (loop s = 0.0 for i < 1000000000 do s + sin(s + y)) - x * x
+def flat({x}: {x: Real}) -> Real = 1e-12 * sin(x)
+def number(x: Real) -> Real = x
+";
+
+const Y: &str = "y=[1, 2, 3]";
+const SIGMA: &str = "sigma=[1, 1, 2]";
+
+fn folder() -> Folder {
+    Folder::new().with("m.deo", MODEL)
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_table_of_all_parameters() {
+    let folder = folder();
+    let done = folder.run(&["sample", "m.deo", "--arg", Y, "--arg", SIGMA, "--draws", "300"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let lines: Vec<&str> = done.out.lines().collect();
+    let head: Vec<&str> = lines[0].split_whitespace().collect();
+    assert_eq!(head, ["mean", "mcse", "sd", "5%", "50%", "95%", "ess_bulk", "ess_tail", "r_hat"]);
+    let names: Vec<&str> =
+        lines[1..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["effects[0]", "effects[1]", "effects[2]", "mean", "sd"]);
+    assert!(lines[7].starts_with("1200 draws of 4 chains, seed 0: "), "{}", lines[7]);
+    // The same again, with other threads.
+    let again = folder.run(&[
+        "sample",
+        "m.deo",
+        "--arg",
+        Y,
+        "--arg",
+        SIGMA,
+        "--draws",
+        "300",
+        "--threads",
+        "1",
+    ]);
+    assert_eq!(again.out, done.out);
+}
+
+#[test]
+fn a_summary_as_json_and_files_of_stan() {
+    let folder = folder();
+    let done = folder.run(&[
+        "sample",
+        "m.deo",
+        "log_density",
+        "--arg",
+        Y,
+        "--arg",
+        SIGMA,
+        "--arg",
+        "more=2",
+        "--predict",
+        "replicate",
+        "--chains",
+        "2",
+        "--draws",
+        "100",
+        "--warmup",
+        "200",
+        "--seed",
+        "7",
+        "--json",
+        "--out",
+        "draws.csv",
+    ]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let found = json(&done.out);
+    assert_eq!(
+        (&found["chains"], &found["draws"], &found["seed"]),
+        (&2.into(), &100.into(), &7.into())
+    );
+    assert!(found["parameters"]["effects[2]"]["r_hat"].is_number(), "{found}");
+    assert!(found["predictions"]["fresh[1]"]["sd"].is_number(), "{found}");
+    assert_eq!(found["files"], serde_json::json!(["draws_1.csv", "draws_2.csv"]));
+    let text = std::fs::read_to_string(folder.0.join("draws_2.csv")).expect("a file");
+    assert!(text.contains("\n# Adaptation terminated\n# Step size = "), "{text}");
+    let header = text.lines().find(|line| line.starts_with("lp__")).expect("a header");
+    assert!(header.ends_with(",effects.1,effects.2,effects.3,mean,sd,fresh.1,fresh.2"), "{header}");
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 101);
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line() {
+    let folder = folder();
+    folder
+        .run(&["sample", "m.deo", "--arg", Y])
+        .fails(2, &["the parameter `sigma: []Real` of `log_density` is missing", "--arg sigma=…"]);
+    folder
+        .run(&["sample", "m.deo", "--arg", Y, "--arg", SIGMA, "--arg", "z=1"])
+        .fails(2, &["`log_density` has no parameter `z`"]);
+    folder.run(&["sample", "m.deo", "--arg", Y, "--arg", "sigma=[true]"]).fails(1, &["sigma"]);
+    folder
+        .run(&["sample", "m.deo", "--arg", Y, "--arg", SIGMA, "--out", "draws.npy"])
+        .fails(2, &["`--out draws.npy` does not end in .csv"]);
+    folder
+        .run(&["sample", "m.deo", "number"])
+        .fails(1, &["no log density: `number` is Real -> Real", "takes a record of parameters"]);
+    folder.run(&["sample", "m.deo", "log_densty"]).fails(1, &["did you mean `log_density`?"]);
+    folder
+        .run(&["sample", "m.deo", "flat", "--parameters", "one", "--target-accept", "2"])
+        .fails(1, &["between 0 and 1"]);
+}
+
+#[test]
+fn a_density_that_is_nowhere_is_shown_in_its_place() {
+    let done = folder().run(&["sample", "m.deo", "nowhere", "--parameters", "one"]);
+    assert_eq!(done.status, 1);
+    for part in ["no chain can start", "m.deo:12:", "sqrt(x - 10.0)", "--init"] {
+        assert!(done.err.contains(part), "no {part:?} in {}", done.err);
+    }
+}
+
+#[test]
+fn bad_posteriors_are_warned_of() {
+    let done = folder().run(&[
+        "sample",
+        "m.deo",
+        "flat",
+        "--parameters",
+        "one",
+        "--draws",
+        "100",
+        "--warmup",
+        "100",
+    ]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("warning[r-hat]: chains do not agree"), "{}", done.err);
+    assert!(done.err.contains("is the posterior proper?"), "{}", done.err);
+}
+
+#[test]
+fn a_timeout_ends_it() {
+    folder()
+        .run(&["sample", "m.deo", "slow", "--parameters", "one", "--timeout", "0.5"])
+        .fails(1, &["the time is up", "while sampling `slow`"]);
+}

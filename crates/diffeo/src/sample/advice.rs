@@ -1,0 +1,167 @@
+//! What the diagnostics of draws mean, in words, with what to do.
+
+use super::diagnose::Summary;
+use super::model::Model;
+use super::Samples;
+use crate::Message;
+
+/// From where on chains do not agree.
+const R_HAT: f64 = 1.01;
+
+/// The least effective sample size for each chain.
+const ESS: f64 = 100.0;
+
+/// From where down energies are explored too slowly.
+const E_BFMI: f64 = 0.3;
+
+/// From where on an unconstrained Real is far from where models have it.
+const FAR: f64 = 1e4;
+
+fn warning(code: &'static str, message: String, help: &str) -> Message {
+    let mut warning = Message::error(code, message);
+    warning.severity = "warning";
+    warning.help = Some(help.to_string());
+    warning
+}
+
+/// That the evaluator runs a density.
+pub(super) fn not_compiled(entry: &str) -> Message {
+    warning(
+        "not-compiled",
+        format!("there is no machine code for the gradient of `{entry}`: the evaluator has run it, which takes much longer"),
+        "`diffeo grad FILE ENTRY -v` says why",
+    )
+}
+
+/// What is wrong with draws.
+pub(super) fn advice(samples: &Samples, model: &Model) -> Vec<Message> {
+    let mut all = Vec::new();
+    let total = samples.chains.len() * samples.draws();
+    let divergences = samples.divergences();
+    if divergences == total {
+        all.push(warning(
+            "divergences",
+            format!("all {total} draws diverged: they tell nothing of the posterior"),
+            "the density has jumps, or changes too quickly for the steps: look at it with `diffeo grad --check`, and at the kinds of its parameters",
+        ));
+    } else if let Some(lost) = samples.chains.iter().find(|c| c.divergent.iter().all(|d| *d)) {
+        all.push(warning(
+            "divergences",
+            format!("all draws of chain {} diverged: it tells nothing of the posterior", lost.number),
+            "a chain is lost where the density has jumps, or a derivative that does not change; take another `--seed`, more `--warmup`, or other parameters",
+        ));
+    } else if divergences > 0 {
+        all.push(warning(
+            "divergences",
+            format!("{divergences} of {total} draws diverged: parts of the posterior may not have been visited"),
+            "aim at a higher acceptance, as with `--target-accept 0.95`; where that does not help, write the model in other parameters, such as `mean + sd * z` with a standard normal z in place of a normal effect",
+        ));
+    }
+    let limit = samples.at_depth_limit();
+    if limit > 0 {
+        all.push(warning(
+            "tree-depth",
+            format!(
+                "{limit} of {total} trajectories were as long as they could be, 2^{} steps: draws are right, but take long",
+                samples.max_depth
+            ),
+            "parameters of very different scales, or strongly correlated ones, make long ways: put predictors and parameters to the scale of 1, or raise `--max-depth`",
+        ));
+    }
+    let low: Vec<String> = samples
+        .e_bfmi
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| **e < E_BFMI)
+        .map(|(chain, e)| format!("{chain} ({e:.2})"))
+        .collect();
+    if !low.is_empty() {
+        all.push(warning(
+            "energy",
+            format!("E-BFMI is below {E_BFMI} in chain {}: tails are explored slowly", low.join(", ")),
+            "heavy tails and funnels cause it: write the model in other parameters, or make priors narrower",
+        ));
+    }
+    let worst = |value: fn(&Summary) -> f64| {
+        let all = samples.summaries.iter().map(move |(name, s)| (name, value(s)));
+        all.filter(|(_, v)| !v.is_nan())
+    };
+    let apart: Vec<(&String, f64)> = worst(|s| s.r_hat).filter(|(_, r)| *r > R_HAT).collect();
+    if let Some((name, r_hat)) = apart.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let far = wandering(samples, model);
+        let (reason, help) = match &far {
+            Some((parameter, distance)) => (
+                format!(", and `{parameter}` wanders as far as {distance:.1e}"),
+                "is the posterior proper? A parameter that neither a prior nor the data hold has none: give it a prior",
+            ),
+            None => (
+                String::new(),
+                "take more warm-up (`--warmup`); if that does not help, the posterior may have several modes, or be improper",
+            ),
+        };
+        all.push(warning(
+            "r-hat",
+            format!(
+                "chains do not agree: R-hat is above {R_HAT} for {} of {} numbers, at most {} for `{name}`{reason}",
+                apart.len(),
+                samples.summaries.len(),
+                if *r_hat < 100.0 { format!("{r_hat:.2}") } else { format!("{r_hat:.0e}") }
+            ),
+            help,
+        ));
+    } else {
+        let least = ESS * samples.chains.len() as f64;
+        let small: Vec<(&String, f64)> =
+            worst(|s| s.ess_bulk.min(s.ess_tail)).filter(|(_, e)| *e < least).collect();
+        if let Some((name, ess)) = small.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
+            all.push(warning(
+                "ess",
+                format!(
+                    "there are few effective draws: less than {least} for {} of {} numbers, {ess:.0} for `{name}`",
+                    small.len(),
+                    samples.summaries.len()
+                ),
+                "take more draws, as with `--draws 4000`",
+            ));
+        }
+    }
+    let stuck: Vec<&String> =
+        samples.summaries.iter().filter(|(_, s)| s.sd == 0.0).map(|(name, _)| name).collect();
+    let held = |name: &String| {
+        // The diagonal of a correlation matrix, zeros of a factor.
+        let of = name.split('[').next().unwrap_or(name);
+        model.parameters.iter().any(|p| p.name == of && p.sizes.len() < 2)
+    };
+    if let Some(name) = stuck.into_iter().find(|name| held(name)) {
+        all.push(warning(
+            "stuck",
+            format!("`{name}` has not moved: no trajectory was accepted"),
+            "the density may be infinite at a point: a posterior without a mode, such as a scale that can be 0, needs other priors",
+        ));
+    }
+    let stops: u64 = samples.chains.iter().map(|chain| chain.stops).sum();
+    let first = samples.chains.iter().find_map(|chain| chain.stopped.as_ref());
+    if let Some(mut message) = first.and_then(|error| error.messages.first()).cloned() {
+        message.severity = "warning";
+        message.message = format!(
+            "the program stopped at {stops} points of the trajectories, which count as points without density: {}",
+            message.message
+        );
+        message.help = Some("a few while a chain warms up do no harm; for many, say with `parameters` what values the density accepts".to_string());
+        all.push(message);
+    }
+    all
+}
+
+/// The parameter that is farthest from 0 before its transform, if that is far.
+fn wandering(samples: &Samples, model: &Model) -> Option<(String, f64)> {
+    let mut found: Option<(usize, f64)> = None;
+    for chain in &samples.chains {
+        for (i, x) in chain.points.iter().enumerate() {
+            if x.abs() > found.map_or(FAR, |(_, most)| most) {
+                found = Some((i % model.dimension, x.abs()));
+            }
+        }
+    }
+    found.map(|(i, far)| (model.coordinates[i].clone(), far))
+}

@@ -1,0 +1,169 @@
+//! Draws from posterior distributions: `diffeo._sample` gives them to ArviZ.
+
+use crate::error::{error, message};
+use crate::given::{Given, Path};
+use crate::program::Function;
+use crate::taken;
+use diffeo::{Array, Chain, Names, SampleOptions, Samples, Step, Summary, Type, Value, Variable};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
+
+/// The options that keyword arguments name.
+fn options(given: &Bound<'_, PyDict>, host: diffeo::HostOptions) -> PyResult<SampleOptions> {
+    let mut options = SampleOptions { host, ..SampleOptions::default() };
+    for (key, value) in given.iter() {
+        match key.extract::<String>()?.as_str() {
+            "chains" => options.chains = value.extract()?,
+            "warmup" => options.warmup = value.extract()?,
+            "draws" => options.draws = value.extract()?,
+            "target_accept" => options.target_accept = value.extract()?,
+            "max_depth" => options.max_depth = value.extract()?,
+            "seed" => options.seed = value.extract()?,
+            "init" => options.radius = value.extract()?,
+            "parameters" => options.parameters = value.extract()?,
+            "predict" => options.predict = value.extract()?,
+            "progress" => {
+                let call: Option<Py<PyAny>> = value.extract()?;
+                options.progress = call.map(|call| -> diffeo::Steps {
+                    Arc::new(move |step: &Step| {
+                        Python::attach(|py| {
+                            let args = (step.chain, step.draw, step.total, step.divergences);
+                            if let Err(error) = call.call1(py, args) {
+                                error.write_unraisable(py, None);
+                            }
+                        });
+                    })
+                });
+            }
+            other => return Err(PyTypeError::new_err(format!("sample has no option {other}"))),
+        }
+    }
+    Ok(options)
+}
+
+/// Draws of variables, by name: arrays of chains, draws, and the sizes of the variable.
+fn draws<'py>(
+    py: Python<'py>,
+    samples: &Samples,
+    variables: &[Variable],
+    values: impl Fn(&Chain) -> &[f64],
+) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    let width: usize = variables.iter().map(Variable::width).sum();
+    let mut begin = 0;
+    for variable in variables {
+        let end = begin + variable.width();
+        let rows = samples.chains.iter().flat_map(|chain| values(chain).chunks_exact(width));
+        let data: Vec<f64> = rows.flat_map(|row| row[begin..end].iter().copied()).collect();
+        let mut sizes = vec![samples.chains.len(), samples.draws()];
+        sizes.extend(&variable.sizes);
+        let array = Value::Reals(Array { data: data.into(), sizes });
+        out.set_item(&variable.name, taken::value(py, array, &PyDict::new(py))?)?;
+        begin = end;
+    }
+    Ok(out)
+}
+
+/// Numbers of each draw.
+fn statistics<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    let sizes = vec![samples.chains.len(), samples.draws()];
+    let reals = |of: &dyn Fn(&Chain) -> Vec<f64>| {
+        let data: Vec<f64> = samples.chains.iter().flat_map(of).collect();
+        taken::value(
+            py,
+            Value::Reals(Array { data: data.into(), sizes: sizes.clone() }),
+            &PyDict::new(py),
+        )
+    };
+    let ints = |of: &dyn Fn(&Chain) -> Vec<i64>| {
+        let data: Vec<i64> = samples.chains.iter().flat_map(of).collect();
+        taken::value(
+            py,
+            Value::Ints(Array { data: data.into(), sizes: sizes.clone() }),
+            &PyDict::new(py),
+        )
+    };
+    out.set_item("lp", reals(&|c| c.log_density.clone())?)?;
+    out.set_item("acceptance_rate", reals(&|c| c.accept.clone())?)?;
+    out.set_item("energy", reals(&|c| c.energy.clone())?)?;
+    out.set_item("step_size", reals(&|c| vec![c.step_size; c.energy.len()])?)?;
+    out.set_item("tree_depth", ints(&|c| c.depth.iter().map(|d| i64::from(*d)).collect())?)?;
+    out.set_item("n_steps", ints(&|c| c.steps.iter().map(|n| *n as i64).collect())?)?;
+    let divergent = samples.chains.iter().flat_map(|c| c.divergent.clone()).collect::<Vec<bool>>();
+    let divergent = Value::Bools(Array { data: divergent.into(), sizes });
+    out.set_item("diverging", taken::value(py, divergent, &PyDict::new(py))?)?;
+    Ok(out)
+}
+
+fn summaries<'py>(py: Python<'py>, all: &[(String, Summary)]) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    for (name, s) in all {
+        let row = PyDict::new(py);
+        let [low, median, high] = s.quantiles;
+        for (key, value) in [
+            ("mean", s.mean),
+            ("mcse", s.mcse),
+            ("sd", s.sd),
+            ("q5", low),
+            ("median", median),
+            ("q95", high),
+            ("ess_bulk", s.ess_bulk),
+            ("ess_tail", s.ess_tail),
+            ("r_hat", s.r_hat),
+        ] {
+            row.set_item(key, value)?;
+        }
+        out.set_item(name, row)?;
+    }
+    Ok(out)
+}
+
+/// Draws from the distribution whose log density a function is: a dictionary of `posterior`, `predictions`, `sample_stats`,
+/// `summary` and `warnings`.
+pub fn sample<'py>(
+    py: Python<'py>,
+    function: &diffeo::Function,
+    data: &Bound<'py, PyAny>,
+    given: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut options = options(given, function.options().clone())?;
+    let flag = Function::interrupt_flag();
+    if let Some(flag) = &flag {
+        options.host.interrupt = Some(flag.clone());
+    }
+    let (program, name) = (function.program(), function.name());
+    let names =
+        Names { density: name, parameters: &options.parameters, predict: options.predict.as_deref() };
+    let fields = py.detach(|| program.model_data(names)).map_err(|e| error(py, &e))?;
+    let mut kept = Given::new(py, function.types());
+    let data = match fields.is_empty() && data.is_none() {
+        true => Value::Record(Vec::new()),
+        false => {
+            let ty = Type::Record(fields.into());
+            kept.value(data, &ty, &Path(format!("the data of {name}")))?
+        }
+    };
+    let sampled = py.detach(|| program.sample(name, &data, &options));
+    drop(kept);
+    let samples = match sampled {
+        Ok(samples) => samples,
+        Err(e) if e.is_interrupt() => {
+            py.check_signals()?;
+            return Err(PyKeyboardInterrupt::new_err(e.to_string()));
+        }
+        Err(e) => return Err(error(py, &e)),
+    };
+    let out = PyDict::new(py);
+    out.set_item("posterior", draws(py, &samples, &samples.parameters, |c| &c.values)?)?;
+    out.set_item("predictions", draws(py, &samples, &samples.predictions, |c| &c.predictions)?)?;
+    out.set_item("sample_stats", statistics(py, &samples)?)?;
+    let summary = summaries(py, &samples.summaries)?;
+    summary.update(summaries(py, &samples.predicted)?.as_mapping())?;
+    out.set_item("summary", summary)?;
+    let warnings: PyResult<Vec<_>> = samples.advice.iter().map(|m| message(py, m)).collect();
+    out.set_item("warnings", PyList::new(py, warnings?)?)?;
+    Ok(out)
+}

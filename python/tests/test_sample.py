@@ -1,0 +1,86 @@
+import warnings
+
+import numpy as np
+import pytest
+
+import diffeo
+
+TEXT = """
+import bayes
+import random
+import stats (half_cauchy_logpdf, normal_logpdf, normal_sample)
+
+def parameters({y}: {y: [n]Real}) = {mu = bayes.Free, tau = bayes.Positive, z = bayes.Array(length(y), bayes.Free)}
+def log_density({mu, tau, z}: {mu: Real, tau: Real, z: [n]Real}, {y, sigma}: {y: [n]Real, sigma: [n]Real}) -> Real =
+  normal_logpdf(mu, 0.0, 5.0) + half_cauchy_logpdf(tau, 5.0) + sum([normal_logpdf(v, 0.0, 1.0) for v in z])
+  + sum([normal_logpdf(y[i], mu + tau * z[i], sigma[i]) for i < n])
+def replicate({mu, tau, z}: {mu: Real, tau: Real, z: [n]Real}, {sigma}: {sigma: [n]Real}, key: random.Key) =
+  {y_new = [normal_sample(mu + tau * z[i], sigma[i], k) for (i, k) in enumerate(random.split_many(n, key))]}
+def normal({x}: {x: Real}) -> Real = -0.5 * x * x
+def flat({x}: {x: Real}) -> Real = -sqrt(x - 10.0)
+def free = {x = bayes.Free}
+"""
+
+DATA = {"y": [28.0, 8, -3, 7, -1, 1, 18, 12], "sigma": np.array([15.0, 10, 16, 11, 9, 11, 10, 18])}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return diffeo.source(TEXT, "schools.deo")
+
+
+def test_draws_are_arrays(model):
+    found = diffeo.sample(model.log_density, DATA, convert=False, chains=2, draws=300, warmup=300, predict="replicate")
+    posterior = found["posterior"]
+    assert posterior["mu"].shape == (2, 300) and posterior["z"].shape == (2, 300, 8)
+    assert found["predictions"]["y_new"].shape == (2, 300, 8)
+    assert (posterior["tau"] > 0).all() and not found["sample_stats"]["diverging"].all()
+    row = found["summary"]["mu"]
+    assert np.isclose(row["mean"], posterior["mu"].mean()) and abs(row["mean"] - 4.4) < 1.0
+    again = diffeo.sample(model.log_density, DATA, convert=False, chains=2, draws=300, warmup=300)
+    np.testing.assert_array_equal(again["posterior"]["z"], posterior["z"])
+
+
+def test_the_seed_decides(model):
+    def draws(seed, **options):
+        f = model.function("normal", **options)
+        return diffeo.sample(f, convert=False, parameters="free", seed=seed, draws=50)["posterior"]["x"]
+
+    np.testing.assert_array_equal(draws(1), draws(1, threads=1))
+    assert not np.array_equal(draws(1), draws(2))
+
+
+def test_arviz_takes_them(model):
+    arviz = pytest.importorskip("arviz")
+    found = diffeo.sample(model.log_density, DATA, chains=4, draws=500, predict="replicate")
+    raw = diffeo.sample(model.log_density, DATA, chains=4, draws=500, convert=False)["summary"]
+    table = arviz.summary(found, var_names=["mu", "tau", "z"], round_to="none")
+    for name in ["mu", "tau", "z[3]"]:
+        assert np.isclose(table.loc[name, "mean"], raw[name]["mean"])
+        assert np.isclose(table.loc[name, "ess_bulk"], raw[name]["ess_bulk"], rtol=1e-6)
+        assert np.isclose(table.loc[name, "ess_tail"], raw[name]["ess_tail"], rtol=1e-6)
+        assert np.isclose(table.loc[name, "r_hat"], raw[name]["r_hat"], rtol=1e-6)
+
+
+def test_without_arviz_there_is_a_dictionary(model, monkeypatch):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in ("arviz", "xarray") else find(name))
+    found = diffeo.sample(model.normal, parameters="free", draws=100, chains=2)
+    assert found["posterior"]["x"].shape == (2, 100)
+
+
+def test_what_is_wrong_is_told(model):
+    with pytest.raises(diffeo.Error, match="no chain can start"):
+        diffeo.sample(model.flat, parameters="free")
+    with pytest.raises(diffeo.ArgumentError, match="sigma"):
+        diffeo.sample(model.log_density, {"y": [1.0]})
+    with pytest.raises(TypeError, match="no option"):
+        diffeo.sample(model.normal, parameters="free", steps=3)
+    with pytest.raises(TypeError, match="function of a program"):
+        diffeo.sample(lambda x: x)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        diffeo.sample(model.normal, parameters="free", draws=20, warmup=50)
+    assert any("effective" in str(w.message) or "agree" in str(w.message) for w in told)
