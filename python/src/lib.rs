@@ -6,11 +6,13 @@
 //! | `given.rs` | Python's values as a program takes them; arrays are borrowed |
 //! | `taken.rs` | what a program gives as Python's values |
 //! | `xla.rs` | functions as custom calls of XLA, for JAX |
+//! | `server.rs` | what editors and notebooks ask about a text |
 //! | `error.rs` | exceptions |
 
 mod error;
 mod given;
 mod program;
+mod server;
 mod taken;
 mod xla;
 
@@ -22,5 +24,8 @@ fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     program::watch_interrupts();
     module.add_class::<program::Program>()?;
     module.add_class::<program::Function>()?;
+    module.add_class::<server::Server>()?;
+    module.add_function(wrap_pyfunction!(program::interrupt, module)?)?;
+    module.add_function(wrap_pyfunction!(server::is_unfinished, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }
