@@ -35,6 +35,9 @@ const source = () => view.state.doc.toString();
 
 // Messages
 
+/** A text whose names stand between backticks, with them as code. */
+const quoted = (text) => text.split("`").map((piece, i) => (i % 2 ? make("code", {}, piece) : piece));
+
 function messages(all) {
   if (!all.length) return null;
   const items = all.map(({ severity, code, message, range }) => {
@@ -47,8 +50,8 @@ function messages(all) {
       { class: kind },
       where,
       make("strong", {}, `${kind}[${code}] `),
-      first,
-      ...rest.map((line) => make("div", { class: "more" }, line)),
+      ...quoted(first),
+      ...rest.map((line) => make("div", { class: "more" }, ...quoted(line))),
     );
   });
   return make("ul", { class: "messages" }, ...items);

@@ -4,7 +4,7 @@
 
 use crate::engine::messages;
 use crate::table;
-use diffeo_base::{Diagnostic, Name, Span};
+use diffeo_base::{Diagnostic, Name, SourceMap, Span};
 use diffeo_calculus::eval::{Exceeded, Limits, Machine, MemoryLimit, Options};
 use diffeo_calculus::show::{real, show};
 use diffeo_calculus::value::Value;
@@ -45,6 +45,8 @@ thread_local! {
 const MOST_LINES: usize = 1000;
 /// How many characters of a value are shown.
 const MOST_SHOWN: usize = 20_000;
+/// How many characters a line may have.
+const LINE: usize = 70;
 /// What open calls may take.
 const STACK: usize = 256 << 20;
 
@@ -77,41 +79,40 @@ pub(crate) fn run(session: &mut Session, module: ModuleId, host: Host, bounds: B
         }
     };
     let lines = Rc::new(RefCell::new(Vec::new()));
-    let start = (host.now)();
     let mut values = Vec::new();
-    for name in &constants {
-        let entry = session.entry(module, name);
-        let mut refused = session.take_diagnostics();
-        if constants.len() > 1 {
-            // A constant that is a function is none to show.
-            refused.retain(|d| d.code != "entry-type");
+    let entries = session.entries(module, &constants);
+    let mut refused = session.take_diagnostics();
+    if constants.len() > 1 {
+        // A constant that is a function is none to show.
+        refused.retain(|d| d.code != "entry-type");
+    }
+    said.extend(refused);
+    let mut options = options(host, bounds, (host.now)());
+    let kept = lines.clone();
+    options.trace = Box::new(move |line: &str| {
+        let mut kept = kept.borrow_mut();
+        if kept.len() < MOST_LINES {
+            (host.tell)(line);
+            kept.push(line.to_string());
         }
-        said.extend(refused);
-        let Some(entry) = entry else { continue };
+    });
+    options.progress = Box::new(move |at| {
+        (host.tell)(&format!("{}: step {}, {}", at.label, at.step, real(at.value)));
+    });
+    let program = entries.first().map_or_else(Rc::default, |entry| entry.program.clone());
+    let mut machine = Machine::new(program, options);
+    for entry in &entries {
         if !entry.fields.is_empty() {
-            said.push(with_parameters(&entry));
+            said.push(with_parameters(entry));
             continue;
         }
-        let mut options = options(host, bounds, start);
-        let kept = lines.clone();
-        options.trace = Box::new(move |line: &str| {
-            let mut kept = kept.borrow_mut();
-            if kept.len() < MOST_LINES {
-                (host.tell)(line);
-                kept.push(line.to_string());
-            }
-        });
-        options.progress = Box::new(move |at| {
-            (host.tell)(&format!("{}: step {}, {}", at.label, at.step, real(at.value)))
-        });
-        let mut machine = Machine::new(entry.program.clone(), options);
         let result = machine.eval_global(entry.global).and_then(|value| match &entry.ty {
             Ty::Fun(_) => machine.apply(&value, Value::Unit),
             _ => Ok(value),
         });
         said.extend(machine.take_warnings().iter().map(|w| w.to_diagnostic()));
         match result {
-            Ok(value) => values.push(shown(session, module, &entry, &value)),
+            Ok(value) => values.push(shown(session, module, entry, &value)),
             Err(error) => {
                 said.push(error.to_diagnostic());
                 break;
@@ -140,7 +141,7 @@ fn shown(session: &mut Session, module: ModuleId, entry: &Entry, value: &Value) 
         Ty::Fun(f) => (&f.1, &entry.program.datas),
         ty => (ty, &entry.program.datas),
     };
-    let mut text = show(value, ty, datas);
+    let mut text = laid_out(show(value, ty, datas));
     if let Some((end, _)) = text.char_indices().nth(MOST_SHOWN) {
         text.truncate(end);
         text.push_str(" …");
@@ -154,6 +155,23 @@ fn shown(session: &mut Session, module: ModuleId, entry: &Entry, value: &Value) 
         "table": table::table(value, ty, datas),
         "svg": null,
     })
+}
+
+/// A value that is too long for a line, in the lines that the formatter makes of it.
+fn laid_out(text: String) -> String {
+    if !(LINE..MOST_SHOWN).contains(&text.len()) || !text.contains(['{', '(']) {
+        return text;
+    }
+    let definition = format!("def it = {text}");
+    let file = SourceMap::default().add("<value>", definition.as_str());
+    match diffeo_syntax::format(file, &definition) {
+        Ok(lines) => match lines.trim_end().strip_prefix("def it =\n") {
+            Some(lines) => format!("\n{lines}").replace("\n  ", "\n").trim_start().to_string(),
+            None => lines.trim_end().trim_start_matches("def it = ").to_string(),
+        },
+        // A function is no expression.
+        Err(_) => text,
+    }
 }
 
 fn with_parameters(entry: &Entry) -> Diagnostic {
