@@ -184,6 +184,7 @@ async function derivative() {
     ...[
       failed ? make("p", { class: "stopped", role: "alert" }, failed) : null,
       messages(said),
+      make("p", { class: "hint caption" }, $("form").selectedOptions[0].title),
       graph ? make("div", { class: "canvas" }, drawing(graph)) : null,
       large || null,
       code || null,
@@ -263,7 +264,7 @@ async function main() {
   $("share").addEventListener("click", share);
   $("examples").addEventListener("change", ({ target }) => {
     const found = programs.find(({ name }) => name === target.value);
-    if (found) load(found.text);
+    if (found) load(found.text).then(() => view.focus());
     target.selectedIndex = 0;
   });
   for (const id of ["name", "form", "at"]) $(id).addEventListener("change", derivative);
@@ -277,7 +278,7 @@ async function main() {
     const label = ({ title }) => title.split(": ").at(-1);
     for (const title of new Set(forms.map(group))) {
       const members = forms.filter((form) => group(form) === title);
-      const options = members.map((form) => make("option", { value: form.name }, label(form)));
+      const options = members.map((form) => make("option", { value: form.name, title: form.title }, label(form)));
       $("form").append(make("optgroup", { label: title }, ...options));
     }
     $("form").value = "forward";

@@ -47,6 +47,8 @@ const MOST_LINES: usize = 1000;
 const MOST_SHOWN: usize = 20_000;
 /// How many characters a line may have.
 const LINE: usize = 70;
+/// How often progress is told, in seconds.
+const EVERY: f64 = 0.2;
 /// What open calls may take.
 const STACK: usize = 256 << 20;
 
@@ -96,7 +98,13 @@ pub(crate) fn run(session: &mut Session, module: ModuleId, host: Host, bounds: B
             kept.push(line.to_string());
         }
     });
+    let mut next = f64::NEG_INFINITY;
     options.progress = Box::new(move |at| {
+        let now = (host.now)();
+        if now < next {
+            return;
+        }
+        next = now + EVERY;
         (host.tell)(&format!("{}: step {}, {}", at.label, at.step, real(at.value)));
     });
     let program = entries.first().map_or_else(Rc::default, |entry| entry.program.clone());

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 
 from ipykernel.kernelbase import Kernel
 
@@ -21,6 +22,9 @@ from ._errors import Error
 
 #: What a value of a cell is made with: machine code that is there at once.
 _ENGINE = "jit"
+
+#: How often progress is shown, in seconds.
+_EVERY = 0.2
 
 _KINDS = {3: "function", 6: "instance", 9: "module", 13: "class", 20: "class", 21: "instance"}
 
@@ -73,6 +77,8 @@ class DiffeoKernel(Kernel):
         super().__init__(**options)
         self._cells = Cells()
         self._server = _diffeo.Server()
+        self._next_progress = 0.0
+        self._progress_of = None
 
     # Running
 
@@ -134,11 +140,13 @@ class DiffeoKernel(Kernel):
             self.send_response(self.iopub_socket, "stream", {"name": name, "text": f"{text}\n"})
 
     def _progress(self, text, silent):
-        """A line that the next one replaces."""
-        if silent:
+        """A line that the next one replaces, now and then."""
+        now = time.monotonic()
+        if silent or now < self._next_progress:
             return
+        self._next_progress = now + _EVERY
         transient = {"display_id": f"progress-{self.execution_count}"}
-        shown = getattr(self, "_progress_of", None) == self.execution_count
+        shown = self._progress_of == self.execution_count
         self._progress_of = self.execution_count
         content = {"data": {"text/plain": text}, "metadata": {}, "transient": transient}
         self.send_response(self.iopub_socket, "update_display_data" if shown else "display_data", content)
