@@ -4,7 +4,7 @@
 
 use crate::engine::messages;
 use crate::table;
-use diffeo_base::{Diagnostic, Name, SourceMap, Span};
+use diffeo_base::{Diagnostic, Name, SourceMap};
 use diffeo_calculus::eval::{Exceeded, Limits, Machine, MemoryLimit, Options};
 use diffeo_calculus::show::{real, show};
 use diffeo_calculus::value::Value;
@@ -185,7 +185,6 @@ fn laid_out(text: String) -> String {
 fn with_parameters(entry: &Entry) -> Diagnostic {
     let fields: Vec<String> = entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
     let message = format!("`{}` has parameters: {}", entry.name, fields.join(", "));
-    let span = Span { ..entry.span };
-    Diagnostic::error("parameters", span, message)
+    Diagnostic::error("parameters", entry.span, message)
         .help("here no files and arguments are read: define the parameters in the program, or a `main` without them")
 }
