@@ -48,7 +48,7 @@ test("a run says what it prints, where it stops, and what a value is", () => {
   const { values, messages, lines } = ask({ do: "run", text, seconds: 5, bytes: 1 << 28 });
   assert.deepEqual(values.map(({ name, type, text }) => [name, type, text]), [["a", "Real", "3.0"]]);
   assert.deepEqual(lines, ["a: 1.5"]);
-  assert.deepEqual(told, ["a: 1.5", "a: 1.5"].slice(0, told.length));
+  assert.deepEqual(told, ["a: 1.5"]);
   assert.equal(messages.length, 1);
   assert.equal(messages[0].code, "index-out-of-bounds");
   assert.deepEqual(messages[0].range.start, { line: 2, character: 8 });
