@@ -8,6 +8,7 @@
 //! | `plot.rs` | plots, which notebooks draw |
 //! | `sample.rs` | draws from posterior distributions |
 //! | `xla.rs` | functions as custom calls of XLA, for JAX |
+//! | `server.rs` | what editors and notebooks ask about a text |
 //! | `error.rs` | exceptions |
 
 mod error;
@@ -15,6 +16,7 @@ mod given;
 mod plot;
 mod program;
 mod sample;
+mod server;
 mod taken;
 mod xla;
 
@@ -27,5 +29,8 @@ fn _diffeo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Program>()?;
     module.add_class::<program::Function>()?;
     module.add_class::<plot::Plot>()?;
+    module.add_class::<server::Server>()?;
+    module.add_function(wrap_pyfunction!(program::interrupt, module)?)?;
+    module.add_function(wrap_pyfunction!(server::is_unfinished, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -26,6 +26,14 @@ pub fn watch_interrupts() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
 }
 
+/// Ends the call of the main thread that runs, as Ctrl-C does: for hosts that handle signals in another way.
+#[pyfunction]
+pub fn interrupt() {
+    if let Some(flag) = INTERRUPT.get() {
+        flag.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A program of Diffeo.
 #[pyclass(frozen, module = "diffeo._diffeo")]
 pub struct Program {

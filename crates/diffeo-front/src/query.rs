@@ -4,9 +4,10 @@
 
 use crate::db::{DefId, ModuleId, Res};
 use crate::display::{scheme, Printer};
+use crate::types::Ty;
 use crate::Session;
 use diffeo_base::{Name, Span};
-use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind};
+use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind, Path};
 
 /// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,6 +52,19 @@ pub enum SymbolKind {
     Constructor,
     /// A module.
     Module,
+}
+
+/// A name where it stands in a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Occurrence {
+    /// Where it stands; a qualified name without its module.
+    pub span: Span,
+    /// What it stands for.
+    pub kind: SymbolKind,
+    /// Whether it is defined here.
+    pub defines: bool,
+    /// Whether the standard library defines it.
+    pub library: bool,
 }
 
 /// What a use of a name means, for comparison.
@@ -200,6 +214,78 @@ impl Session {
             false => (span, name.to_string()),
         };
         self.uses(module, offset).into_iter().map(edit).collect()
+    }
+
+    /// The tree of a module.
+    pub fn tree(&self, module: ModuleId) -> &diffeo_syntax::ast::Module {
+        &self.db().module(module).ast
+    }
+
+    /// The names of values in a module, in order of place: definitions, variables, constructors, modules.
+    pub fn occurrences(&self, module: ModuleId) -> Vec<Occurrence> {
+        let db = self.db();
+        let m = db.module(module);
+        let function =
+            |ty: Option<&Ty>| ty.is_some_and(|ty| matches!(db.store.shallow(ty), Ty::Fun(_)));
+        let mut all = Vec::new();
+        let mut add = |span: Span, kind, defines, library| {
+            all.push(Occurrence { span, kind, defines, library });
+        };
+        for id in &m.defs {
+            let def = db.def(*id);
+            add(def.span, self.symbol(*id).kind, true, m.std);
+        }
+        for (id, p) in m.ast.pats.iter() {
+            match &p.kind {
+                PatKind::Var(_) => {
+                    let kind = match function(m.pat_ty.get(id.index())) {
+                        true => SymbolKind::Function,
+                        false => SymbolKind::Variable,
+                    };
+                    add(p.span, kind, true, false);
+                }
+                PatKind::Con { path, .. } => {
+                    if let Some(module) = &path.module {
+                        add(module.span, SymbolKind::Module, false, false);
+                    }
+                    add(path.name.span, SymbolKind::Constructor, false, false);
+                }
+                _ => {}
+            }
+        }
+        for (id, e) in m.ast.exprs.iter() {
+            let name = match &e.kind {
+                ExprKind::Field { field, .. } => field.span,
+                ExprKind::Con(path) => path.name.span,
+                _ => e.span,
+            };
+            let (kind, library) = match m.res.get(&id) {
+                Some(Res::Def(def)) => {
+                    if let ExprKind::Field { base, .. } = &e.kind {
+                        add(m.ast.exprs[*base].span, SymbolKind::Module, false, false);
+                    }
+                    (self.symbol(*def).kind, db.module(db.def(*def).module).std)
+                }
+                Some(Res::Local(_)) => match function(m.expr_ty.get(id.index())) {
+                    true => (SymbolKind::Function, false),
+                    false => (SymbolKind::Variable, false),
+                },
+                Some(Res::Size(..)) => (SymbolKind::Variable, false),
+                Some(Res::Con(data, _)) => {
+                    if let ExprKind::Con(Path { module: Some(module), .. }) = &e.kind {
+                        add(module.span, SymbolKind::Module, false, false);
+                    }
+                    let data = &db.datas[data.0 as usize];
+                    (SymbolKind::Constructor, db.module(data.module).std)
+                }
+                Some(Res::Builtin | Res::Jet | Res::Derivatives) => (SymbolKind::Function, true),
+                None => continue,
+            };
+            add(name, kind, false, library);
+        }
+        all.sort_by_key(|word| (word.span.start, word.span.end));
+        all.dedup_by_key(|word| word.span);
+        all
     }
 
     /// The definitions and types of a module, in order.

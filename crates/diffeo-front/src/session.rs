@@ -534,6 +534,33 @@ impl Session {
         Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
     }
 
+    /// Several entry points of a module, as [`Session::entry`] has them, in one program: a constant that several of them
+    /// need is evaluated once. Those that are none are left out; what is wrong goes to [`Session::diagnostics`].
+    pub fn entries(&mut self, module: ModuleId, names: &[Name]) -> Vec<Entry> {
+        let (mut entries, mut said) = (Vec::new(), self.take_diagnostics());
+        for name in names {
+            entries.extend(self.entry(module, name));
+            said.extend(self.take_diagnostics());
+        }
+        self.db.diagnostics = said;
+        let scope = &self.db.module(module).scope.values;
+        let wanted: Vec<_> = entries
+            .iter()
+            .filter_map(|entry| scope.get(&entry.name))
+            .map(|(def, _)| {
+                let count = self.db.def(*def).scheme.as_ref().map_or(0, |s| s.vars.len());
+                (*def, vec![Inferred::Unit; count])
+            })
+            .collect();
+        let (program, ids) = elaborate::elaborate_all(&self.db, &wanted);
+        lint(&program);
+        let program = Rc::new(program);
+        for (entry, global) in entries.iter_mut().zip(ids) {
+            (entry.program, entry.global) = (program.clone(), global);
+        }
+        entries
+    }
+
     /// A definition of a type without variables, elaborated; what is wrong with it goes to
     /// [`Session::diagnostics`].
     pub fn callable(&mut self, module: ModuleId, name: &str) -> Option<Entry> {

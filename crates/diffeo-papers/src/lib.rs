@@ -9,10 +9,12 @@
 //! | `polytypic.rs`, `expansion.rs`, `empty.rs` | operations by induction on the type; sums of nothing |
 //! | `partial.rs` | partial derivatives as terms |
 //! | `shown.rs`, `shown/` | translated programs in short, for readers |
+//! | `definition.rs` | a definition in each form, for those who show it |
 //! | `coverage.rs` | which system has which form of Core, from the paper or as an extension |
 //! | `workspace.rs`, `splice.rs` | a program that grows by translations |
 
 pub mod coverage;
+pub mod definition;
 pub mod delta;
 mod derived;
 pub mod dual;

@@ -11,23 +11,10 @@ Without a name, the definitions of the cell become names of the notebook. Later 
 import html
 
 from . import _api
+from ._cells import Cells, defined, joined
 from ._errors import Error
 
-# The texts of the cells so far, by the names that they define.
-_cells = {}
-
-
-def _names(text):
-    return [line[4:].split("(")[0].split(":")[0].split("=")[0].strip() for line in text.splitlines() if line[:4] == "def "]
-
-
-def _joined(cell, before):
-    """The cell with earlier ones behind it, so that lines of messages are those of the cell; imports come first."""
-    lines = [line for text in before for line in text.splitlines()]
-    own = {line.strip() for line in cell.splitlines()}
-    imports = [line for line in dict.fromkeys(lines) if line.startswith("import ") and line.strip() not in own]
-    rest = [line for line in lines if not line.startswith("import ")]
-    return "\n".join([*imports, cell, *rest])
+_cells = Cells()
 
 
 def register(ipython):
@@ -35,9 +22,9 @@ def register(ipython):
 
     def diffeo(line, cell):
         name = line.strip()
-        before = [] if name else [text for names, text in _cells.items() if not set(names) & set(_names(cell))]
+        text = joined(cell) if name else _cells.joined(cell)
         try:
-            module = _api.Module("cell.deo", _joined(cell, before))
+            module = _api.Module("cell.deo", text)
         except Error as error:
             _show(error)
             return None
@@ -46,11 +33,8 @@ def register(ipython):
         if name:
             ipython.push({name: module})
             return None
-        own = _names(cell)
-        for names in [names for names in _cells if set(names) & set(own)]:
-            del _cells[names]
-        _cells[tuple(own)] = cell
-        ipython.push({definition: getattr(module, definition) for definition in own})
+        _cells.add(cell)
+        ipython.push({name: getattr(module, name) for name in defined(cell) if name in dir(module)})
         return None
 
     ipython.register_magic_function(diffeo, magic_kind="cell", magic_name="diffeo")

@@ -20,6 +20,8 @@ pub struct Limits {
     /// How many threads may work for it: if nothing is given, what the variable RAYON_NUM_THREADS of the environment
     /// says, or as many as there are processors. Only compiled code uses more than one.
     pub threads: Option<NonZeroUsize>,
+    /// Tells of a bound that is reached, where there is no clock and no other thread, as in a browser's worker.
+    pub host: Option<fn() -> Option<Exceeded>>,
 }
 
 /// A bound on memory, and the way to know how much is in use.
@@ -53,7 +55,10 @@ impl Limits {
 
     /// Whether there is anything to check.
     pub fn is_none(&self) -> bool {
-        self.deadline.is_none() && self.memory.is_none() && self.interrupt.is_none()
+        self.deadline.is_none()
+            && self.memory.is_none()
+            && self.interrupt.is_none()
+            && self.host.is_none()
     }
 
     /// How many threads may work for the run.
@@ -78,6 +83,9 @@ impl Limits {
             if Instant::now() >= deadline {
                 return Err(Exceeded::Time(time));
             }
+        }
+        if let Some(exceeded) = self.host.and_then(|host| host()) {
+            return Err(exceeded);
         }
         match self.memory {
             Some(memory) if (memory.in_use)() > memory.bytes => Err(Exceeded::Memory(memory.bytes)),

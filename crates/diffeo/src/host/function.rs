@@ -79,7 +79,7 @@ impl HostOptions {
         let deadline =
             self.time.and_then(|time| Instant::now().checked_add(time).map(|end| (end, time)));
         let (memory, interrupt) = (self.memory, self.interrupt.clone());
-        Limits { deadline, memory, interrupt, threads: self.threads }
+        Limits { deadline, memory, interrupt, threads: self.threads, host: None }
     }
 
     /// The options of a run that counts what it prints, and leaves out what was printed before.

@@ -1,0 +1,21 @@
+//! What editors ask about programs: the Language Server Protocol 3.17 as functions from JSON to JSON.
+//!
+//! [`Server`] has no transport: `diffeo lsp` moves the messages through pipes, the playground through a worker's
+//! messages, and the kernel for notebooks calls it.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `server.rs` | open texts, notifications, the list of requests |
+//! | `lines.rs` | positions as the protocol counts them |
+//! | `tokens.rs` | semantic tokens |
+//! | `selection.rs` | selection ranges |
+//! | `whole.rs` | whether a text ends in the middle of a definition |
+
+mod lines;
+mod selection;
+mod server;
+mod tokens;
+mod whole;
+
+pub use server::{diagnostic, Refusal, Server};
+pub use whole::is_unfinished;

@@ -1,0 +1,190 @@
+//! Runs a program: `main`, or without one each constant, on the evaluator.
+//!
+//! What always holds: a run ends within its bounds on time and memory, with a message that says where it was.
+
+use crate::engine::messages;
+use crate::table;
+use diffeo_base::{Diagnostic, Name, SourceMap};
+use diffeo_calculus::eval::{Exceeded, Limits, Machine, MemoryLimit, Options};
+use diffeo_calculus::show::{real, show};
+use diffeo_calculus::value::Value;
+use diffeo_calculus::Ty;
+use diffeo_front::query::SymbolKind;
+use diffeo_front::{Entry, ModuleId, NotConverged, Session};
+use serde_json::{json, Value as Json};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What the page lends to the engine.
+#[derive(Clone, Copy)]
+pub struct Host {
+    /// The time in seconds since some moment.
+    pub now: fn() -> f64,
+    /// The bytes in use.
+    pub memory: fn() -> usize,
+    /// Takes what a program tells while it runs.
+    pub tell: fn(&str),
+}
+
+/// What a run may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Its time.
+    pub seconds: f64,
+    /// Its memory beyond what is in use.
+    pub bytes: usize,
+}
+
+thread_local! {
+    /// When the run has to be over, how long it may take, and who tells the time.
+    static DEADLINE: Cell<(f64, f64, Option<fn() -> f64>)> = const { Cell::new((0.0, 0.0, None)) };
+}
+
+/// How many lines of `trace` are kept.
+const MOST_LINES: usize = 1000;
+/// How many characters of a value are shown.
+const MOST_SHOWN: usize = 20_000;
+/// How many characters a line may have.
+const LINE: usize = 70;
+/// How often progress is told, in seconds.
+const EVERY: f64 = 0.2;
+/// What open calls may take.
+const STACK: usize = 256 << 20;
+
+/// Options that keep within the bounds, of which the one on time counts from `start`.
+pub(crate) fn options(host: Host, bounds: Bounds, start: f64) -> Options {
+    DEADLINE.set((start + bounds.seconds, bounds.seconds, Some(host.now)));
+    let over = || {
+        let (end, seconds, now) = DEADLINE.get();
+        let over = now.is_some_and(|now| now() >= end);
+        over.then(|| Exceeded::Time(Duration::try_from_secs_f64(seconds).unwrap_or_default()))
+    };
+    let bytes = (host.memory)().saturating_add(bounds.bytes);
+    let memory = Some(MemoryLimit { bytes, in_use: host.memory });
+    let limits = Limits { memory, host: Some(over), ..Limits::default() };
+    Options { max_stack: STACK, limits, ..Options::default() }
+}
+
+/// Runs what a program defines.
+pub(crate) fn run(session: &mut Session, module: ModuleId, host: Host, bounds: Bounds) -> Json {
+    if session.has_errors() {
+        let told = messages(session, module, &session.diagnostics());
+        return json!({ "values": [], "messages": told, "lines": [] });
+    }
+    let mut said = session.take_diagnostics();
+    let constants: Vec<Name> = match session.definitions(module).iter().any(|n| *n == "main") {
+        true => vec![Name::new("main")],
+        false => {
+            let all = session.symbols(module).into_iter();
+            all.filter(|s| s.kind == SymbolKind::Constant).map(|s| s.name).collect()
+        }
+    };
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let mut values = Vec::new();
+    let entries = session.entries(module, &constants);
+    let mut refused = session.take_diagnostics();
+    if constants.len() > 1 {
+        // A constant that is a function is none to show.
+        refused.retain(|d| d.code != "entry-type");
+    }
+    said.extend(refused);
+    let mut options = options(host, bounds, (host.now)());
+    let kept = lines.clone();
+    options.trace = Box::new(move |line: &str| {
+        let mut kept = kept.borrow_mut();
+        if kept.len() < MOST_LINES {
+            (host.tell)(line);
+            kept.push(line.to_string());
+        }
+    });
+    let mut next = f64::NEG_INFINITY;
+    options.progress = Box::new(move |at| {
+        let now = (host.now)();
+        if now < next {
+            return;
+        }
+        next = now + EVERY;
+        (host.tell)(&format!("{}: step {}, {}", at.label, at.step, real(at.value)));
+    });
+    let program = entries.first().map_or_else(Rc::default, |entry| entry.program.clone());
+    let mut machine = Machine::new(program, options);
+    for entry in &entries {
+        if !entry.fields.is_empty() {
+            said.push(with_parameters(entry));
+            continue;
+        }
+        let result = machine.eval_global(entry.global).and_then(|value| match &entry.ty {
+            Ty::Fun(_) => machine.apply(&value, Value::Unit),
+            _ => Ok(value),
+        });
+        said.extend(machine.take_warnings().iter().map(|w| w.to_diagnostic()));
+        match result {
+            Ok(value) => values.push(shown(session, module, entry, &value)),
+            Err(error) => {
+                said.push(error.to_diagnostic());
+                break;
+            }
+        }
+    }
+    let (notes, lines): (Vec<_>, Vec<_>) = lines
+        .take()
+        .into_iter()
+        .map(|line| NotConverged::read(&line).ok_or(line))
+        .partition(Result::is_ok);
+    let mut told: Vec<NotConverged> = Vec::new();
+    for note in notes.into_iter().flatten() {
+        if !told.iter().any(|known| known.same_place(&note)) {
+            told.push(note);
+        }
+    }
+    said.extend(session.noted(&told));
+    let lines: Vec<String> = lines.into_iter().filter_map(Result::err).collect();
+    json!({ "values": values, "messages": messages(session, module, &said), "lines": lines })
+}
+
+/// A value with its name and type; as a table, where it is one.
+fn shown(session: &mut Session, module: ModuleId, entry: &Entry, value: &Value) -> Json {
+    let (ty, datas) = match &entry.ty {
+        Ty::Fun(f) => (&f.1, &entry.program.datas),
+        ty => (ty, &entry.program.datas),
+    };
+    let mut text = laid_out(show(value, ty, datas));
+    if let Some((end, _)) = text.char_indices().nth(MOST_SHOWN) {
+        text.truncate(end);
+        text.push_str(" …");
+    }
+    let written = session.show_types(module, Some(&entry.name));
+    let ty_text = written.split_once(" : ").map_or("", |(_, ty)| ty.trim_end());
+    json!({
+        "name": entry.name.as_str(),
+        "type": ty_text,
+        "text": text,
+        "table": table::table(value, ty, datas),
+        "svg": null,
+    })
+}
+
+/// A value that is too long for a line, in the lines that the formatter makes of it.
+fn laid_out(text: String) -> String {
+    if !(LINE..MOST_SHOWN).contains(&text.len()) || !text.contains(['{', '(']) {
+        return text;
+    }
+    let definition = format!("def it = {text}");
+    let file = SourceMap::default().add("<value>", definition.as_str());
+    match diffeo_syntax::format(file, &definition) {
+        Ok(lines) => match lines.trim_end().strip_prefix("def it =\n") {
+            Some(lines) => format!("\n{lines}").replace("\n  ", "\n").trim_start().to_string(),
+            None => lines.trim_end().trim_start_matches("def it = ").to_string(),
+        },
+        // A function is no expression.
+        Err(_) => text,
+    }
+}
+
+fn with_parameters(entry: &Entry) -> Diagnostic {
+    let fields: Vec<String> = entry.fields.iter().map(|(n, t)| format!("`{n}: {t}`")).collect();
+    let message = format!("`{}` has parameters: {}", entry.name, fields.join(", "));
+    Diagnostic::error("parameters", entry.span, message)
+        .help("here no files and arguments are read: define the parameters in the program, or a `main` without them")
+}

@@ -1,0 +1,268 @@
+"""The kernel for Jupyter: `python -m diffeo.kernel install`, then notebooks in Diffeo.
+
+A cell has definitions, and an expression behind them whose value is shown. Later cells see earlier ones, and may
+define their names anew: what uses them sees the new ones.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+
+from ipykernel.kernelbase import Kernel
+
+from . import _api, _diffeo
+from ._cells import Cells, defined, split
+from ._display import bundle
+from ._errors import Error
+
+#: What a value of a cell is made with: machine code that is there at once.
+_ENGINE = "jit"
+
+#: How often progress is shown, in seconds.
+_EVERY = 0.2
+
+_KINDS = {3: "function", 6: "instance", 9: "module", 13: "class", 20: "class", 21: "instance"}
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """Has SIGINT end the program that runs. Python itself only hears of it afterwards."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    try:
+        before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    except ValueError:
+        # Not the main thread: there are no signals here.
+        ours.close()
+        theirs.close()
+        yield
+        return
+
+    def watch():
+        while number := ours.recv(1):
+            if number[0] == signal.SIGINT:
+                _diffeo.interrupt()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.close()
+        watcher.join()
+        ours.close()
+
+
+class DiffeoKernel(Kernel):
+    """Runs cells in Diffeo."""
+
+    implementation = "diffeo"
+    implementation_version = _diffeo.__version__
+    banner = f"Diffeo {_diffeo.__version__}"
+    language_info = {
+        "name": "diffeo",
+        "version": _diffeo.__version__,
+        "mimetype": "text/x-diffeo",
+        "file_extension": ".deo",
+        "pygments_lexer": "diffeo",
+    }
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._cells = Cells()
+        self._server = _diffeo.Server()
+        self._next_progress = 0.0
+        self._progress_of = None
+
+    # Running
+
+    async def do_execute(
+        self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None, cell_id=None
+    ):
+        definitions, line, expression = split(code)
+        try:
+            with _interruptible():
+                self._execute(definitions, line, expression, silent)
+        except Error as error:
+            return self._failed(error, line, silent)
+        except KeyboardInterrupt:
+            return self._stopped("KeyboardInterrupt", "interrupted", ["interrupted"], silent)
+        return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+
+    def _execute(self, definitions, line, expression, silent):
+        text = self._cells.joined(definitions)
+        module = _api.Module("cell.deo", text)
+        for warning in module.warnings:
+            self._stream("stderr", warning["text"], silent)
+        if definitions.strip():
+            self._cells.add(definitions)
+        if not expression.strip():
+            own = defined(definitions)
+            symbols = json.loads(self._server.answer(text, "textDocument/documentSymbol", "{}"))
+            types = [f"{s['name']} : {s['detail']}" for s in symbols if s["detail"] and s["name"] in own]
+            if types:
+                self._show({"text/plain": "\n".join(types)}, silent)
+            return
+        options = {
+            "engine": _ENGINE,
+            "trace": lambda text: self._stream("stdout", text, silent),
+            "progress": lambda label, step, value: self._progress(f"{label}: step {step}, {value:.6g}", silent),
+        }
+        try:
+            # The value, and how the language writes it.
+            run = module.expression(f"fn () -> let it = (\n{expression}\n) in (it, show(it))", **options)
+        except Error as error:
+            # A function has a type to show, but no text.
+            try:
+                function = module.expression(f"(\n{expression}\n)")
+            except Error:
+                raise error from None
+            self._show({"text/plain": f"<function : {function.type_}>"}, silent)
+            return
+        value, written = run()
+        for warning in run.take_warnings():
+            self._stream("stderr", warning["text"], silent)
+        self._show(bundle(value, written), silent)
+
+    def _show(self, data, silent):
+        if not silent:
+            content = {"execution_count": self.execution_count, "data": data, "metadata": {}}
+            self.send_response(self.iopub_socket, "execute_result", content)
+
+    def _stream(self, name, text, silent):
+        if not silent:
+            self.send_response(self.iopub_socket, "stream", {"name": name, "text": f"{text}\n"})
+
+    def _progress(self, text, silent):
+        """A line that the next one replaces, now and then."""
+        now = time.monotonic()
+        if silent or now < self._next_progress:
+            return
+        self._next_progress = now + _EVERY
+        transient = {"display_id": f"progress-{self.execution_count}"}
+        shown = self._progress_of == self.execution_count
+        self._progress_of = self.execution_count
+        content = {"data": {"text/plain": text}, "metadata": {}, "transient": transient}
+        self.send_response(self.iopub_socket, "update_display_data" if shown else "display_data", content)
+
+    def _failed(self, error, line, silent):
+        lines = []
+        for message in error.messages:
+            place = ""
+            if message["line"] is not None:
+                # The expression of a cell stands one line down in a text of its own.
+                shift = line - 1 if message["file"] == "<expression>" else 0
+                place = f"{message['line'] + shift}:{message['column']}: "
+            lines.append(f"{place}{message['severity']}[{message['code']}]: {message['message']}")
+            lines += [f"  note: {note}" for note in message["notes"]]
+            lines += [f"  help: {message['help']}"] if message["help"] else []
+        first = error.messages[0]
+        return self._stopped(first["code"], first["message"], lines, silent)
+
+    def _stopped(self, name, value, lines, silent):
+        content = {"ename": name, "evalue": value, "traceback": lines}
+        if not silent:
+            self.send_response(self.iopub_socket, "error", content)
+        return {"status": "error", "execution_count": self.execution_count, **content}
+
+    # What is known of a cell
+
+    def _ask(self, method, code, cursor):
+        """The answer of the language server about a place of a cell."""
+        definitions, first, expression = split(code)
+        prefix = "def it = " if expression.strip() else ""
+        lines = code.splitlines()
+        if prefix:
+            lines[first] = prefix + lines[first]
+        before = code[:cursor].split("\n")
+        line, character = len(before) - 1, len(before[-1].encode("utf-16-le")) // 2
+        if prefix and line == first:
+            character += len(prefix)
+        text = "\n".join(["\n".join(lines), self._cells.joined(definitions)[len(definitions) :]])
+        params = {"position": {"line": line, "character": character}}
+        return json.loads(self._server.answer(text, method, json.dumps(params)))
+
+    async def do_complete(self, code, cursor_pos):
+        start = cursor_pos
+        while start > 0 and (code[start - 1].isalnum() or code[start - 1] in "_'"):
+            start -= 1
+        word = code[start:cursor_pos]
+        found = self._ask("textDocument/completion", code, cursor_pos) or {"items": []}
+        items = [item for item in found["items"] if item["label"].startswith(word)]
+        types = [
+            {"start": start, "end": cursor_pos, "text": item["label"], "type": _KINDS.get(item["kind"], ""), "signature": item["detail"] or ""}
+            for item in items
+        ]
+        return {
+            "status": "ok",
+            "matches": [item["label"] for item in items],
+            "cursor_start": start,
+            "cursor_end": cursor_pos,
+            "metadata": {"_jupyter_types_experimental": types},
+        }
+
+    async def do_inspect(self, code, cursor_pos, detail_level=0, omit_sections=()):
+        found = self._ask("textDocument/hover", code, cursor_pos)
+        data = {}
+        if found:
+            text = found["contents"]["value"]
+            data = {"text/markdown": text, "text/plain": text.removeprefix("```diffeo\n").replace("\n```", "", 1)}
+        return {"status": "ok", "found": bool(data), "data": data, "metadata": {}}
+
+    async def do_is_complete(self, code):
+        if _diffeo.is_unfinished(code):
+            return {"status": "incomplete", "indent": "  "}
+        definitions, _, expression = split(code)
+        whole = not any(_diffeo.is_unfinished(part) for part in (definitions, expression))
+        return {"status": "complete"} if whole else {"status": "incomplete", "indent": "  "}
+
+    async def do_shutdown(self, restart):
+        return {"status": "ok", "restart": restart}
+
+
+def install(arguments):
+    """Writes the kernel's specification to where Jupyter looks for it."""
+    import argparse
+    import tempfile
+
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    parser = argparse.ArgumentParser("python -m diffeo.kernel install", description="Makes the kernel known to Jupyter.")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="for this user (the default)")
+    where.add_argument("--sys-prefix", action="store_true", help="for this environment of Python")
+    where.add_argument("--prefix", help="below this folder")
+    given = parser.parse_args(arguments)
+    prefix = sys.prefix if given.sys_prefix else given.prefix
+    specification = {
+        "argv": [sys.executable, "-m", "diffeo.kernel", "-f", "{connection_file}"],
+        "display_name": "Diffeo",
+        "language": "diffeo",
+        "interrupt_mode": "signal",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as file:
+            json.dump(specification, file, indent=2)
+        made = KernelSpecManager().install_kernel_spec(folder, "diffeo", user=not prefix, prefix=prefix)
+    print(f"the kernel is in {made}")
+
+
+def main():
+    """Installs the kernel, or runs it as Jupyter does."""
+    if sys.argv[1:2] == ["install"]:
+        install(sys.argv[2:])
+        return
+    from ipykernel.kernelapp import IPKernelApp
+
+    IPKernelApp.launch_instance(kernel_class=DiffeoKernel)
+
+
+if __name__ == "__main__":
+    main()

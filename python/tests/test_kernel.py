@@ -1,0 +1,155 @@
+"""The kernel as Jupyter drives it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("ipykernel")
+jupyter_client = pytest.importorskip("jupyter_client")
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("prefix")
+    subprocess.run([sys.executable, "-m", "diffeo.kernel", "install", "--prefix", str(prefix)], check=True, capture_output=True)
+    folder = prefix / "share" / "jupyter"
+    assert json.loads((folder / "kernels" / "diffeo" / "kernel.json").read_text())["display_name"] == "Diffeo"
+    os.environ["JUPYTER_PATH"] = str(folder)
+    manager, client = jupyter_client.manager.start_new_kernel(kernel_name="diffeo", startup_timeout=60)
+    yield manager, client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def client(kernel):
+    return kernel[1]
+
+
+def run(client, code, timeout=60):
+    """The reply, and what was shown: pairs of the kind of message and its content."""
+    shown = []
+    reply = client.execute_interactive(code, timeout=timeout, output_hook=lambda m: shown.append((m["msg_type"], m["content"])))
+    return reply["content"], shown
+
+
+def value(client, code):
+    reply, shown = run(client, code)
+    assert reply["status"] == "ok", reply
+    return next(content["data"] for kind, content in shown if kind == "execute_result")
+
+
+def test_cells_build_on_each_other_and_define_anew(client):
+    assert value(client, "import stats\ndef f(x: Real) -> Real = x * x")["text/plain"] == "f : Real -> Real"
+    assert value(client, "def g(x: Real) = f(x) + 1.0\n\ng(2.0)")["text/plain"] == "5.0"
+    assert value(client, "def f(x: Real) -> Real = x * 3.0\ngrad(g)(2.0)")["text/plain"] == "3.0"
+    assert value(client, "g(2.0)")["text/plain"] == "7.0"
+    assert value(client, "type Shape = Dot | Circle(Real)\nlist[Dot, Circle(1.0)]")["text/plain"] == "list[Dot, Circle(1.0)]"
+    assert value(client, "Circle(2.0)")["text/plain"] == "Circle(2.0)"
+    assert value(client, "f")["text/plain"] == "<function : Real -> Real>"
+
+
+def test_errors_name_their_place_in_the_cell(client):
+    reply, shown = run(client, "def bad(x: Real) -> Real =\n  y")
+    assert reply["status"] == "error" and reply["ename"] == "unknown-name"
+    assert reply["traceback"][0].startswith("2:3: error[unknown-name]")
+    reply, _ = run(client, "def k = 1\n\n[1, 2][5]")
+    assert reply["ename"] == "index-out-of-bounds"
+    assert reply["traceback"][0].startswith("3:1: "), reply
+    assert value(client, "1 + 1")["text/plain"] == "2"
+
+
+def test_tables_and_plots(client):
+    data = value(client, '[{x = real(i), name = "<" ++ show(i)} for i < 3]')
+    assert "<th>name</th><th>x</th>" in data["text/html"]
+    assert "<td>&lt;1</td><td>1.0</td>" in data["text/html"]
+    assert data["text/plain"].startswith("[{name = ")
+    assert "<td>4.0</td>" in value(client, "[[1.0, 2.0], [3.0, 4.0]]")["text/html"]
+    data = value(client, r'"{\"$schema\": \"https://vega.github.io/schema/vega-lite/v6.json\", \"mark\": \"line\"}"')
+    assert data["application/vnd.vegalite.v6+json"]["mark"] == "line"
+
+
+def test_lines_and_progress_come_while_it_runs(client):
+    _, shown = run(client, 'trace("x", 1.5) * 2.0')
+    assert ("stream", {"name": "stdout", "text": "x: 1.5\n"}) in shown
+    slow = "x + sum([sin(real(j) * x) for j < 200000])"
+    _, shown = run(client, f'loop x = 0.1 for i < 200 do progress("fit", i, x, {slow})')
+    kinds = [kind for kind, _ in shown if "display" in kind]
+    assert kinds[:2] == ["display_data", "update_display_data"] and set(kinds[1:]) == {"update_display_data"}
+    assert len(kinds) < 150
+    content = next(content for kind, content in shown if kind == "display_data")
+    assert content["data"]["text/plain"].startswith("fit: step 0, ")
+
+
+def test_completion_and_inspection(client):
+    run(client, "import stats\ndef squared(x: Real) -> Real = x * x")
+
+    def reply(message):
+        return client.get_shell_msg(timeout=20)["content"]
+
+    found = reply(client.complete("squa", 4))
+    assert found["matches"] == ["squared"] and (found["cursor_start"], found["cursor_end"]) == (0, 4)
+    found = reply(client.complete("def h(x) =\n  stats.norm", 23))
+    assert any(name.startswith("normal") for name in found["matches"])
+    found = reply(client.inspect("def t = 1\n\nsquared(2.0)", 14))
+    assert found["found"] and "squared : Real -> Real" in found["data"]["text/plain"]
+    for code, status in [("def f(x) =", "incomplete"), ("f(1.0,", "incomplete"), ("1 + 1", "complete"), ("def q = 1\nq", "complete")]:
+        assert reply(client.is_complete(code))["status"] == status, code
+
+
+def test_an_interrupt_ends_a_run_and_the_kernel_goes_on(kernel):
+    manager, client = kernel
+    client.execute("def spin(x: Real) -> Real = spin(x + 1.0)\nspin(0.0)")
+    time.sleep(2.0)
+    manager.interrupt_kernel()
+    content = client.get_shell_msg(timeout=30)["content"]
+    assert (content["status"], content["ename"]) == ("error", "KeyboardInterrupt")
+    assert value(client, "2 + 2")["text/plain"] == "4"
+
+
+def test_a_notebook_is_executed(client, tmp_path):
+    pytest.importorskip("nbconvert")
+    import nbformat
+
+    cells = [nbformat.v4.new_code_cell(code) for code in ["def f(x: Real) = x ^ 3", "grad(f)(2.0)"]]
+    metadata = {"kernelspec": {"name": "diffeo", "display_name": "Diffeo", "language": "diffeo"}}
+    path = tmp_path / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), path)
+    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--output", "b", str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    done = nbformat.read(tmp_path / "b.ipynb", as_version=4)
+    assert done.cells[1].outputs[0]["data"]["text/plain"] == "12.0"
+
+
+def test_the_protocol(client):
+    """What `jupyter_kernel_test` asks of every kernel."""
+    tests = pytest.importorskip("jupyter_kernel_test")
+    import unittest
+
+    class Diffeo(tests.KernelTests):
+        kernel_name = "diffeo"
+        language_name = "diffeo"
+        file_extension = ".deo"
+        code_hello_world = 'let _ = trace("hello, world", 1.0) in ()'
+        completion_samples = [{"text": "wrapping_m", "matches": {"wrapping_mul"}}]
+        complete_code_samples = ["1 + 1"]
+        incomplete_code_samples = ["def f(x) ="]
+        code_page_something = None
+        code_execute_result = [{"code": "1 + 2", "result": "3"}]
+        code_generate_error = "[1][2]"
+        code_inspect_sample = "length"
+
+        def test_execute_stdout(self):
+            self.flush_channels()
+            reply, output = self.execute_helper(code=self.code_hello_world)
+            self.assertEqual(reply["content"]["status"], "ok")
+            self.assertIn("hello, world", output[0]["content"]["text"])
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Diffeo).run(result)
+    assert result.testsRun > 3
+    assert not result.errors and not result.failures, [*result.errors, *result.failures]

@@ -1,0 +1,118 @@
+// The book as pages: each of its programs in colours, with a link that opens it in the playground.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { deflateRawSync } from "node:zlib";
+import MarkdownIt from "markdown-it";
+import { pieces } from "./src/colour.js";
+
+export const BOOK = new URL("../docs/book/", import.meta.url);
+
+const read = (name) => readFileSync(new URL(name, BOOK), "utf8");
+const escaped = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+
+/** The address of a program, as `src/address.js` reads it. */
+export function address(text) {
+  return `index.html#code=${deflateRawSync(text, { level: 9 }).toString("base64url")}`;
+}
+
+/** The anchor of a heading: as GitHub makes it, since the pages link to one another by it. */
+function anchor(text) {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").trim().replace(/\s/g, "-");
+}
+
+/** The program of `diffeo eval '…'`, if that is all that a block of a shell has. */
+function evaluated(text) {
+  const found = /^diffeo eval '([^']*)'\s*$/.exec(text);
+  return found && `def main = ${found[1].trim()}\n`;
+}
+
+function code(text) {
+  return pieces(text.trimEnd())
+    .map(([piece, classes]) => (classes ? `<span class="${classes}">${escaped(piece)}</span>` : escaped(piece)))
+    .join("");
+}
+
+function block(info, text) {
+  const [language] = info.trim().split(/\s+/);
+  const program = language === "diffeo" ? text : language === "sh" ? evaluated(text) : null;
+  const inner = language === "diffeo" ? code(text) : escaped(text.trimEnd());
+  const link = program ? `<a class="try" href="../${address(program)}">Try it</a>` : "";
+  return `<div class="example"><pre><code>${inner}</code></pre>${link}</div>\n`;
+}
+
+/** Links to other pages stay within the book; programs of the repository open in the playground, other files do not. */
+function target(href) {
+  if (/^(?:[a-z]+:|#)/.test(href)) return href;
+  const [path, hash] = href.split("#");
+  if (/^[\w-]+\.md$/.test(path)) return `${page(path)}${hash ? `#${hash}` : ""}`;
+  const file = new URL(path, BOOK);
+  if (path.endsWith(".deo") && existsSync(file)) return `../${address(readFileSync(file, "utf8"))}`;
+  return null;
+}
+
+const page = (name) => (name === "README.md" ? "index.html" : name.replace(/\.md$/, ".html"));
+
+function renderer() {
+  const markdown = new MarkdownIt({ html: false, linkify: false });
+  const rules = markdown.renderer.rules;
+  rules.fence = (tokens, i) => block(tokens[i].info, tokens[i].content);
+  rules.heading_open = (tokens, i) => `<${tokens[i].tag} id="${anchor(tokens[i + 1].content.replaceAll("`", ""))}">`;
+  rules.link_open = (tokens, i) => {
+    const href = target(tokens[i].attrGet("href"));
+    return href === null ? "<a>" : `<a href="${escaped(href)}">`;
+  };
+  return markdown;
+}
+
+/** The blocks of the book that are whole programs: page, heading and text. */
+export function programs(name) {
+  const tokens = new MarkdownIt().parse(read(name), {});
+  const found = [];
+  let heading = "";
+  tokens.forEach((token, i) => {
+    if (token.type === "heading_open") heading = tokens[i + 1].content.replaceAll("`", "");
+    if (token.type === "fence" && token.info.trim() === "diffeo") found.push({ heading, text: token.content });
+  });
+  return found;
+}
+
+/** The pages: names of files and HTML. */
+export function pages() {
+  const markdown = renderer();
+  const order = [...read("README.md").matchAll(/\]\(([\w-]+\.md)\)/g)].map((found) => found[1]);
+  const names = ["README.md", ...order, ...readdirSync(BOOK).filter((name) => name.endsWith(".md"))];
+  const all = [...new Set(names)].map((name) => {
+    const text = read(name);
+    const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
+    return { file: page(name), title, html: markdown.render(text) };
+  });
+  const links = (here) =>
+    all.map(({ file, title }) => {
+      const current = file === here ? ' aria-current="page"' : "";
+      const shown = file === "index.html" ? "Contents" : title;
+      return `<a href="${file}"${current}>${escaped(shown)}</a>`;
+    });
+  return all.map(({ file, title, html }) => ({
+    file,
+    html: `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${escaped(title)} · Diffeo</title>
+    <link rel="stylesheet" href="../style.css" />
+  </head>
+  <body>
+    <header>
+      <a class="brand" href="index.html"><span aria-hidden="true">∂</span> Diffeo</a>
+      <a class="link" href="../index.html">Playground</a>
+    </header>
+    <main class="book">
+      <nav aria-label="Pages">${links(file).join("\n")}</nav>
+      <article>${html}</article>
+    </main>
+  </body>
+</html>
+`,
+  }));
+}

@@ -1,0 +1,245 @@
+// The built page in a browser: out of a folder, as a user opens it.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { address } from "../book.mjs";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const page = new URL("../dist/index.html", import.meta.url).href;
+const pictures = process.env.PICTURES;
+
+const folder = mkdtempSync(join(tmpdir(), "diffeo-web-"));
+let context;
+
+before(async () => {
+  context = await chromium.launchPersistentContext(folder, {
+    executablePath,
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+    viewport: { width: 1280, height: 800 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  await context.setOffline(true);
+});
+
+after(async () => {
+  await context?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A page with a program, ready to be used. What goes wrong in it fails the test. */
+async function opened(text, at = page) {
+  const tab = await context.newPage();
+  const failures = [];
+  tab.on("pageerror", (error) => failures.push(error.message));
+  await tab.goto(text === undefined ? at : new URL(address(text), at).href);
+  await tab.waitForSelector('body[data-state="ready"]');
+  return Object.assign(tab, { failures });
+}
+
+async function closed(tab) {
+  assert.deepEqual(tab.failures, []);
+  await tab.close();
+}
+
+async function run(tab) {
+  await tab.keyboard.press("Control+Enter");
+  await tab.waitForSelector('body[data-state="done"]');
+}
+
+async function picture(tab, name) {
+  if (pictures) await tab.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+const focus = (tab) => tab.locator(".cm-content").focus();
+const result = (tab) => tab.locator("#result").innerText();
+
+test("the first program runs within a second", async () => {
+  const tab = await opened();
+  await focus(tab);
+  const start = Date.now();
+  await run(tab);
+  const took = Date.now() - start;
+  assert.match(await result(tab), /main/);
+  // The bound is for a machine that does nothing else.
+  assert.ok(took < 3000, `${took} ms`);
+  await picture(tab, "first");
+  await closed(tab);
+});
+
+test("type, run, see an error, mend it, lay out, share, load again", async () => {
+  const tab = await opened("");
+  await focus(tab);
+  await tab.keyboard.type("def  main = grad(fn x -> x ^ 3)(y");
+  await tab.waitForSelector('body[data-checked="errors"]');
+  await run(tab);
+  assert.match(await result(tab), /1:\d+\s*error\[unknown-name\]/);
+  await tab.waitForSelector(".cm-lintRange-error");
+  await picture(tab, "error");
+  await tab.keyboard.press("Backspace");
+  await tab.keyboard.type("2.0");
+  await tab.waitForSelector('body[data-checked="ok"]');
+  await run(tab);
+  assert.match(await result(tab), /main : Real\s+12\.0/);
+  await tab.click("#format");
+  await tab.waitForFunction(() => document.querySelector(".cm-content").innerText.startsWith("def main = grad"));
+  await tab.click("#share");
+  await tab.waitForFunction(() => /copied/.test(document.getElementById("status").textContent));
+  const copied = await tab.evaluate(() => navigator.clipboard.readText());
+  assert.equal(copied, tab.url());
+  await tab.reload();
+  await tab.waitForSelector('body[data-state="ready"]');
+  assert.match(await tab.locator(".cm-content").innerText(), /^def main = grad\(fn x -> x \^ 3\)\(2\.0\)/);
+  await closed(tab);
+});
+
+test("completion, types and documentation come from the language server", async () => {
+  const tab = await opened("import stats\n\ndef f(x: Real) = stats.norm\n");
+  await tab.locator(".cm-line").nth(2).click();
+  await tab.keyboard.press("End");
+  await tab.keyboard.type("al_l");
+  await tab.waitForSelector(".cm-tooltip-autocomplete");
+  const offered = await tab.locator(".cm-tooltip-autocomplete").innerText();
+  assert.match(offered, /normal/);
+  await picture(tab, "completion");
+  await tab.keyboard.press("Escape");
+  await tab.locator(".cm-line").nth(2).getByText("Real").hover();
+  await tab.locator(".cm-line", { hasText: "def f" }).getByText("f", { exact: true }).hover();
+  await tab.waitForSelector(".cm-tooltip-hover .prose");
+  assert.match(await tab.locator(".cm-tooltip-hover").innerText(), /f : /);
+  await closed(tab);
+});
+
+test("programs that take too long or too much end with a message, and the page goes on", async () => {
+  const tab = await opened("def spin(x: Real) -> Real = spin(x + 1.0)\ndef main = spin(0.0)\n");
+  await tab.click("#run");
+  await tab.waitForSelector("#stop:visible");
+  await tab.click("#stop");
+  await tab.waitForSelector('body[data-state="done"]');
+  assert.match(await result(tab), /stopped/);
+  await tab.evaluate((hash) => (location.hash = hash), new URL(address("def main = [real(i) for i < 1000000000]\n"), page).hash);
+  await tab.waitForSelector('body[data-checked="ok"]');
+  await tab.click("#run");
+  await tab.waitForFunction(() => /memory/.test(document.getElementById("result").textContent));
+  const deep = "def f(x: Real, n: Int) -> Real = if n == 0 then x else 1.0 + f(x, n - 1)\ndef main = (f(1.0, 1000000), grad(fn x -> f(x, 100000))(1.0))\n";
+  await tab.evaluate((hash) => (location.hash = hash), new URL(address(deep), page).hash);
+  await tab.waitForFunction(() => document.querySelector(".cm-content").innerText.includes("1000000"));
+  await tab.waitForSelector('body[data-checked="ok"]');
+  await tab.click("#run");
+  await tab.waitForFunction(() => document.getElementById("result").textContent.includes("(1000001.0, 1.0)"));
+  await closed(tab);
+});
+
+test("recursion that a browser's stack cannot hold is told, and the next request is answered", async () => {
+  const nested = "def nest(n: Int, x: Real) -> Real = if n == 0 then x else grad(fn y -> y * nest(n - 1, y))(x)\ndef main = nest(3000, 1.0)\n";
+  const tab = await opened(nested);
+  await tab.click("#run");
+  await tab.waitForSelector('body[data-state="done"]', { timeout: 25_000 });
+  assert.match(await result(tab), /too deep|memory|time is up/);
+  const hash = new URL(address("def main = 1 + 1\n"), page).hash;
+  await tab.evaluate((hash) => (location.hash = hash), hash);
+  await tab.waitForSelector('body[data-checked="ok"]');
+  await tab.click("#run");
+  await tab.waitForFunction(() => /main : Int\s*2/.test(document.getElementById("result").innerText));
+  await closed(tab);
+});
+
+test("derivatives are shown in the forms of the papers, and a Delta as a graph", async () => {
+  const tab = await opened("def product(x: Real, y: Real) -> Real = x * sin(y)\ndef product_at = (2.0, 0.5)\n");
+  await tab.click("#tab-derivative");
+  await tab.waitForFunction(() => /product/.test(document.getElementById("form-output").textContent));
+  const forms = await tab.locator("#form option").evaluateAll((all) => all.map((option) => option.value));
+  for (const form of forms) {
+    await tab.selectOption("#form", form);
+    await tab.waitForFunction((form) => document.getElementById("form-output").dataset.form === form, form);
+    const shown = await tab.locator("#form-output").innerText();
+    assert.ok(shown.length > 20 && !/error\[/.test(shown), `${form}: ${shown}`);
+  }
+  await tab.selectOption("#form", "graph");
+  await tab.waitForSelector("svg.graph");
+  const graph = await tab.locator("svg.graph").evaluate((svg) => svg.textContent);
+  // By y: x cos(y), by x: sin(y).
+  assert.match(graph, /y = 0\.5∂ 1\.7552/);
+  assert.match(graph, /x = 2∂ 0\.47943/);
+  await tab.fill("#at", "(1.0, 0.0)");
+  await tab.keyboard.press("Tab");
+  await tab.waitForFunction(() => /y = 0∂ 1/.test(document.querySelector("svg.graph")?.textContent));
+  await picture(tab, "graph");
+  await closed(tab);
+});
+
+test("arrays of records are tables", async () => {
+  const tab = await opened("def main = [{x = real(i), name = show(i)} for i < 3]\n");
+  await tab.click("#run");
+  await tab.waitForSelector("#result table");
+  assert.deepEqual(await tab.locator("#result th").allInnerTexts(), ["name", "x"]);
+  assert.deepEqual(await tab.locator("#result tr").nth(2).locator("td").allInnerTexts(), ["1", "1.0"]);
+  await closed(tab);
+});
+
+test("a phone's width has no sideways scrolling", async () => {
+  const tab = await opened();
+  await tab.setViewportSize({ width: 390, height: 844 });
+  const [wide, inner] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(wide <= inner, `${wide} > ${inner}`);
+  await tab.click("#run");
+  await tab.waitForSelector('body[data-state="done"]');
+  await picture(tab, "phone");
+  await closed(tab);
+});
+
+test("the keyboard alone reaches everything", async () => {
+  const tab = await opened("def f(x: Real) = x * x\ndef main = f(3.0)\n");
+  const active = () => tab.evaluate(() => document.activeElement.id || document.activeElement.className);
+  const seen = [];
+  for (let i = 0; i < 12 && !(await active()).includes("cm-content"); i++) {
+    await tab.keyboard.press("Tab");
+    seen.push(await active());
+  }
+  for (const id of ["examples", "run", "format", "share"]) assert.ok(seen.includes(id), `${id} of ${seen}`);
+  await run(tab);
+  assert.match(await result(tab), /9\.0/);
+  await tab.keyboard.press("Escape");
+  await tab.keyboard.press("Tab");
+  assert.equal(await active(), "tab-result");
+  await tab.keyboard.press("ArrowRight");
+  assert.equal(await active(), "tab-derivative");
+  await tab.keyboard.press("Tab");
+  assert.equal(await active(), "name");
+  await closed(tab);
+});
+
+test("the book opens its programs in the playground", async () => {
+  const tab = await context.newPage();
+  await tab.goto(new URL("../dist/book/tutorial.html", import.meta.url).href);
+  await picture(tab, "book");
+  await tab.locator("a.try").nth(4).click();
+  await tab.waitForSelector('body[data-state="ready"]');
+  assert.match(await tab.locator(".cm-content").innerText(), /def main/);
+  await tab.close();
+});
+
+test("no page asks for anything outside of its folder", async () => {
+  const tab = await context.newPage();
+  const asked = [];
+  tab.on("request", (request) => asked.push(request.url()));
+  await tab.goto(page);
+  await tab.waitForSelector('body[data-state="ready"]');
+  const own = new URL("../dist/", import.meta.url).href;
+  assert.deepEqual(asked.filter((url) => !url.startsWith(own) && !/^(?:blob|data):/.test(url)), []);
+  await tab.close();
+  assert.ok(fileURLToPath(own).endsWith("dist/"));
+});
