@@ -13,6 +13,7 @@ mod excerpt;
 mod fmt;
 mod grad;
 mod lsp;
+mod outputs;
 mod print;
 mod printable;
 mod progress;

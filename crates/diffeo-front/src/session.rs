@@ -3,6 +3,7 @@
 //! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in debug builds).
 
 mod differentiable;
+mod orders;
 mod show;
 
 use crate::db::{Db, DefId, ModuleData, ModuleId, Scope, TypeRef};
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use differentiable::{Differentiable, Modes};
+pub use orders::Orders;
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
 /// session is made faster than another one.
@@ -94,6 +96,8 @@ pub struct Entry {
     /// The names and types of the fields of a record parameter, as the user writes them, in source
     /// order of the annotation's fields sorted by name.
     pub fields: Vec<(Name, String)>,
+    /// The fields of records in the orders in which the program has them.
+    pub orders: Orders,
 }
 
 impl Default for Session {
@@ -512,7 +516,8 @@ impl Session {
         };
         let (program, global) = self.elaborated(def);
         let ty = program.globals[global.0 as usize].ty.clone();
-        Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
+        let (program, orders) = (Rc::new(program), self.orders(def));
+        Some(Entry { program, global, ty, name, span, parameter, fields, orders })
     }
 
     /// A definition of a type without variables, elaborated; what is wrong with it goes to
@@ -542,8 +547,8 @@ impl Session {
         let (span, name) = (info.span, info.name.clone());
         let (program, global) = self.elaborated(def);
         let ty = program.globals[global.0 as usize].ty.clone();
-        let program = Rc::new(program);
-        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new() })
+        let (program, orders) = (Rc::new(program), self.orders(def));
+        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new(), orders })
     }
 
     fn elaborated(&self, def: DefId) -> (Program, GlobalId) {

@@ -7,6 +7,7 @@
 
 mod error;
 mod message;
+mod options;
 mod place;
 mod read;
 mod shape;
@@ -21,7 +22,7 @@ pub use read::{read_argument, Check, Field};
 pub use shape::left_out;
 pub(crate) use shape::{is_list, CONS, NIL};
 pub use shown::show_type;
-pub use write::{check_writable, printable_json, to_json, write_result};
+pub use write::{check_writable, printable_json, to_json, write_results, Output};
 
 use std::io;
 

@@ -1,16 +1,30 @@
 //! Arguments and data files into values of a declared type.
 
+#[cfg(feature = "binary-tables")]
+mod arrow;
+mod cell;
 mod column;
 mod csv;
+#[cfg(feature = "binary-tables")]
+mod excel;
 mod input;
 mod json;
+mod names;
 mod npy;
 mod npz;
 mod records;
+mod table;
+#[cfg(feature = "binary-tables")]
+mod time;
+
+pub(super) use cell::{is_missing, MISSING};
 
 use super::error::{DataError, Position, Problem, Source};
+use super::options::Options;
 use super::place::{Format, Place, Target};
 use super::reason;
+use super::shape::{maybe, Layout};
+use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use input::Input;
@@ -26,6 +40,14 @@ pub struct Field<'a> {
     pub ty: &'a Ty,
     /// The type as the program writes it, sizes included, for messages.
     pub written: Option<&'a str>,
+    /// The fields of records in the order in which the program declares them, for tables without a header.
+    pub orders: &'a [Vec<Name>],
+}
+
+impl<'a> Field<'a> {
+    fn order(&self, layout: &Layout<'_>) -> Option<&'a [Name]> {
+        layout.order(self.orders)
+    }
 }
 
 /// Called again and again while something is read, at the latest after some thousand numbers. An
@@ -119,12 +141,32 @@ fn read_place(
     check: Check<'_>,
 ) -> Result<Value, Failure> {
     let ty = field.ty;
+    // JSON has a `Just` of its own.
+    if let (Some((inner, tags)), true) = (maybe(ty, datas), place.format != Format::Json) {
+        let value = read_place(place, &Field { ty: inner, ..*field }, datas, check)?;
+        return Ok(Value::data(tags.just, [value]));
+    }
+    match place.format {
+        Format::Json | Format::Npy | Format::Parquet | Format::Arrow => {
+            // None of them has any.
+            Options::of(&place.options, place.format)?;
+        }
+        Format::Npz | Format::Csv | Format::Tsv | Format::Text | Format::Excel => {}
+    }
     match place.format {
         Format::Json => {
             let bytes = Input::open(&place.target, check)?.read_all()?;
             json::read_bytes(&bytes, ty, datas, check)
         }
-        Format::Csv | Format::Tsv => csv::read(place, ty, datas, check),
+        Format::Csv | Format::Tsv | Format::Text => csv::read(place, field, datas, check),
+        #[cfg(feature = "binary-tables")]
+        Format::Excel => excel::read(place, field, datas, check),
+        #[cfg(feature = "binary-tables")]
+        Format::Parquet | Format::Arrow => arrow::read(place, field, datas, check),
+        #[cfg(not(feature = "binary-tables"))]
+        Format::Excel | Format::Parquet | Format::Arrow => {
+            Err(Problem::Without(place.format).into())
+        }
         Format::Npy => npy::read_npy(&place.target, ty, check),
         Format::Npz => npz::read(place, field.name, ty, check),
     }
