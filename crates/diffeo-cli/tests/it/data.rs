@@ -195,8 +195,16 @@ fn fields_of_a_result_go_to_files_of_their_own() {
     let files = || std::fs::read_dir(&folder.0).expect("the folder").count();
     let before = files();
     for (outs, status, words) in [
-        (&["curv=c.csv"][..], 2, &["has no field `curv`", "`curve`, `fit`, `report`", "did you mean `curve`?"][..]),
-        (&["curve=c.csv", "fit=c.csv:json"], 2, &["`--out curve=c.csv` and `--out fit=c.csv:json` write to the same place"]),
+        (
+            &["curv=c.csv"][..],
+            2,
+            &["has no field `curv`", "`curve`, `fit`, `report`", "did you mean `curve`?"][..],
+        ),
+        (
+            &["curve=c.csv", "fit=c.csv:json"],
+            2,
+            &["`--out curve=c.csv` and `--out fit=c.csv:json` write to the same place"],
+        ),
         (&["curve=c.csv", "./c.csv:json"], 2, &["write to the same place"]),
         (&["curve=c.xyz"], 2, &["ends in none of"]),
         (&["curve=c.xlsx"], 2, &["an Excel file can be read, but not written"]),
@@ -239,15 +247,22 @@ fn columns_stand_as_the_program_declares_them() {
 #[test]
 fn tables_of_the_book_are_read_by_the_program() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/book/data");
-    let folder = Folder::new().with("n.deo", "def main({t}: {t: [n]{dose_um: Real}}) = [r.dose_um for r in t]\n");
-    let read = |place: &str| {
-        folder.run(&["run", "n.deo", "--arg", &format!("t={data}/{place}")])
-    };
-    read("doses.csv:sep=semicolon:decimal=comma:encoding=latin-1").prints("[0.1, 0.3, 1.0, 3.0, 10.0]");
+    let folder = Folder::new()
+        .with("n.deo", "def main({t}: {t: [n]{dose_um: Real}}) = [r.dose_um for r in t]\n");
+    let read = |place: &str| folder.run(&["run", "n.deo", "--arg", &format!("t={data}/{place}")]);
+    read("doses.csv:sep=semicolon:decimal=comma:encoding=latin-1")
+        .prints("[0.1, 0.3, 1.0, 3.0, 10.0]");
     read("lab.xlsx:skip=2").prints("[0.5, 1.0, 2.0, 4.0]");
     read("doses.csv").fails(1, &["column 1 is not UTF-8", "`:encoding=latin-1`"]);
-    read("doses.csv:encoding=latin-1").fails(1, &["separated by semicolons", "`:sep=semicolon:decimal=comma`"]);
-    read("doses.csv:sep=;:encoding=latin-1")
-        .fails(1, &["doses.csv:2: column 1 (`Dose (µM)`)", "found `0,1`", "`:decimal=comma`", "missing are an empty cell"]);
+    read("doses.csv:encoding=latin-1").fails(1, &["separated by semicolons", "`:sep=semicolon`"]);
+    read("doses.csv:sep=;:encoding=latin-1").fails(
+        1,
+        &[
+            "doses.csv:2: column 1 (`Dose (µM)`)",
+            "found `0,1`",
+            "`:decimal=comma`",
+            "missing are an empty cell",
+        ],
+    );
     read("sensor.parquet").fails(1, &["no column `dose_um`", "`time`"]);
 }

@@ -221,7 +221,7 @@ impl Problem {
             ),
             Problem::CellNotUtf8(column) => format!("{} is not UTF-8", column.text()),
             Problem::BadFile(format, reason) => {
-                format!("this is not a sound {} file: {reason}", format.name())
+                format!("this {} file cannot be read: {reason}", format.name())
             }
             Problem::NoSheet(Some(name), sheets) => {
                 format!("there is no sheet `{}`; {}", short(name), listed("there are", sheets))

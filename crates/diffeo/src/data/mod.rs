@@ -18,7 +18,7 @@ mod write;
 
 pub use error::{CsvColumn, DataError, Declared, Found, Position, Problem, Source, Step};
 pub use place::{Format, Place, Target};
-pub use read::{read_argument, Check, Field};
+pub use read::{is_guarded, read_argument, Check, Field};
 pub use shape::left_out;
 pub(crate) use shape::{is_list, CONS, NIL};
 pub use shown::show_type;

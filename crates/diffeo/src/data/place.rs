@@ -97,7 +97,7 @@ impl Place {
     /// The place that a text names, if it is a name and no other text.
     ///
     /// Names may hold colons: the name ends before the first option behind an ending or a format that is known, and
-    /// where there is none, behind the last such ending or format. So the format, written behind a name, always ends it.
+    /// where there is none, behind the last such ending or format.
     pub fn of(text: &str) -> Option<Place> {
         if text.starts_with(['{', '[', '"']) && Format::of(text).is_none() {
             return None;

@@ -28,10 +28,12 @@ pub(super) fn read(
     let ty = field.ty;
     let layout = layout(ty, datas).ok_or_else(|| Problem::Unsuitable(place.format, ty.clone()))?;
     let input = Input::open(&place.target, check)?;
+    let encoding = options.encoding.filter(|encoding| *encoding != UTF_8);
     let decoded = DecodeReaderBytesBuilder::new()
-        // What is no UTF-8 is found where it stands; a mark at the beginning overrides the option.
-        .encoding(options.encoding.filter(|encoding| *encoding != UTF_8))
-        .utf8_passthru(true)
+        .encoding(encoding)
+        // What is no UTF-8 is found where it stands.
+        .utf8_passthru(encoding.is_none())
+        // A mark at the beginning counts more than the option.
         .strip_bom(true)
         .bom_override(true)
         .build(input);

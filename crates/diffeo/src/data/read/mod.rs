@@ -28,7 +28,10 @@ use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use input::Input;
+use std::cell::Cell;
 use std::io;
+#[cfg(feature = "binary-tables")]
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
 /// What an argument is read into.
@@ -160,9 +163,11 @@ fn read_place(
         }
         Format::Csv | Format::Tsv | Format::Text => csv::read(place, field, datas, check),
         #[cfg(feature = "binary-tables")]
-        Format::Excel => excel::read(place, field, datas, check),
+        Format::Excel => guarded(place.format, || excel::read(place, field, datas, check)),
         #[cfg(feature = "binary-tables")]
-        Format::Parquet | Format::Arrow => arrow::read(place, field, datas, check),
+        Format::Parquet | Format::Arrow => {
+            guarded(place.format, || arrow::read(place, field, datas, check))
+        }
         #[cfg(not(feature = "binary-tables"))]
         Format::Excel | Format::Parquet | Format::Arrow => {
             Err(Problem::Without(place.format).into())
@@ -170,6 +175,29 @@ fn read_place(
         Format::Npy => npy::read_npy(&place.target, ty, check),
         Format::Npz => npz::read(place, field.name, ty, check),
     }
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes a message, at present: a library found a file damaged. A hook for panics need
+/// not show it.
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+/// Reads by a library that panics where some files are damaged.
+#[cfg(feature = "binary-tables")]
+fn guarded(
+    format: Format,
+    read: impl FnOnce() -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
+    GUARDED.set(true);
+    // Nothing is used any more of what it read.
+    let value = catch_unwind(AssertUnwindSafe(read));
+    GUARDED.set(false);
+    value.unwrap_or_else(|_| Err(Problem::BadFile(format, "it is damaged".to_string()).into()))
 }
 
 /// How many bytes at the beginning of a text are no part of it.

@@ -44,7 +44,13 @@ impl Moment {
 
     /// The seconds.
     pub fn real(self) -> f64 {
-        self.seconds as f64 + f64::from(self.nanoseconds) / 1e9
+        match self.seconds {
+            // Without cancellation, which would add the error of the fraction.
+            seconds @ ..0 if self.nanoseconds > 0 => {
+                (seconds + 1) as f64 - f64::from(1_000_000_000 - self.nanoseconds) / 1e9
+            }
+            seconds => seconds as f64 + f64::from(self.nanoseconds) / 1e9,
+        }
     }
 
     /// The text.

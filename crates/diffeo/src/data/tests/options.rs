@@ -340,6 +340,8 @@ fn encodings_are_those_of_the_option_or_of_the_mark() {
     assert_eq!(with(&folder, "t.csv", marked([0xfe, 0xff], true), "", &ty), rows);
     assert_eq!(with(&folder, "t.csv", utf16(false), ":encoding=utf-16", &ty), rows);
     assert_eq!(with(&folder, "t.csv", format!("\u{feff}{text}"), ":encoding=latin-1", &ty), rows);
+    let big = marked([0xfe, 0xff], true);
+    assert_eq!(with(&folder, "t.csv", big, ":encoding=utf-16", &ty), rows);
     let path = folder.file("t.csv", latin);
     assert_eq!(read(&path, &ty).replace(&path, "FILE"), "FILE:1: column 1 is not UTF-8");
     assert!(help(&path, &ty).is_some_and(|help| help.contains("`:encoding=latin-1`")));
