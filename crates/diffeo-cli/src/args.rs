@@ -87,7 +87,7 @@ Examples:
   diffeo run hello.deo
   diffeo run train.deo --arg rate=0.1 --arg 'start=[1, 2.5]' --arg table=points.csv
   diffeo run train.deo --arg table=points.csv:skip=1 --arg weights=model.npz:w --json
-  diffeo run fit.deo --arg table=doses.csv:sep=semicolon:decimal=comma --arg plan=plan.xlsx:sheet=Doses
+  diffeo run fit.deo --arg table=doses.csv:sep=semicolon:decimal=comma --arg plan=lab.xlsx
   diffeo run fit.deo --arg table=doses.csv --out curve=curve.csv --out fit=fit.json
   diffeo run train.deo --arg x=data.npy --out result.npy
   make-points | diffeo run train.deo --arg table=-:csv --out -:csv

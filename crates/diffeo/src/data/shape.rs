@@ -167,9 +167,11 @@ impl Format {
             Format::Npz => {
                 "it holds arrays of Real, Int or Bool by name: a record of them, or one of them"
             }
+            Format::Text => {
+                "it holds a String as it is, or a table, an array of records, tuples or rows, or a record of arrays"
+            }
             Format::Csv
             | Format::Tsv
-            | Format::Text
             | Format::Excel
             | Format::Parquet
             | Format::Arrow => {

@@ -453,3 +453,20 @@ fn files_are_written_all_or_none() {
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "1\n2\n");
     assert_eq!(std::fs::read_to_string(&old).expect("the file"), "[1,2]\n");
 }
+
+#[cfg(not(feature = "binary-tables"))]
+#[test]
+fn what_the_program_was_built_without_is_named() {
+    for (name, article) in [
+        ("x.xlsx", "an Excel file"),
+        ("x.parquet", "a Parquet file"),
+        ("x.feather", "an Arrow file"),
+    ] {
+        let found = read(name, &real());
+        assert!(
+            found.ends_with(&format!("this diffeo was built without what reads {article}")),
+            "{found}"
+        );
+        assert!(help(name, &real()).is_some_and(|help| help.contains("`binary-tables`")));
+    }
+}
