@@ -52,6 +52,7 @@ pub(super) struct Options {
     pub skip: usize,
     pub header: Option<bool>,
     pub encoding: Option<&'static Encoding>,
+    #[cfg_attr(not(feature = "binary-tables"), allow(dead_code))]
     pub sheet: Option<String>,
 }
 
