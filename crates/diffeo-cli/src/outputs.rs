@@ -37,7 +37,7 @@ pub fn outputs(texts: &[String], name: &str, result: &Ty) -> Result<Vec<Wanted>,
     for text in texts {
         match output(text, name, result) {
             Ok(output) => outputs.push((text, output)),
-            Err(diagnostic) => wrong.push(diagnostic),
+            Err(diagnostic) => wrong.push(*diagnostic),
         }
     }
     for (i, (text, output)) in outputs.iter().enumerate() {
@@ -57,7 +57,7 @@ fn usage(message: String) -> Diagnostic {
     Diagnostic::error("argument", Span::NONE, message)
 }
 
-fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Diagnostic> {
+fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Box<Diagnostic>> {
     let fields = match result {
         Ty::Record(fields) => &fields[..],
         _ => &[],
@@ -84,7 +84,7 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Diagnostic> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("`--out {file}` writes the whole result; a file whose name has a `=` is given with its folder, as in `./{text}`"),
             };
-            return Err(diagnostic.help(help));
+            return Err(Box::new(diagnostic.help(help)));
         }
         (None, _) => (None, text),
     };
@@ -94,7 +94,7 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Diagnostic> {
             let endings = ".json, .csv, .tsv, .txt, .dat, .npy, .npz";
             let message = format!("`--out {text}` ends in none of {endings}");
             let help = format!("write the format after it, as in `--out {text}:csv`");
-            Err(usage(message).help(help))
+            Err(Box::new(usage(message).help(help)))
         }
     }
 }

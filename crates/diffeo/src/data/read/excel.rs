@@ -175,35 +175,38 @@ fn moment(time: &ExcelDateTime) -> Moment {
 
 impl<RS: Read + Seek> Source for Sheet<'_, RS> {
     fn next(&mut self, _blank: bool) -> Result<bool, Failure> {
-        let first = match self.next.take() {
-            Some(cell) => Some(cell),
-            None => self.cell()?,
-        };
-        let Some(first) = first else { return Ok(false) };
-        let (row, column) = first.get_position();
-        if self.width.is_none() {
-            self.start = column;
-        }
-        self.row = row;
         self.record.clear();
-        let mut cell = Some(first);
-        while let Some(found) = cell {
-            let (of_row, column) = found.get_position();
-            if of_row != row {
-                self.next = Some(found);
-                break;
+        // A row may have cells beside the table alone.
+        while self.record.is_empty() {
+            let first = match self.next.take() {
+                Some(cell) => Some(cell),
+                None => self.cell()?,
+            };
+            let Some(first) = first else { return Ok(false) };
+            let (row, column) = first.get_position();
+            if self.width.is_none() {
+                self.start = column;
             }
-            // Left of the table stands what belongs to no column.
-            if let Some(place) = column.checked_sub(self.start) {
-                let place = place as usize;
-                if !(self.further && self.width.is_some_and(|width| place >= width)) {
-                    if self.record.len() <= place {
-                        self.record.resize(place + 1, Text::default());
-                    }
-                    self.record[place] = text(found.get_value());
+            self.row = row;
+            let mut cell = Some(first);
+            while let Some(found) = cell {
+                let (of_row, column) = found.get_position();
+                if of_row != row {
+                    self.next = Some(found);
+                    break;
                 }
+                // Left of the table stands what belongs to no column.
+                if let Some(place) = column.checked_sub(self.start) {
+                    let place = place as usize;
+                    if !(self.further && self.width.is_some_and(|width| place >= width)) {
+                        if self.record.len() <= place {
+                            self.record.resize(place + 1, Text::default());
+                        }
+                        self.record[place] = text(found.get_value());
+                    }
+                }
+                cell = self.cell()?;
             }
-            cell = self.cell()?;
         }
         let width = *self.width.get_or_insert(self.record.len());
         if self.record.len() < width {
