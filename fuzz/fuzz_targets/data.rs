@@ -3,7 +3,7 @@
 //! read again.
 #![no_main]
 
-use diffeo::data::{check_writable, read_argument, to_json, write_result, Field, Format, Place};
+use diffeo::data::{check_writable, read_argument, to_json, write_results, Field, Format, Output, Place};
 use diffeo::Session;
 use diffeo_calculus::show::show;
 use diffeo_calculus::ty::DataDecl;
@@ -36,9 +36,10 @@ const TYPES: [&str; 18] = [
 ];
 
 /// The names of the files by the first byte; the first stands for no file.
-const FILES: [&str; 12] = [
+const FILES: [&str; 18] = [
     "", "x.csv", "x.npy", "x.npz", "x.json", "x.tsv", "x.csv:skip=1", "x.npz:w", "x.csv.gz", "x.npy.gz",
-    "x.json.gz", "x.tsv:skip=2",
+    "x.json.gz", "x.tsv:skip=2", "x.txt", "x.csv:sep=;:decimal=comma:thousands=point:comment=#", "x.dat:encoding=latin-1",
+    "x.xlsx", "x.parquet", "x.arrow",
 ];
 
 thread_local! {
@@ -72,7 +73,7 @@ fn folder() -> PathBuf {
 }
 
 fn read(text: &str, ty: &Ty, datas: &[DataDecl]) -> Option<Value> {
-    let field = Field { name: "w", ty, written: None };
+    let field = Field { name: "w", ty, written: None, orders: &[] };
     match read_argument(text, &field, datas, &|| Ok(())) {
         Ok(value) => Some(value),
         Err(error) => {
@@ -113,14 +114,15 @@ fuzz_target!(|bytes: &[u8]| {
         // The name of a file is a text, too.
         return;
     }
-    for name in ["y.csv", "y.tsv", "y.npy", "y.npz", "y.json.gz"] {
+    for name in ["y.csv", "y.tsv", "y.txt", "y.npy", "y.npz", "y.json.gz"] {
         let path = folder.join(name).to_string_lossy().into_owned();
         let place = Place::of(&path).expect("a place");
         if check_writable(&place, &ty, datas).is_err() {
             continue;
         }
-        write_result(&place, &value, &ty, datas).expect("a writable place");
-        if matches!(place.format, Format::Csv | Format::Tsv) && shown.contains("[]") {
+        let output = Output { place: &place, value: &value, ty: &ty };
+        write_results(&[output], datas, &[], &|| Ok(())).expect("a writable place");
+        if matches!(place.format, Format::Csv | Format::Tsv | Format::Text) && shown.contains("[]") {
             // Without rows and without a header it is an empty file, which is refused; rows without columns
             // are empty lines, which are left out.
             continue;

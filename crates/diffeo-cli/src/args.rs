@@ -95,16 +95,31 @@ Examples:
   diffeo run hello.deo
   diffeo run train.deo --arg rate=0.1 --arg 'start=[1, 2.5]' --arg table=points.csv
   diffeo run train.deo --arg table=points.csv:skip=1 --arg weights=model.npz:w --json
+  diffeo run fit.deo --arg table=doses.csv:sep=semicolon:decimal=comma --arg plan=lab.xlsx
+  diffeo run fit.deo --arg table=doses.csv --out curve=curve.csv --out fit=fit.json
   diffeo run train.deo --arg x=data.npy --out result.npy
   make-points | diffeo run train.deo --arg table=-:csv --out -:csv
   diffeo run model.deo --entry loss --arg w=0.5 --kinks warn
   diffeo run fit.deo --plot fit.svg --plot residuals=residuals.png
   diffeo run fit.deo --plot
 
-Arguments are JSON, or the name of a .json, .csv, .tsv, .npy or .npz file, which may be a gzip file
-(.csv.gz). `table.csv:skip=1` leaves out the first line of a CSV file, `file.npz:a` takes the array a
-of an NPZ file. `data.txt:csv` names the format that a name does not tell; `-:csv` is standard input,
-and standard output after --out.";
+Arguments are JSON, or the name of a file: .json, .csv, .tsv, .txt, .dat, .xlsx, .parquet, .arrow,
+.feather, .npy or .npz, which may be a gzip file (.csv.gz). `file.npz:a` takes the array a of an NPZ
+file. `data.log:csv` names the format that a name does not tell; `-:csv` is standard input, and
+standard output after --out.
+
+Options of tables follow the name, each once, in any order:
+  sep=comma        between cells: comma, semicolon, tab, space (any run of blanks) or a character
+                   [default: comma in .csv, tab in .tsv, by the first line in .txt and .dat]
+  decimal=point    the decimal sign: point or comma
+  thousands=none   between groups of digits: none, comma, point, space or apostrophe
+  na=TEXT|TEXT     further texts that stand for a missing cell
+  comment=C        the character that begins a comment to the end of the line
+  skip=N           lines left out at the top
+  header=yes       whether the first line names the columns: yes or no
+                   [default: yes for records, no for tuples and rows]
+  encoding=utf-8   utf-8, latin-1 or utf-16
+  sheet=NAME       the sheet of an .xlsx file [default: the first]";
 
 /// `diffeo run`
 #[derive(Args, Debug)]
@@ -122,9 +137,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
 
-    /// Write the result to this .json, .csv, .tsv, .npy or .npz file instead of printing it
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
-    pub out: Option<String>,
+    /// Write the result to this .json, .csv, .tsv, .txt, .npy or .npz file instead of printing it; with
+    /// NAME=FILE, write that field of the result, and several times several fields
+    #[arg(long, value_name = "[NAME=]FILE", allow_hyphen_values = true)]
+    pub out: Vec<String>,
 
     /// Draw the plot in the result to this .svg or .png file, or write it as Vega-Lite to a .json file; that of
     /// a FIELD where the result has several; without a file, draw it as characters on standard output

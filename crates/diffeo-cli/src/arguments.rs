@@ -115,7 +115,8 @@ pub fn record(
             values.extend(left_out(field, ty));
             continue;
         };
-        let place = Field { name: field, ty, written: Some(written(field)) };
+        let orders = &entry.orders.parameter;
+        let place = Field { name: field, ty, written: Some(written(field)), orders };
         match read(text, &place, datas, limits) {
             Ok(value) => values.push(value),
             Err(refusal) => {

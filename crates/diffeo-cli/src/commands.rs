@@ -2,12 +2,13 @@
 
 use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, Processor, RunArgs};
 use crate::arguments::{argument, Refusal};
+use crate::outputs::outputs;
 use crate::progress::{Account, Line};
 use crate::render::Messages;
 use crate::watch::{self, Asks};
 use crate::{plot, print, Stop};
 use clap::ValueEnum;
-use diffeo::data::{check_writable, write_result, DataError, Place, Problem};
+use diffeo::data::{check_writable, write_results, DataError, Output, Problem};
 use diffeo::pipeline::timed;
 use diffeo::{Cpu, Entry, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
@@ -252,14 +253,6 @@ fn result_type(entry: &Entry) -> &Ty {
 /// `diffeo run`
 pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
-    let out = match &args.out {
-        None => None,
-        Some(out) => Some(Place::of(out).ok_or_else(|| {
-            let message = format!("`--out {out}` ends in none of .json, .csv, .tsv, .npy, .npz");
-            let help = format!("write the format after it, as in `{out}:csv`");
-            shell.usage(&[Diagnostic::error("argument", Span::NONE, message).help(help)])
-        })?),
-    };
     let cpu = shell.cpu(&args.processor)?;
     shell.check_evaluation(&args.evaluation)?;
     let module = shell.checked(&args.file)?;
@@ -279,8 +272,9 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
         }
     };
     plot::expected(&shell, &args.plots, ty, datas, args.evaluation.json)?;
-    if let Some(out) = &out {
-        check_writable(out, ty, datas).map_err(|e| refused(&shell, &e))?;
+    let outs = outputs(&args.out, &entry.name, ty).map_err(|wrong| shell.usage(&wrong))?;
+    for out in &outs {
+        check_writable(&out.place, out.ty(ty), datas).map_err(|e| refused(&shell, &e))?;
     }
     shell.phase("read", "reading the arguments".to_string());
     let arg =
@@ -293,17 +287,18 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
         })?;
     let value = shell.evaluate(&entry, arg, &args.evaluation, cpu)?;
     shell.phase("write", "writing the result".to_string());
-    match &out {
+    match &outs[..] {
         // What is drawn, or written there, is all that is to be seen.
-        None if plot::replaces(&args.plots, ty, datas) => {}
-        None => print::value(&value, ty, datas, args.evaluation.json)?,
-        Some(out) => {
-            if out.is_replaced() {
+        [] if plot::replaces(&args.plots, ty, datas) => {}
+        [] => print::value(&value, ty, datas, args.evaluation.json)?,
+        outs => {
+            if outs.iter().all(|out| out.place.is_replaced()) {
                 shell.tidy("writing the result".to_string());
             }
+            let written: Vec<Output<'_>> = outs.iter().map(|out| out.output(&value, ty)).collect();
             let limits = shell.setting.limits.clone();
             let check = move || limits.check().map_err(|bound| io::Error::other(bound.message()));
-            write_result(out, &value, ty, datas, &check).map_err(|error| {
+            write_results(&written, datas, &entry.orders.result, &check).map_err(|error| {
                 match shell.setting.limits.check() {
                     Err(bound) => {
                         let message = format!("{}, while writing the result", bound.message());

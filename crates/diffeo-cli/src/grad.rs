@@ -231,7 +231,8 @@ pub fn given(function: &Differentiable, at: &[String], limits: &Limits) -> Resul
         }
         (_, [text]) if named[0].is_none() => {
             let written = Some(function.written.0.as_str());
-            let field = Field { name: "--at", ty: &function.from, written };
+            let orders = &function.entry.orders.parameter;
+            let field = Field { name: "--at", ty: &function.from, written, orders };
             let datas = &function.entry.program.datas;
             read(text, &field, datas, limits)
         }

@@ -13,6 +13,7 @@ mod excerpt;
 mod fmt;
 mod grad;
 mod lsp;
+mod outputs;
 mod plot;
 mod print;
 mod printable;
@@ -53,6 +54,13 @@ fn main() -> ExitCode {
         }
     };
     let messages = Messages::new(cli.message_format, cli.color);
+    // A panic that becomes a message is not shown twice.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !diffeo::data::is_guarded() {
+            hook(panic);
+        }
+    }));
     let mut limits = watch::start(cli.timeout, cli.max_memory, messages);
     limits.threads = cli.threads;
     let data = !messages.is_human();

@@ -7,7 +7,7 @@ use crate::display::{scheme, Printer};
 use crate::types::Ty;
 use crate::Session;
 use diffeo_base::{Name, Span};
-use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind, Path};
+use diffeo_syntax::ast::{ExprKind, Ident, Item, PatId, PatKind};
 
 /// The name at a position.
 #[derive(Clone, PartialEq, Debug)]
@@ -256,7 +256,7 @@ impl Session {
         for (id, e) in m.ast.exprs.iter() {
             let name = match &e.kind {
                 ExprKind::Field { field, .. } => field.span,
-                ExprKind::Con(path) => path.name.span,
+                ExprKind::Con(_) => e.span,
                 _ => e.span,
             };
             let (kind, library) = match m.res.get(&id) {
@@ -272,8 +272,8 @@ impl Session {
                 },
                 Some(Res::Size(..)) => (SymbolKind::Variable, false),
                 Some(Res::Con(data, _)) => {
-                    if let ExprKind::Con(Path { module: Some(module), .. }) = &e.kind {
-                        add(module.span, SymbolKind::Module, false, false);
+                    if let ExprKind::Field { base, .. } = &e.kind {
+                        add(m.ast.exprs[*base].span, SymbolKind::Module, false, false);
                     }
                     let data = &db.datas[data.0 as usize];
                     (SymbolKind::Constructor, db.module(data.module).std)

@@ -3,6 +3,7 @@
 //! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in debug builds).
 
 mod differentiable;
+mod orders;
 mod show;
 mod signature;
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use differentiable::{Differentiable, Modes};
+pub use orders::Orders;
 pub use signature::{Signature, Sizes};
 
 /// Programs being worked on: their sources, what was found out about them, and the messages. A copy of a new
@@ -96,6 +98,8 @@ pub struct Entry {
     /// The names and types of the fields of a record parameter, as the user writes them, in source
     /// order of the annotation's fields sorted by name.
     pub fields: Vec<(Name, String)>,
+    /// The fields of records in the orders in which the program has them.
+    pub orders: Orders,
 }
 
 impl Default for Session {
@@ -531,7 +535,8 @@ impl Session {
         };
         let (program, global) = self.elaborated(def);
         let ty = program.globals[global.0 as usize].ty.clone();
-        Some(Entry { program: Rc::new(program), global, ty, name, span, parameter, fields })
+        let (program, orders) = (Rc::new(program), self.orders(def));
+        Some(Entry { program, global, ty, name, span, parameter, fields, orders })
     }
 
     /// Several entry points of a module, as [`Session::entry`] has them, in one program: a constant that several of them
@@ -588,8 +593,8 @@ impl Session {
         let (span, name) = (info.span, info.name.clone());
         let (program, global) = self.elaborated(def);
         let ty = program.globals[global.0 as usize].ty.clone();
-        let program = Rc::new(program);
-        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new() })
+        let (program, orders) = (Rc::new(program), self.orders(def));
+        Some(Entry { program, global, ty, name, span, parameter: None, fields: Vec::new(), orders })
     }
 
     fn elaborated(&self, def: DefId) -> (Program, GlobalId) {

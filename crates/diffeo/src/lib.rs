@@ -26,7 +26,9 @@ pub use diffeo_calculus::eval::{
     Exceeded, Kinks, Limits, MemoryLimit, Options, Progress, RuntimeError,
 };
 pub use diffeo_codegen::engine::Cpu;
-pub use diffeo_front::{library, Differentiable, Entry, LoadError, Message, ModuleId, Note, Place};
+pub use diffeo_front::{
+    library, Differentiable, Entry, LoadError, Message, ModuleId, Note, Orders, Place,
+};
 #[doc(hidden)]
 pub use host::{from_core, to_core};
 pub use host::{

@@ -35,7 +35,7 @@ fn wrong_usage_has_status_2() {
         &["run", "a.deo", "--arg", "x"],
         &["run", "a.deo", "--arg", "=1"],
         &["run", "a.deo", "--kinks", "never"],
-        &["run", "a.deo", "--out", "a.txt"],
+        &["run", "a.deo", "--out", "a.log"],
         &["run", "a.deo", "--out", "a.gz"],
         &["run", "a.deo", "--color", "blue"],
         &["grad", "a.deo"],

@@ -42,13 +42,15 @@ fn an_unknown_format_or_option_is_wrong_usage() {
         .with("sum.deo", SUM)
         .with("f.deo", "def f(x: [n]Real) = sum(x)\n")
         .with("x.csv", "1\n")
-        .with("x.txt", "1\n");
+        .with("x.log", "1\n");
     for (place, message) in [
-        ("x.csv:skip=x", "`:skip=x` is no option of a CSV file"),
+        ("x.csv:skip=x", "`:skip=x` is no value of the option `skip`"),
+        ("x.csv:decimal=comma", "the comma is the separator and the decimal sign at once"),
+        ("x.csv:skip=0:skip=0", "the option `skip` is given twice"),
         ("x.csv:foo=1", "`:foo=1` is no option of a CSV file"),
         ("-:xml", "`xml` is no format"),
-        ("x.txt:xml", "`xml` is no format"),
-        ("x.txt", "the name `x.txt` tells no format"),
+        ("x.log:xml", "`xml` is no format"),
+        ("x.log", "the name `x.log` tells no format"),
     ] {
         let arg = format!("x={place}");
         folder.run(&["run", "sum.deo", "--arg", &arg]).fails(2, &["error[data]", message]);
@@ -112,9 +114,9 @@ fn results_go_where_they_are_wanted() {
     run("o.csv.gz").prints("");
     let again = ["run", "same.deo", "--arg", "x=o.csv.gz", "--json"];
     folder.run(&again).prints(r#"[{"a":1,"b":{"Nothing":null}},{"a":2,"b":{"Just":0.5}}]"#);
-    run("o.txt").fails(2, &["`--out o.txt` ends in none of", "`o.txt:csv`"]);
-    run("o.txt:json").prints("");
-    let text = std::fs::read_to_string(folder.0.join("o.txt")).expect("the result");
+    run("o.log").fails(2, &["`--out o.log` ends in none of", "`--out o.log:csv`"]);
+    run("o.log:json").prints("");
+    let text = std::fs::read_to_string(folder.0.join("o.log")).expect("the result");
     assert_eq!(text, "[{\"a\":1,\"b\":{\"Nothing\":null}},{\"a\":2,\"b\":{\"Just\":0.5}}]\n");
     run("o.npz").fails(1, &["an NPZ file cannot hold a value of type"]);
     // The same file may be read and replaced.
@@ -197,4 +199,101 @@ def main({"Dose (µM)" = d, "a=b" = e, Rows = rows}: Given) = {"sum of" = d + e,
         .fails(2, &[r#"`--arg '"a=b"'=…`"#]);
     let done = folder.run(&["grad", "f.deo", "f", "--at", "Dose (µM)=3", "--at", "Age=2"]);
     assert!(done.status == 0 && done.out.contains(r#""Dose (µM)""#), "{} {}", done.out, done.err);
+}
+
+const FIT: &str = "\
+type Point = {time: Real, level: Real}
+def curve(k: Real) -> [3]Point = [{level = exp(-k * t), time = t} for t in [0.0, 1.0, 2.0]]
+def main({k}: {k: Real}) = {curve = curve(k), fit = {rate = k, name = \"decay\"}, report = \"k = \" ++ show(k) ++ \"\\n\"}
+";
+
+#[test]
+fn fields_of_a_result_go_to_files_of_their_own() {
+    let folder = Folder::new().with("fit.deo", FIT);
+    let text = |name: &str| std::fs::read_to_string(folder.0.join(name)).expect("a file");
+    let run = |outs: &[&str]| {
+        let mut args = vec!["run", "fit.deo", "--arg", "k=0"];
+        outs.iter().for_each(|out| args.extend(["--out", out]));
+        folder.run(&args)
+    };
+    run(&["curve=curve.csv", "fit=fit.json", "report=report.txt", "all.json"]).prints("");
+    // As the type is declared, not by name.
+    assert_eq!(text("curve.csv"), "time,level\n0.0,1.0\n1.0,1.0\n2.0,1.0\n");
+    assert_eq!(text("fit.json"), "{\"name\":\"decay\",\"rate\":0.0}\n");
+    assert_eq!(text("report.txt"), "k = 0.0\n");
+    assert!(text("all.json").starts_with("{\"curve\":[{\"level\":1.0"));
+    run(&["report=-:txt"]).prints("k = 0.0");
+    let files = || std::fs::read_dir(&folder.0).expect("the folder").count();
+    let before = files();
+    for (outs, status, words) in [
+        (
+            &["curv=c.csv"][..],
+            2,
+            &["has no field `curv`", "`curve`, `fit`, `report`", "did you mean `curve`?"][..],
+        ),
+        (
+            &["curve=c.csv", "fit=c.csv:json"],
+            2,
+            &["`--out curve=c.csv` and `--out fit=c.csv:json` write to the same place"],
+        ),
+        (&["curve=c.csv", "./c.csv:json"], 2, &["write to the same place"]),
+        (&["curve=c.xyz"], 2, &["ends in none of"]),
+        (&["curve=c.xlsx"], 2, &["an Excel file can be read, but not written"]),
+        (&["curve=c.csv:sep=tab"], 2, &["`:sep=tab` has no meaning for a result"]),
+        (&["c.csv:sep=tab"], 2, &["`:sep=tab` has no meaning for a result"]),
+        (&["curve=c.csv", "fit=fit.npy"], 1, &["an NPY file cannot hold"]),
+        (&["curve=c.csv", "fit=none/fit.json"], 1, &["there is no such folder"]),
+    ] {
+        run(outs).fails(status, words);
+        assert_eq!(files(), before, "{outs:?}");
+    }
+    folder.with("one.deo", "def main = 1.5\n").run(&["run", "one.deo", "--out", "x=x.json"]).fails(
+        2,
+        &["the result of `main` is no record, but `--out x=x.json` asks for its field `x`"],
+    );
+}
+
+#[test]
+fn columns_stand_as_the_program_declares_them() {
+    for (program, header) in [
+        ("def main = [{b = 1, a = 2}]\n", "b,a"),
+        ("type T = {b: Int, c: Int, a: Int}\ndef main = [{a = 1, b = 2, c = 3}]\n", "b,c,a"),
+        // The type that the definition names comes before others with the same fields.
+        (
+            "type T = {a: Int, b: Int}\ntype U = {b: Int, a: Int}\ndef main() -> [1]U = [{a = 1, b = 2}]\n",
+            "b,a",
+        ),
+        ("def main() -> {b: [1]Int, a: [1]Int} = {a = [1], b = [2]}\n", "b,a"),
+        ("def row(x: Int) = {b = x, a = x}\ndef main = map(row, [1])\n", "b,a"),
+    ] {
+        let folder = Folder::new().with("a.deo", program);
+        let printed = folder.run(&["run", "a.deo", "--out", "-:csv"]).out;
+        assert_eq!(printed.lines().next(), Some(header), "{program}");
+    }
+    let program = "type Row = {dose: Real, count: Int}\ndef main({t}: {t: [n]Row}) = t[0].dose\n";
+    let folder = Folder::new().with("a.deo", program).with("t.csv", "1.5,2\n");
+    folder.run(&["run", "a.deo", "--arg", "t=t.csv:header=no"]).prints("1.5");
+}
+
+#[test]
+fn tables_of_the_book_are_read_by_the_program() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/book/data");
+    let folder = Folder::new()
+        .with("n.deo", "def main({t}: {t: [n]{dose_um: Real}}) = [r.dose_um for r in t]\n");
+    let read = |place: &str| folder.run(&["run", "n.deo", "--arg", &format!("t={data}/{place}")]);
+    read("doses.csv:sep=semicolon:decimal=comma:encoding=latin-1")
+        .prints("[0.1, 0.3, 1.0, 3.0, 10.0]");
+    read("lab.xlsx:skip=2").prints("[0.5, 1.0, 2.0, 4.0]");
+    read("doses.csv").fails(1, &["column 1 is not UTF-8", "`:encoding=latin-1`"]);
+    read("doses.csv:encoding=latin-1").fails(1, &["separated by semicolons", "`:sep=semicolon`"]);
+    read("doses.csv:sep=;:encoding=latin-1").fails(
+        1,
+        &[
+            "doses.csv:2: column 1 (`Dose (µM)`)",
+            "found `0,1`",
+            "`:decimal=comma`",
+            "missing are an empty cell",
+        ],
+    );
+    read("sensor.parquet").fails(1, &["no column `dose_um`", "`time`"]);
 }

@@ -135,7 +135,8 @@ impl Session {
         let (from, to) = (types.0.clone(), types.1.clone());
         let program = Rc::new(program);
         let parameter = Some(written.0.clone());
-        let entry = Entry { program, global: ids[0], ty, name, span, parameter, fields };
+        let orders = self.orders(def);
+        let entry = Entry { program, global: ids[0], ty, name, span, parameter, fields, orders };
         let modes = Modes { reverse: ids[1], forward: ids[2], taylor: ids[3], line: ids[4] };
         Some(Differentiable { entry, from, to, written, point: ids.get(5).copied(), modes })
     }

@@ -86,7 +86,7 @@ pub enum Found {
     Object,
 }
 
-/// A column of a CSV file.
+/// A column of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CsvColumn {
     /// From 1.
@@ -116,14 +116,24 @@ pub enum Problem {
     NoFormat(String),
     /// A word after the name of a file, or after `-`, that is no format.
     UnknownFormat(String),
-    /// `file.csv:option` with something else than `skip=N`.
-    Option(String),
+    /// `file.csv:option` that files of this format do not have.
+    Option(String, Format),
+    /// An option with a value that it does not have.
+    OptionValue(&'static str, String),
+    /// An option that is given twice.
+    RepeatedOption(&'static str),
+    /// Two options that give one sign two meanings.
+    SameSign(&'static str, &'static str, char),
     /// An option where a result is to be written.
     WriteOption(String),
     /// More lines are to be left out than there are.
     SkippedAll(usize),
     /// A format that cannot hold values of this type.
     Unsuitable(Format, Ty),
+    /// A format that is read, not written.
+    ReadOnly(Format),
+    /// A format that this program was built without.
+    Without(Format),
 
     /// Not JSON.
     Syntax {
@@ -138,10 +148,8 @@ pub enum Problem {
     Mismatch(Vec<Step>, Ty, Found),
     /// So many components were wanted, and so many found.
     Components(Vec<Step>, Ty, usize, usize),
-    /// A record without these fields.
-    MissingFields(Vec<Step>, Ty, Vec<Name>),
-    /// A record with a field too many; the fields that it has by its type.
-    UnknownField(Vec<Step>, String, Vec<Name>),
+    /// A record without these fields; the further fields that it has.
+    MissingFields(Vec<Step>, Ty, Vec<Name>, Vec<String>),
     /// A field given twice.
     RepeatedField(Vec<Step>, String),
     /// No constructor of this type.
@@ -149,27 +157,55 @@ pub enum Problem {
     /// Rows of different length in an array: that of the first, and this one's.
     Ragged(Vec<Step>, usize, usize),
 
-    /// A CSV column that the type wants is not there; those that are.
+    /// A column that the type wants is not there; those that are.
     MissingColumn(Name, Ty, Vec<String>),
-    /// A CSV column that the type wants is there twice.
+    /// A column that the type wants is there twice.
     RepeatedColumn(String),
-    /// A CSV line with another number of fields: wanted and found; whether a header says how many.
-    Cells(usize, usize, bool),
-    /// A line of one field that has no such separator, but this other one.
-    Separator(char, char),
+    /// A field that two columns may be.
+    AmbiguousColumn(Name, String, String),
+    /// A column that two fields may be.
+    SharedColumn(String, Name, Name),
+    /// A table without a header, for fields whose order nothing says.
+    NoOrder,
+    /// A record with another number of cells.
+    Cells {
+        /// How many there are to be.
+        wanted: usize,
+        /// How many there are.
+        found: usize,
+        /// Whether a header says how many.
+        header: bool,
+        /// The first one.
+        first: String,
+    },
+    /// Another separator than the table is read with.
+    Separator {
+        /// It, or a blank for runs of blanks.
+        found: char,
+        /// Whether the line has one cell without it.
+        one: bool,
+        /// Whether commas in the line seem to be decimal signs.
+        commas: bool,
+    },
     /// Carriage returns that are no part of a line break.
     CarriageReturns,
     /// A quote that is not closed; the cell that it opens.
     OpenQuote(CsvColumn),
     /// Text behind the quote that closes this cell.
     AfterQuote(CsvColumn, String),
-    /// A CSV cell that is not of its type.
-    Cell(CsvColumn, Ty, String),
-    /// A CSV cell that is empty or marked as missing, and the mark.
+    /// A cell that is not of its type, and the options with which it would be.
+    Cell(CsvColumn, Ty, String, Vec<String>),
+    /// A cell that is empty or marked as missing, and the mark.
     MissingCell(CsvColumn, Ty, String),
     /// A CSV cell that is not UTF-8.
     CellNotUtf8(CsvColumn),
 
+    /// Not a sound file of this format.
+    BadFile(Format, String),
+    /// A workbook without this sheet; those that it has.
+    NoSheet(Option<String>, Vec<String>),
+    /// A column of values that are not read into this type.
+    ColumnType(CsvColumn, Ty, String),
     /// Not an NPY file, or not a sound one.
     BadNpy(String),
     /// The shape in the file, against a type of this rank.
@@ -195,8 +231,12 @@ impl DataError {
             self.problem,
             Problem::NoFormat(_)
                 | Problem::UnknownFormat(_)
-                | Problem::Option(_)
+                | Problem::Option(..)
+                | Problem::OptionValue(..)
+                | Problem::RepeatedOption(_)
+                | Problem::SameSign(..)
                 | Problem::WriteOption(_)
+                | Problem::ReadOnly(_)
         )
     }
 

@@ -1,10 +1,12 @@
 //! The messages of data errors.
 
 use super::error::{CsvColumn, DataError, Found, Position, Problem, Source, Step};
+use super::options;
+use super::read::MISSING;
 use super::shape::is_list;
 use super::show_type;
 use super::Format;
-use diffeo_base::{closest, field_name, is_invisible, Diagnostic, Name, Span};
+use diffeo_base::{closest, field_name, is_invisible, Diagnostic, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use std::fmt::Write;
 
@@ -32,6 +34,13 @@ impl DataError {
         message.push_str(&self.problem.text(name, datas));
         let mut diagnostic = Diagnostic::error("data", Span::NONE, message);
         diagnostic.help = self.help(datas);
+        if matches!(self.problem, Problem::Cell(..) | Problem::MissingCell(..)) {
+            let texts: Vec<String> = MISSING.iter().map(|text| format!("`{text}`")).collect();
+            diagnostic = diagnostic.note(format!(
+                "missing are an empty cell, {} and what `:na=…` after the name of the file lists",
+                texts.join(", ")
+            ));
+        }
         diagnostic
     }
 
@@ -43,10 +52,10 @@ impl DataError {
                 _,
             ) => in_json(found).map(str::to_string),
             (
-                Problem::Cell(CsvColumn { name: None, .. }, ..) | Problem::Cells(..),
+                Problem::Cell(CsvColumn { name: None, .. }, _, cell, options),
                 Source::File(_) | Source::StandardInput,
                 Some(Position { line: 1, .. }),
-            ) => {
+            ) if options.is_empty() && mark(cell).is_none() => {
                 let place = match &self.source {
                     Source::File(path) => path.display().to_string(),
                     _ => "-".to_string(),
@@ -100,7 +109,19 @@ impl Problem {
             Problem::NoHeader => "there is nothing in it, not even a header".to_string(),
             Problem::UnknownFormat(word) => format!("`{}` is no format", short(word)),
             Problem::NoFormat(name) => format!("the name `{}` tells no format", short(name)),
-            Problem::Option(option) => format!("`:{}` is no option of a CSV file", short(option)),
+            Problem::Option(option, format) => {
+                format!("`:{}` is no option of {}", short(option), format.article())
+            }
+            Problem::OptionValue(option, value) => {
+                format!("`:{option}={}` is no value of the option `{option}`", short(value))
+            }
+            Problem::RepeatedOption(option) => format!("the option `{option}` is given twice"),
+            Problem::SameSign(first, second, sign) => format!(
+                "the {} is {} and {} at once",
+                options::sign(*sign),
+                meaning(first),
+                meaning(second)
+            ),
             Problem::WriteOption(option) => {
                 format!("`:{}` has no meaning for a result", short(option))
             }
@@ -109,6 +130,12 @@ impl Problem {
             }
             Problem::Unsuitable(format, t) => {
                 format!("{} cannot hold a value of type `{}`", format.article(), ty(t))
+            }
+            Problem::ReadOnly(format) => {
+                format!("{} can be read, but not written", format.article())
+            }
+            Problem::Without(format) => {
+                format!("this diffeo was built without what reads {}", format.article())
             }
             Problem::Syntax { message, found } => match in_json(found) {
                 Some(_) => format!("this is not JSON: {message}, found `{}`", short(found)),
@@ -124,7 +151,7 @@ impl Problem {
                 ty(wanted),
                 count(*found, "element")
             ),
-            Problem::MissingFields(path, wanted, names) => {
+            Problem::MissingFields(path, wanted, names, _) => {
                 format!(
                     "{}{} of `{}` {} missing",
                     at(path),
@@ -132,10 +159,6 @@ impl Problem {
                     ty(wanted),
                     if names.len() == 1 { "is" } else { "are" }
                 )
-            }
-            Problem::UnknownField(path, name, fields) => {
-                let fields = listed("the fields are", fields);
-                format!("{}there is no field `{}`; {fields}", at(path), short(name))
             }
             Problem::RepeatedField(path, name) => {
                 format!("{}`{}` is given twice", at(path), short(name))
@@ -154,13 +177,27 @@ impl Problem {
             Problem::RepeatedColumn(name) => {
                 format!("the header has the column `{}` twice", short(name))
             }
-            Problem::Cells(wanted, found, header) => format!(
+            Problem::AmbiguousColumn(name, first, second) => format!(
+                "the columns `{}` and `{}` may both be the field `{name}`",
+                short(first),
+                short(second)
+            ),
+            Problem::SharedColumn(column, first, second) => {
+                format!("the column `{}` may be the field `{first}` and `{second}`", short(column))
+            }
+            Problem::NoOrder => {
+                "without a header nothing tells which column is which field".to_string()
+            }
+            Problem::Cells { wanted, found, header, .. } => format!(
                 "expected {} {}, found {found}",
                 count(*wanted, "field"),
                 if *header { "as in the header" } else { "on the line" }
             ),
-            Problem::Separator(_, found) => {
+            Problem::Separator { found, one: true, .. } => {
                 format!("the line has one field; it seems to be separated by {}", separators(*found))
+            }
+            Problem::Separator { found, one: false, .. } => {
+                format!("the line seems to be separated by {}", separators(*found))
             }
             Problem::CarriageReturns => {
                 "the line holds carriage returns; lines end with a line feed".to_string()
@@ -171,7 +208,7 @@ impl Problem {
             Problem::AfterQuote(column, text) => {
                 format!("{} goes on with `{}` behind its closing quote", column.text(), short(text))
             }
-            Problem::Cell(column, wanted, cell) => {
+            Problem::Cell(column, wanted, cell, _) => {
                 format!("{} must be of type `{}`, found `{}`", column.text(), ty(wanted), short(cell))
             }
             Problem::MissingCell(column, wanted, mark) => format!(
@@ -184,6 +221,19 @@ impl Problem {
                 }
             ),
             Problem::CellNotUtf8(column) => format!("{} is not UTF-8", column.text()),
+            Problem::BadFile(format, reason) => {
+                format!("this {} file cannot be read: {reason}", format.name())
+            }
+            Problem::NoSheet(Some(name), sheets) => {
+                format!("there is no sheet `{}`; {}", short(name), listed("there are", sheets))
+            }
+            Problem::NoSheet(None, _) => "the workbook has no sheet".to_string(),
+            Problem::ColumnType(column, wanted, found) => format!(
+                "{} must be of type `{}`, but holds {}",
+                column.text(),
+                ty(wanted),
+                short(found)
+            ),
             Problem::BadNpy(reason) => format!("this is not a sound NPY file: {reason}"),
             Problem::Rank(shape, rank) => {
                 let dims: Vec<String> = shape.iter().map(u64::to_string).collect();
@@ -217,28 +267,56 @@ impl Problem {
 
     fn help(&self, datas: &[DataDecl]) -> Option<String> {
         match self {
-            Problem::Option(_) => {
-                Some("`table.csv:skip=1` leaves out the first line of a CSV file".to_string())
+            Problem::Option(_, format) => Some(match &options::names(*format)[..] {
+                [] => format!("{} has no options", format.article()),
+                names => listed("the options are", names),
+            }),
+            Problem::OptionValue(option, _) => {
+                Some(format!("`{option}` is {}", options::values(option)))
             }
+            Problem::RepeatedOption(option) => match *option {
+                "na" => Some("several texts are separated by `|`, as in `:na=?|999`".to_string()),
+                _ => Some("each option stands once, in any order".to_string()),
+            },
+            Problem::SameSign(first, second, _) => {
+                let one = |option: &&str| format!("`{option}` is {}", options::values(option));
+                Some(format!("{}; {}", one(first), one(second)))
+            }
+            Problem::ReadOnly(_) => Some(
+                "results are written to .csv, .tsv, .txt, .json, .npy and .npz files".to_string(),
+            ),
+            Problem::Without(_) => Some(
+                "build it with the feature `binary-tables`, or save the table as a .csv file".to_string(),
+            ),
             Problem::Unsuitable(format, ty) => Some(format.what_fits(ty)),
             Problem::Syntax { found, .. } => Some(in_json(found).unwrap_or(
-                "an argument is JSON, or the name of a file that ends in .json, .csv, .tsv, .npy or \
-                 .npz; `data.txt:csv` names the format of another file",
+                "an argument is JSON, or the name of a file that ends in .json, .csv, .tsv, .txt, .dat, .xlsx, \
+                 .parquet, .arrow, .npy or .npz; `data.log:csv` names the format of another file",
             ).to_string()),
             Problem::NoFormat(name) => {
                 Some(format!("write the format after it, as in `{}:csv`", short(name)))
             }
-            Problem::Cell(_, _, cell) if cell.contains(is_invisible) => {
+            Problem::Cell(_, _, _, options) if !options.is_empty() => {
+                let options: Vec<String> = options.iter().map(|o| format!("`{o}`")).collect();
+                Some(format!(
+                    "it is a number with {} after the name of the file",
+                    options.join(" or ")
+                ))
+            }
+            Problem::Cell(_, _, cell, _) if cell.contains('\0') => Some(
+                "the text seems to be UTF-16: write `:encoding=utf-16` after the name of the file".to_string(),
+            ),
+            Problem::Cell(_, _, cell, _) if cell.contains(is_invisible) => {
                 let c = cell.chars().find(|c| is_invisible(*c)).map_or(0, u32::from);
                 Some(format!("delete the invisible character U+{c:04X} from it"))
             }
-            Problem::Mismatch(_, Ty::Int, Found::Number(_)) | Problem::Cell(_, Ty::Int, _) => {
+            Problem::Mismatch(_, Ty::Int, Found::Number(_)) | Problem::Cell(_, Ty::Int, ..) => {
                 Some(format!("an Int is a whole number from {} to {}", i64::MIN, i64::MAX))
             }
             Problem::UnknownFormat(_) => {
-                Some("the formats are json, csv, tsv, npy and npz".to_string())
+                Some(format!("the formats are {}", Format::WORDS))
             }
-            Problem::Cell(_, Ty::Real, cell)
+            Problem::Cell(_, Ty::Real, cell, _)
                 if cell.trim().parse::<f64>().is_ok_and(f64::is_infinite) =>
             {
                 Some(format!("the largest Real is {:e}; infinity is written `inf`", f64::MAX))
@@ -255,9 +333,29 @@ impl Problem {
                     decl.constructors.iter().map(constructor_json).collect();
                 Some(format!("it is written as {}", constructors.join(" or ")))
             }
-            Problem::UnknownField(_, name, fields) => {
-                suggest(name, fields.iter().map(Name::as_str))
+            Problem::Cell(CsvColumn { number: 1, .. }, _, cell, _) if mark(cell).is_some() => {
+                mark(cell).map(comments)
             }
+            Problem::Cell(_, Ty::Bool, ..) => {
+                Some("a Bool is true, yes, t, y or 1, or false, no, f, n or 0".to_string())
+            }
+            Problem::Cells { first, .. } if mark(first).is_some() => mark(first).map(comments),
+            Problem::Cells { wanted, found: 1, first, .. }
+                if *wanted > 1 && !first.trim().is_empty() =>
+            {
+                Some(
+                    "if this is a note and no data, delete the line, or begin it with a character such as `#` and \
+                     write `:comment=#` after the name of the file; `:skip=1` leaves out a line at the top"
+                        .to_string(),
+                )
+            }
+            Problem::Cells { .. } => {
+                Some("a cell that holds the separator stands in quotes".to_string())
+            }
+            Problem::MissingFields(_, _, names, further) => names.iter().find_map(|name| {
+                let near = closest(name, further.iter().map(String::as_str))?;
+                Some(format!("is `{}` meant for `{name}`?", short(near)))
+            }),
             Problem::UnknownConstructor(_, Ty::Data(id, _), name) => {
                 let decl = datas.get(id.0 as usize)?;
                 let names = || decl.constructors.iter().map(|c| c.name.as_str());
@@ -265,26 +363,43 @@ impl Problem {
                     .or_else(|| Some(listed("the constructors are", &names().collect::<Vec<_>>())))
             }
             Problem::MissingColumn(name, _, columns) => {
-                suggest(name, columns.iter().map(String::as_str))
-                    .or_else(|| Some(listed("the columns are", columns)))
+                let near = suggest(name, columns.iter().map(String::as_str));
+                let title = if columns.iter().filter(|c| !c.is_empty()).count() > 1 {
+                    ""
+                } else {
+                    "; `:skip=1` after the name of the file leaves out a line above the header"
+                };
+                near.or_else(|| Some(format!("{}{title}", listed("the columns are", columns))))
             }
+            Problem::AmbiguousColumn(_, first, _) => Some(format!(
+                "name the field as the column: `{{\"{}\": …}}`",
+                short(first)
+            )),
+            Problem::SharedColumn(..) => Some(
+                "columns are found by name up to case, blanks and punctuation: give each field its column".to_string(),
+            ),
+            Problem::NoOrder => Some(
+                "annotate the parameter with the type of its records, in the order of the columns".to_string(),
+            ),
+            Problem::NoSheet(Some(name), sheets) => suggest(name, sheets.iter().map(String::as_str)),
             Problem::NoMember(name, members) => suggest(name, members.iter().map(String::as_str)),
             Problem::ManyMembers(members) => {
                 members.first().map(|m| format!("name one, as in `file.npz:{}`", short(m)))
             }
             Problem::MissingCell(_, ty, _) => Some(format!(
-                "a column with missing values has the type `Maybe[{}]`",
+                "a column with missing cells has the type `Maybe[{}]`",
                 show_type(ty, datas)
             )),
-            Problem::Separator(',', '\t') => Some(
-                "the fields of a CSV file are separated by commas; write `:tsv` after the name to \
-                 read tabs"
-                    .to_string(),
+            Problem::Separator { found, commas, .. } => {
+                let decimal = if *commas { ":decimal=comma" } else { "" };
+                Some(format!(
+                    "write `:sep={}{decimal}` after the name of the file",
+                    options::sign(*found)
+                ))
+            }
+            Problem::CellNotUtf8(_) => Some(
+                "write `:encoding=latin-1` after the name of the file, if that is what it is in".to_string(),
             ),
-            Problem::Separator(separator, _) => Some(format!(
-                "the fields of such a file are separated by {}",
-                separators(*separator)
-            )),
             Problem::OpenQuote(_) | Problem::AfterQuote(..) => {
                 Some("a quote within quotes is written twice: `\"\"`".to_string())
             }
@@ -321,14 +436,14 @@ impl Problem {
             | Problem::TooDeep(_)
             | Problem::Mismatch(..)
             | Problem::Components(..)
-            | Problem::MissingFields(..)
             | Problem::RepeatedField(..)
             | Problem::UnknownConstructor(..)
             | Problem::Ragged(..)
             | Problem::RepeatedColumn(_)
-            | Problem::Cells(..)
             | Problem::Cell(..)
-            | Problem::CellNotUtf8(_)
+            | Problem::BadFile(..)
+            | Problem::NoSheet(None, _)
+            | Problem::ColumnType(..)
             | Problem::BadNpy(_)
             | Problem::Rank(..)
             | Problem::BeyondInt(..)
@@ -445,8 +560,30 @@ fn separators(separator: char) -> &'static str {
     match separator {
         '\t' => "tabs",
         ';' => "semicolons",
+        ' ' => "blanks",
         _ => "commas",
     }
+}
+
+/// What a sign is by an option.
+fn meaning(option: &str) -> &'static str {
+    match option {
+        "decimal" => "the decimal sign",
+        "thousands" => "the sign between thousands",
+        "comment" => "the beginning of a comment",
+        _ => "the separator",
+    }
+}
+
+/// The character that seems to mark a line as a comment.
+fn mark(text: &str) -> Option<char> {
+    text.trim_start().chars().next().filter(|c| "#%!*;/".contains(*c))
+}
+
+fn comments(mark: char) -> String {
+    format!(
+        "`:comment={mark}` after the name of the file leaves out what follows `{mark}` on a line"
+    )
 }
 
 fn count(n: usize, thing: &str) -> String {

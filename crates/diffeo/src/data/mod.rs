@@ -7,6 +7,7 @@
 
 mod error;
 mod message;
+mod options;
 mod place;
 mod read;
 mod shape;
@@ -17,11 +18,11 @@ mod write;
 
 pub use error::{CsvColumn, DataError, Declared, Found, Position, Problem, Source, Step};
 pub use place::{Format, Place, Target};
-pub use read::{read_argument, Check, Field};
+pub use read::{is_guarded, read_argument, Check, Field};
 pub use shape::left_out;
 pub(crate) use shape::{is_list, CONS, NIL};
 pub use shown::show_type;
-pub use write::{check_writable, printable_json, to_json, write_bytes, write_result};
+pub use write::{check_writable, printable_json, to_json, write_bytes, write_results, Output};
 
 use std::io;
 

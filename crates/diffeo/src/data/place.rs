@@ -1,5 +1,6 @@
-//! Where data is: the name of a file, or `-` for a standard stream, and its format.
+//! Where data is: the name of a file, or `-` for a standard stream, its format and the options behind it.
 
+use super::options::is_option;
 use std::path::PathBuf;
 
 /// A kind of data file.
@@ -11,37 +12,53 @@ pub enum Format {
     Npy,
     /// `.npz`: several of them.
     Npz,
-    /// `.csv`
+    /// `.csv`: a table with commas.
     Csv,
-    /// `.tsv`: the same with tabs for commas.
+    /// `.tsv`: the same with tabs.
     Tsv,
+    /// `.txt`, `.dat`: a table with what its first line has; where a text is written, the text itself.
+    Text,
+    /// `.xlsx`: a workbook of Excel.
+    Excel,
+    /// `.parquet`
+    Parquet,
+    /// `.arrow`, `.feather`: Arrow's IPC.
+    Arrow,
 }
 
+/// The formats by the endings of files.
+const ENDINGS: [(&str, Format); 14] = [
+    ("json", Format::Json),
+    ("npy", Format::Npy),
+    ("npz", Format::Npz),
+    ("csv", Format::Csv),
+    ("tsv", Format::Tsv),
+    ("txt", Format::Text),
+    ("dat", Format::Text),
+    ("xlsx", Format::Excel),
+    ("xlsm", Format::Excel),
+    ("parquet", Format::Parquet),
+    ("pq", Format::Parquet),
+    ("arrow", Format::Arrow),
+    ("feather", Format::Arrow),
+    ("ipc", Format::Arrow),
+];
+
 impl Format {
+    /// The formats as they are written behind a name.
+    pub(super) const WORDS: &'static str =
+        "csv, tsv, txt, dat, json, npy, npz, xlsx, parquet, arrow and feather";
+
     /// The format that a file name ends in, and whether `.gz` comes after it.
     pub fn of(name: &str) -> Option<(Format, bool)> {
         let (stem, ending) = name.rsplit_once('.')?;
         if ending.eq_ignore_ascii_case("gz") {
             return Format::of(stem).filter(|(_, gzip)| !gzip).map(|(format, _)| (format, true));
         }
-        [
-            ("json", Format::Json),
-            ("npy", Format::Npy),
-            ("npz", Format::Npz),
-            ("csv", Format::Csv),
-            ("tsv", Format::Tsv),
-        ]
-        .into_iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(ending))
-        .map(|(_, format)| (format, false))
-    }
-
-    /// What stands between the cells of a line.
-    pub(super) fn separator(self) -> u8 {
-        match self {
-            Format::Tsv => b'\t',
-            Format::Csv | Format::Json | Format::Npy | Format::Npz => b',',
-        }
+        ENDINGS
+            .into_iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(ending))
+            .map(|(_, format)| (format, false))
     }
 }
 
@@ -54,8 +71,8 @@ pub enum Target {
     File(PathBuf),
 }
 
-/// Where data is, and how it is written there: `points.csv`, `points.csv.gz:skip=1`, `model.npz:w`;
-/// `data.txt:csv` names the format that a name does not tell, and `-:csv` a standard stream.
+/// Where data is, and how it is written there: `points.csv`, `points.csv.gz:skip=1:sep=tab`, `model.npz:w`;
+/// `data.log:csv` names the format that a name does not tell, and `-:csv` a standard stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The file or stream.
@@ -64,8 +81,8 @@ pub struct Place {
     pub format: Format,
     /// Whether the name asks for gzip. In reading the content decides.
     pub gzip: bool,
-    /// What follows the last colon: `skip=1`, the array of an NPZ file.
-    pub option: Option<String>,
+    /// What follows the name and the format: `skip=1`, the array of an NPZ file.
+    pub options: Vec<String>,
 }
 
 impl Place {
@@ -78,35 +95,49 @@ impl Place {
     }
 
     /// The place that a text names, if it is a name and no other text.
+    ///
+    /// Names may hold colons: the name ends before the first option behind an ending or a format that is known, and
+    /// where there is none, behind the last such ending or format.
     pub fn of(text: &str) -> Option<Place> {
-        if let Some(format) = Format::of(text) {
-            return Some(Place::new(text, format, None));
-        }
-        if text.starts_with(['{', '[', '"']) {
+        if text.starts_with(['{', '[', '"']) && Format::of(text).is_none() {
             return None;
         }
-        let (name, last) = text.rsplit_once(':')?;
-        if let Some(format) = word(last) {
-            return (!name.is_empty()).then(|| Place::new(name, format, None));
+        let mut found = None;
+        let ends = text.match_indices(':').map(|(at, _)| at).chain([text.len()]);
+        for end in ends {
+            let name = &text[..end];
+            let named = match (Format::of(name), name.rsplit_once(':')) {
+                (Some(format), _) => Some((name, format)),
+                (None, Some(("", _)) | None) => None,
+                (None, Some((name, format))) => word(format).map(|format| (name, format)),
+            };
+            if let Some((name, format)) = named {
+                let options = text.get(end + 1..);
+                found = Some((name, format, options));
+                if options.is_some_and(is_option) {
+                    break;
+                }
+            }
         }
-        let (name, format) = match (Format::of(name), name.rsplit_once(':')) {
-            (Some(format), _) => (name, format),
-            (None, Some((name, format))) => (name, word(format)?),
-            (None, None) => return None,
-        };
-        match format.0 {
-            Format::Csv | Format::Tsv | Format::Npz => Some(Place::new(name, format, Some(last))),
-            Format::Json | Format::Npy => None,
-        }
-    }
-
-    fn new(name: &str, (format, gzip): (Format, bool), option: Option<&str>) -> Place {
+        let (name, (format, gzip), options) = found?;
         let target = match name {
             "-" => Target::Standard,
             _ => Target::File(PathBuf::from(name)),
         };
-        Place { target, format, gzip, option: option.map(str::to_string) }
+        Some(Place { target, format, gzip, options: options.map_or(Vec::new(), split) })
     }
+}
+
+/// The options between colons; a colon may itself be a value, as in `sep=:`.
+fn split(text: &str) -> Vec<String> {
+    let mut options: Vec<String> = Vec::new();
+    for part in text.split(':') {
+        match options.last_mut() {
+            Some(last) if part.is_empty() && last.ends_with('=') => last.push(':'),
+            _ => options.push(part.to_string()),
+        }
+    }
+    options
 }
 
 /// The format that a word such as `csv` or `json.gz` names.

@@ -66,10 +66,12 @@ impl<'t> Cell<'t> {
     }
 }
 
-/// What an array is, for a table.
+/// What a type is, for a table.
 pub(super) enum Layout<'t> {
-    /// Records: the fields by name.
+    /// An array of records: the fields by name.
     Records(Vec<(&'t Name, Cell<'t>)>),
+    /// A record of arrays, its columns.
+    Columns(Vec<(&'t Name, Cell<'t>)>),
     /// Tuples.
     Tuples(Vec<Cell<'t>>),
     /// Rows of cells of one type, any number of them.
@@ -78,9 +80,30 @@ pub(super) enum Layout<'t> {
     Cells(Cell<'t>),
 }
 
-/// How a type is laid out in a CSV file, if it can be.
+impl Layout<'_> {
+    /// The order in which the fields are declared, if one of these orders is theirs.
+    pub fn order<'o>(&self, orders: &'o [Vec<Name>]) -> Option<&'o [Name]> {
+        let (Layout::Records(fields) | Layout::Columns(fields)) = self else { return None };
+        let is_theirs = |order: &&Vec<Name>| {
+            order.len() == fields.len() && fields.iter().all(|(name, _)| order.contains(name))
+        };
+        orders.iter().find(is_theirs).map(Vec::as_slice)
+    }
+}
+
+/// How a type is laid out in a table, if it can be.
 pub(super) fn layout<'t>(ty: &'t Ty, datas: &[DataDecl]) -> Option<Layout<'t>> {
-    let Ty::Array(element) = ty else { return None };
+    let element = match ty {
+        Ty::Array(element) => element,
+        Ty::Record(fields) if !fields.is_empty() => {
+            let column = |(name, ty): &'t (Name, Ty)| match ty {
+                Ty::Array(element) => Some((name, Cell::of(element, datas)?)),
+                _ => None,
+            };
+            return fields.iter().map(column).collect::<Option<_>>().map(Layout::Columns);
+        }
+        _ => return None,
+    };
     Some(match &**element {
         Ty::Record(fields) if !fields.is_empty() => Layout::Records(
             fields
@@ -124,7 +147,16 @@ impl Format {
             Format::Npz => "an NPZ file",
             Format::Csv => "a CSV file",
             Format::Tsv => "a TSV file",
+            Format::Text => "a text file",
+            Format::Excel => "an Excel file",
+            Format::Parquet => "a Parquet file",
+            Format::Arrow => "an Arrow file",
         }
+    }
+
+    /// The format without an article.
+    pub(super) fn name(self) -> &'static str {
+        self.article().split(' ').nth(1).unwrap_or("data")
     }
 
     /// What the format holds, and what to use for a value of this type.
@@ -135,16 +167,23 @@ impl Format {
             Format::Npz => {
                 "it holds arrays of Real, Int or Bool by name: a record of them, or one of them"
             }
-            Format::Csv | Format::Tsv => {
-                "it holds arrays of records, tuples or rows whose components are Real, Int, Bool, \
-                 String or Maybe of these"
+            Format::Text => {
+                "it holds a String as it is, or a table, an array of records, tuples or rows, or a record of arrays"
+            }
+            Format::Csv
+            | Format::Tsv
+            | Format::Excel
+            | Format::Parquet
+            | Format::Arrow => {
+                "a table is an array of records, tuples or rows, or a record of arrays, whose cells are \
+                 Real, Int, Bool, String or Maybe of these"
             }
         };
         let others = match self {
+            _ if *ty == Ty::String => "a String is written to a .txt file as it is",
             _ if leaf(ty).is_some() => "this type fits into .npy and .json",
-            Format::Csv | Format::Tsv | Format::Npy if members(ty).is_some() => {
-                "this type fits into .npz and .json"
-            }
+            Format::Npz | Format::Json => ".json holds every value",
+            _ if members(ty).is_some() => "this type fits into .npz and .json",
             _ => ".json holds every value",
         };
         format!("{holds}; {others}")

@@ -18,7 +18,7 @@ use diffeo_calculus::value::Value as Core;
 use diffeo_codegen::confined::Confined;
 use diffeo_codegen::engine::{Callbacks, Compiled, Cpu, Instance, RunOptions};
 use diffeo_codegen::llvm;
-use diffeo_front::{Entry, Message, NotConverged};
+use diffeo_front::{Entry, Message, NotConverged, Orders};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -390,7 +390,9 @@ impl Function {
             let signature = Type::new(&ty, &program.datas).signature();
             let (span, fields) = (entry.span, Vec::new());
             let program = std::rc::Rc::new(program);
-            Ok((Entry { program, global, ty, name, span, parameter: None, fields }, signature))
+            let orders = Orders::default();
+            let entry = Entry { program, global, ty, name, span, parameter: None, fields, orders };
+            Ok((entry, signature))
         })
     }
 

@@ -72,6 +72,13 @@ impl Column {
         }
     }
 
+    /// Makes the elements read so far one array, the only one.
+    pub fn close(&mut self) {
+        if let Column::Rows { width, count, elements } = self {
+            (*width, *count) = (Some(elements.len()), 1);
+        }
+    }
+
     /// The array of the elements.
     pub fn into_array(self) -> Array {
         match self {

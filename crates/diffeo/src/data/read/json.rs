@@ -2,7 +2,7 @@
 //!
 //! Real and Int are numbers (`"nan"`, `"inf"`, `"-inf"` stand for what JSON does not have); tuples,
 //! arrays and lists are arrays; records are objects; `()` is `null`; a constructor is an object with
-//! its name as the only key. `Nothing` may be `null`, or a field that is left out, and `Just(x)` what
+//! its name as the only key. Fields that a record's type does not have are passed over. `Nothing` may be `null`, or a field that is left out, and `Just(x)` what
 //! x is, where that is unambiguous ([`bare`]). Reading goes from the text straight into [`Column`]s,
 //! guided by the type.
 
@@ -19,6 +19,9 @@ use std::fmt;
 
 /// How deep the data may be nested. Only inductive types other than lists nest at all.
 const DEPTH: usize = 20_000;
+
+/// So many fields that the type does not have are remembered.
+const FURTHER: usize = 20;
 
 /// After so many values the reading is checked.
 const CHECKED: usize = 1 << 10;
@@ -374,7 +377,7 @@ impl Element<'_, '_> {
         };
         let reader = self.reader;
         reader.depth += 1;
-        let mut seen = vec![false; fields.len()];
+        let (mut seen, mut further) = (vec![false; fields.len()], Vec::new());
         loop {
             let key = match first.take() {
                 Some(key) => Some(FieldName(fields).find(&key)),
@@ -388,8 +391,12 @@ impl Element<'_, '_> {
                     return Err(reader.fail(|path| Problem::RepeatedField(path, name)));
                 }
                 Some(Err(name)) => {
-                    let names = fields.iter().map(|(n, _)| n.clone()).collect();
-                    return Err(reader.fail(|path| Problem::UnknownField(path, name, names)));
+                    map.next_value::<IgnoredAny>()?;
+                    // For the message about a field that is missing.
+                    if further.len() < FURTHER {
+                        further.push(name);
+                    }
+                    continue;
                 }
             };
             seen[i] = true;
@@ -409,7 +416,7 @@ impl Element<'_, '_> {
         }
         if !missing.is_empty() {
             let ty = self.ty.clone();
-            return Err(reader.fail(|path| Problem::MissingFields(path, ty, missing)));
+            return Err(reader.fail(|path| Problem::MissingFields(path, ty, missing, further)));
         }
         reader.depth -= 1;
         Ok(())

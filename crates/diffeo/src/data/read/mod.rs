@@ -1,20 +1,37 @@
 //! Arguments and data files into values of a declared type.
 
+#[cfg(feature = "binary-tables")]
+mod arrow;
+mod cell;
 mod column;
 mod csv;
+#[cfg(feature = "binary-tables")]
+mod excel;
 mod input;
 mod json;
+mod names;
 mod npy;
 mod npz;
 mod records;
+mod table;
+#[cfg(feature = "binary-tables")]
+mod time;
+
+pub(super) use cell::{is_missing, MISSING};
 
 use super::error::{DataError, Position, Problem, Source};
+use super::options::Options;
 use super::place::{Format, Place, Target};
 use super::reason;
+use super::shape::{maybe, Layout};
+use diffeo_base::Name;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use input::Input;
+use std::cell::Cell;
 use std::io;
+#[cfg(feature = "binary-tables")]
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
 /// What an argument is read into.
@@ -26,6 +43,14 @@ pub struct Field<'a> {
     pub ty: &'a Ty,
     /// The type as the program writes it, sizes included, for messages.
     pub written: Option<&'a str>,
+    /// The fields of records in the order in which the program declares them, for tables without a header.
+    pub orders: &'a [Vec<Name>],
+}
+
+impl<'a> Field<'a> {
+    fn order(&self, layout: &Layout<'_>) -> Option<&'a [Name]> {
+        layout.order(self.orders)
+    }
 }
 
 /// Called again and again while something is read, at the latest after some thousand numbers. An
@@ -119,15 +144,60 @@ fn read_place(
     check: Check<'_>,
 ) -> Result<Value, Failure> {
     let ty = field.ty;
+    // JSON has a `Just` of its own.
+    if let (Some((inner, tags)), true) = (maybe(ty, datas), place.format != Format::Json) {
+        let value = read_place(place, &Field { ty: inner, ..*field }, datas, check)?;
+        return Ok(Value::data(tags.just, [value]));
+    }
+    match place.format {
+        Format::Json | Format::Npy | Format::Parquet | Format::Arrow => {
+            // None of them has any.
+            Options::of(&place.options, place.format)?;
+        }
+        Format::Npz | Format::Csv | Format::Tsv | Format::Text | Format::Excel => {}
+    }
     match place.format {
         Format::Json => {
             let bytes = Input::open(&place.target, check)?.read_all()?;
             json::read_bytes(&bytes, ty, datas, check)
         }
-        Format::Csv | Format::Tsv => csv::read(place, ty, datas, check),
+        Format::Csv | Format::Tsv | Format::Text => csv::read(place, field, datas, check),
+        #[cfg(feature = "binary-tables")]
+        Format::Excel => guarded(place.format, || excel::read(place, field, datas, check)),
+        #[cfg(feature = "binary-tables")]
+        Format::Parquet | Format::Arrow => {
+            guarded(place.format, || arrow::read(place, field, datas, check))
+        }
+        #[cfg(not(feature = "binary-tables"))]
+        Format::Excel | Format::Parquet | Format::Arrow => {
+            Err(Problem::Without(place.format).into())
+        }
         Format::Npy => npy::read_npy(&place.target, ty, check),
         Format::Npz => npz::read(place, field.name, ty, check),
     }
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes a message, at present: a library found a file damaged. A hook for panics need
+/// not show it.
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+/// Reads by a library that panics where some files are damaged.
+#[cfg(feature = "binary-tables")]
+fn guarded(
+    format: Format,
+    read: impl FnOnce() -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
+    GUARDED.set(true);
+    // Nothing is used any more of what it read.
+    let value = catch_unwind(AssertUnwindSafe(read));
+    GUARDED.set(false);
+    value.unwrap_or_else(|_| Err(Problem::BadFile(format, "it is damaged".to_string()).into()))
 }
 
 /// How many bytes at the beginning of a text are no part of it.

@@ -35,7 +35,8 @@ pub(super) fn read(
     }
     names.sort();
     let exists = |name: &str| names.iter().any(|n| n == name);
-    match (&place.option, members(ty)) {
+    let option = (!place.options.is_empty()).then(|| place.options.join(":"));
+    match (option, members(ty)) {
         (Some(_), Some(_)) => Err(unsuitable(Format::Npy)),
         (None, Some(fields)) => {
             let missing: Vec<_> =
@@ -46,8 +47,8 @@ pub(super) fn read(
             let arrays = fields.iter().map(|(name, ty)| member(&mut archive, name, ty, check));
             Ok(Value::tuple(arrays.collect::<Result<Vec<_>, _>>()?))
         }
-        (Some(name), None) if exists(name) => member(&mut archive, name, ty, check),
-        (Some(name), None) => Err(Problem::NoMember(name.clone(), names).into()),
+        (Some(name), None) if exists(&name) => member(&mut archive, &name, ty, check),
+        (Some(name), None) => Err(Problem::NoMember(name, names).into()),
         (None, None) if exists(parameter) => member(&mut archive, parameter, ty, check),
         (None, None) => match &names[..] {
             [] => Err(Problem::Empty.into()),

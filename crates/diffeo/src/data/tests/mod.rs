@@ -1,12 +1,15 @@
 //! Data in, data out: values are compared as the JSON that is written for them.
 
+#[cfg(feature = "binary-tables")]
+mod binary;
 mod csv;
 mod json;
 mod numpy;
+mod options;
 mod output;
 mod streams;
 
-use super::{check_writable, read_argument, to_json, write_result, Field, Place};
+use super::{check_writable, read_argument, to_json, write_results, Field, Output, Place};
 use diffeo_base::Name;
 use diffeo_calculus::ty::{ConstructorDecl, DataDecl, DataId, Ty};
 use std::path::PathBuf;
@@ -58,7 +61,9 @@ fn pair(a: Ty, b: Ty) -> Ty {
 /// The JSON of what is read, or the message without the part that all messages have.
 fn read(text: &str, ty: &Ty) -> String {
     let datas = datas();
-    match read_argument(text, &Field { name: "x", ty, written: None }, &datas, &|| Ok(())) {
+    match read_argument(text, &Field { name: "x", ty, written: None, orders: &[] }, &datas, &|| {
+        Ok(())
+    }) {
         Ok(value) => {
             let mut out = Vec::new();
             to_json(&mut out, &value, ty, &datas).expect("writing to memory");
@@ -74,17 +79,21 @@ fn read(text: &str, ty: &Ty) -> String {
 
 fn help(text: &str, ty: &Ty) -> Option<String> {
     let datas = datas();
-    let read = read_argument(text, &Field { name: "x", ty, written: None }, &datas, &|| Ok(()));
+    let read =
+        read_argument(text, &Field { name: "x", ty, written: None, orders: &[] }, &datas, &|| {
+            Ok(())
+        });
     read.err().and_then(|error| error.to_diagnostic(&datas).help)
 }
 
 /// Writes what a JSON text holds to a place; the message of a failure.
 fn write(place: &str, text: &str, ty: &Ty) -> Result<(), String> {
     let datas = datas();
-    let field = Field { name: "x", ty, written: None };
+    let field = Field { name: "x", ty, written: None, orders: &[] };
     let value = read_argument(text, &field, &datas, &|| Ok(())).expect("sound JSON");
     let place = Place::of(place).expect("a name with a format");
-    write_result(&place, &value, ty, &datas, &|| Ok(()))
+    let output = Output { place: &place, value: &value, ty };
+    write_results(&[output], &datas, &[], &|| Ok(()))
         .map_err(|error| error.to_diagnostic(&datas).message)
 }
 

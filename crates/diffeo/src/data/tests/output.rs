@@ -32,6 +32,20 @@ fn what_is_written_is_read_back() {
         ("o.csv.gz", "[]", Ty::array(pair(Ty::Real, Ty::Int))),
         ("o.tsv", r#"[["a\tb",1],["c,d",2]]"#, Ty::array(pair(Ty::String, Ty::Int))),
         ("o.csv", r#"["","NA"," a "]"#, Ty::array(Ty::String)),
+        (
+            "o.csv",
+            r#"[{"Just":"NA"},{"Just":" - "},{"Nothing":null}]"#,
+            Ty::array(maybe(Ty::String)),
+        ),
+        ("o.csv", r#"[{"Just":"nan"},{"Nothing":null}]"#, Ty::array(maybe(Ty::Real))),
+        (
+            "o.csv",
+            r#"{"a":[1.5,2.0],"b":["x, y","\""]}"#,
+            record([("a", Ty::array(Ty::Real)), ("b", Ty::array(Ty::String))]),
+        ),
+        ("o.txt", r#"[["a\tb",1],["c,d",2]]"#, Ty::array(pair(Ty::String, Ty::Int))),
+        ("o.txt", "[[0.1,\"nan\"],[2.0,\"-inf\"]]", Ty::array(Ty::array(Ty::Real))),
+        ("o.dat", r#"[{"a c":"x y"},{"a c":"z;"}]"#, Ty::array(record([("a c", Ty::String)]))),
         ("o.csv.gz", "[[1,true],[2,false]]", Ty::array(pair(Ty::Int, Ty::Bool))),
         ("o.json.gz", r#"{"Just":"x"}"#, maybe(Ty::String)),
         ("o.npy.gz", "[1,2,3]", Ty::array(Ty::Int)),
@@ -46,7 +60,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(read(&path, &ty), text);
     }
     let left = std::fs::read_dir(&folder.0).expect("the folder").count();
-    assert_eq!(left, 9, "nothing but the results is left");
+    assert_eq!(left, 11, "nothing but the results is left");
 }
 
 #[test]
@@ -88,7 +102,7 @@ fn every_text_is_written_so_that_it_is_read_back() {
     for (text, ty) in
         [(column, Ty::array(Ty::String)), (table, Ty::array(pair(Ty::String, maybe(Ty::String))))]
     {
-        for name in ["o.csv", "o.tsv"] {
+        for name in ["o.csv", "o.tsv", "o.txt"] {
             let path = folder.write(name, &text, &ty).expect("a file written");
             assert_eq!(read(&path, &ty), text, "{name}");
         }

@@ -13,32 +13,42 @@ fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
 
 #[test]
 fn places_are_told_from_other_texts() {
-    let csv = |name: &str, option: Option<&str>| Place {
+    let csv = |name: &str, options: &[&str]| Place {
         target: match name {
             "-" => Target::Standard,
             _ => Target::File(name.into()),
         },
         format: Format::Csv,
         gzip: name.ends_with("gz"),
-        option: option.map(str::to_string),
+        options: options.iter().map(|option| option.to_string()).collect(),
     };
     for (text, place) in [
-        ("a.csv", Some(csv("a.csv", None))),
-        ("a.CSV.gz", Some(csv("a.CSV.gz", None))),
-        ("a.csv:skip=1", Some(csv("a.csv", Some("skip=1")))),
-        ("a.csv.gz:skip=1", Some(csv("a.csv.gz", Some("skip=1")))),
-        ("a.txt:csv", Some(csv("a.txt", None))),
-        ("a.txt:csv:skip=1", Some(csv("a.txt", Some("skip=1")))),
-        ("-:csv", Some(csv("-", None))),
-        ("-:csv:skip=1", Some(csv("-", Some("skip=1")))),
-        ("-:csv.gz", Some(Place { gzip: true, ..csv("-", None) })),
-        ("/dev/fd/63:csv", Some(csv("/dev/fd/63", None))),
-        ("C:\\a.csv", Some(csv("C:\\a.csv", None))),
+        ("a.csv", Some(csv("a.csv", &[]))),
+        ("a.CSV.gz", Some(csv("a.CSV.gz", &[]))),
+        ("a.csv:skip=1", Some(csv("a.csv", &["skip=1"]))),
+        ("a.csv.gz:skip=1", Some(csv("a.csv.gz", &["skip=1"]))),
+        ("a.log:csv", Some(csv("a.log", &[]))),
+        ("a.log:csv:skip=1", Some(csv("a.log", &["skip=1"]))),
+        ("a.txt:csv", Some(csv("a.txt", &[]))),
+        ("a.txt:csv:skip=1", Some(csv("a.txt", &["skip=1"]))),
+        // Colons in names: behind them an ending, a format or an option that is known.
+        ("10:30.csv", Some(csv("10:30.csv", &[]))),
+        ("10:30.csv:skip=1", Some(csv("10:30.csv", &["skip=1"]))),
+        ("10:30:csv:skip=1", Some(csv("10:30", &["skip=1"]))),
+        ("a.csv:skip=1:csv", Some(csv("a.csv", &["skip=1", "csv"]))),
+        ("a.csv:b.csv:foo=1", Some(csv("a.csv:b.csv", &["foo=1"]))),
+        ("a.csv:na=b.csv", Some(csv("a.csv", &["na=b.csv"]))),
+        ("a.csv:sep=::skip=1", Some(csv("a.csv", &["sep=:", "skip=1"]))),
+        ("a.csv:comment=:", Some(csv("a.csv", &["comment=:"]))),
+        ("-:csv", Some(csv("-", &[]))),
+        ("-:csv:skip=1", Some(csv("-", &["skip=1"]))),
+        ("-:csv.gz", Some(Place { gzip: true, ..csv("-", &[]) })),
+        ("/dev/fd/63:csv", Some(csv("/dev/fd/63", &[]))),
+        ("C:\\a.csv", Some(csv("C:\\a.csv", &[]))),
         ("[\"a:csv\"]", None),
         ("{\"a\":csv", None),
         (":csv", None),
         ("a.csv.gz.gz", None),
-        ("a.json:x", None),
         ("a.gz", None),
         ("1.5", None),
         ("-", None),
@@ -115,7 +125,7 @@ fn damaged_gzip_files_are_named_with_the_place() {
 
 /// What is read when reading is checked with this, `FILE` standing for the file.
 fn checked(path: &str, ty: &Ty, check: &dyn Fn() -> io::Result<()>) -> String {
-    let (datas, field) = (datas(), Field { name: "x", ty, written: None });
+    let (datas, field) = (datas(), Field { name: "x", ty, written: None, orders: &[] });
     match read_argument(path, &field, &datas, check) {
         Ok(_) => "read".to_string(),
         Err(error) => error.to_diagnostic(&datas).message.replace(path, "FILE"),

@@ -1,59 +1,129 @@
-//! Tables into CSV and TSV files, a cell at a time: records with a header, tuples, rows and single
+//! Tables into text files, a cell at a time: records, or a record of columns, with a header; tuples, rows and single
 //! cells without one.
 //!
-//! A missing cell is empty. A text is quoted where it would be read as something else: one that is
-//! empty, that holds a quote, a separator or a line break.
+//! The columns of fields stand in the order in which they are declared. A missing cell is empty. A text is quoted where
+//! it would be read as something else: one that is empty, that holds a quote, a separator or a line break, or stands
+//! for a missing cell where one may be missing.
 
 use super::unexpected;
+use crate::data::place::Format;
+use crate::data::read::is_missing;
 use crate::data::shape::{layout, Cell, Layout};
+use diffeo_base::Name;
+use diffeo_calculus::array::Array;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
 use std::io::{self, Write};
 
-/// Writes an array as the lines of a table.
+/// What stands between cells, and what else would be taken for that in reading.
+fn separators(format: Format) -> &'static [u8] {
+    match format {
+        Format::Tsv => b"\t",
+        Format::Text => b"\t;, ",
+        _ => b",",
+    }
+}
+
+/// Writes an array, or a record of arrays, as the lines of a table.
 pub(super) fn write(
     out: &mut impl Write,
     value: &Value,
     ty: &Ty,
     datas: &[DataDecl],
-    separator: u8,
+    orders: &[Vec<Name>],
+    format: Format,
 ) -> io::Result<()> {
-    let (Some(layout), Value::Array(rows)) = (layout(ty, datas), value) else {
-        return Err(unexpected());
-    };
-    if let Layout::Rows(_) = layout {
-        if rows.iter().next().is_some_and(|row| matches!(row, Value::Array(row) if row.is_empty()))
-        {
-            let reason =
-                "rows without elements are lines without cells, which would not be read back; \
-                          a .json or .npy file holds them";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    let Some(layout) = layout(ty, datas) else { return Err(unexpected()) };
+    let mut line = Line { out, separators: separators(format), cells: 0 };
+    // The fields by their position among the columns.
+    let sorted = |fields: &[(&Name, Cell<'_>)]| {
+        let mut sorted: Vec<usize> = (0..fields.len()).collect();
+        if let Some(order) = layout.order(orders) {
+            sorted.sort_by_key(|&i| order.iter().position(|name| name == fields[i].0));
         }
-    }
-    let mut line = Line { out, separator, cells: 0 };
-    if let Layout::Records(fields) = &layout {
-        fields.iter().try_for_each(|(name, _)| line.text(name))?;
-        line.end()?;
-    }
-    for row in rows.iter() {
-        match (&layout, &row) {
-            (Layout::Records(fields), Value::Tuple(_)) => {
-                for ((_, cell), component) in fields.iter().zip(row.fields()) {
+        sorted
+    };
+    match (&layout, value) {
+        (Layout::Columns(fields), Value::Tuple(_)) => {
+            let sorted = sorted(fields);
+            sorted.iter().try_for_each(|&i| line.text(fields[i].0))?;
+            line.end()?;
+            let columns = sorted.iter().map(|&i| match value.fields().get(i) {
+                Some(Value::Array(array)) => Ok((&**array, fields[i])),
+                _ => Err(unexpected()),
+            });
+            columns.collect::<io::Result<Vec<_>>>().and_then(|columns| rows(&mut line, &columns))
+        }
+        (Layout::Records(fields), Value::Array(records)) => {
+            let sorted = sorted(fields);
+            sorted.iter().try_for_each(|&i| line.text(fields[i].0))?;
+            line.end()?;
+            for record in records.iter() {
+                let cells = record.fields();
+                sorted.iter().try_for_each(|&i| {
+                    line.cell(cells.get(i).ok_or_else(unexpected)?, &fields[i].1)
+                })?;
+                line.end()?;
+            }
+            Ok(())
+        }
+        (Layout::Tuples(cells), Value::Array(tuples)) => {
+            for tuple in tuples.iter() {
+                for (cell, component) in cells.iter().zip(tuple.fields()) {
                     line.cell(component, cell)?;
                 }
+                line.end()?;
             }
-            (Layout::Tuples(cells), Value::Tuple(_)) => {
-                for (cell, component) in cells.iter().zip(row.fields()) {
-                    line.cell(component, cell)?;
+            Ok(())
+        }
+        (Layout::Rows(cell), Value::Array(rows)) => {
+            for row in rows.iter() {
+                let Value::Array(row) = row else { return Err(unexpected()) };
+                if row.is_empty() {
+                    let reason = "rows without elements are lines without cells, which would not be read back; \
+                                  a .json or .npy file holds them";
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
                 }
-            }
-            (Layout::Rows(cell), Value::Array(row)) => {
                 row.iter().try_for_each(|component| line.cell(&component, cell))?;
+                line.end()?;
             }
-            (Layout::Cells(cell), _) => line.cell(&row, cell)?,
-            (Layout::Records(_) | Layout::Tuples(_) | Layout::Rows(_), _) => {
-                return Err(unexpected());
+            Ok(())
+        }
+        (Layout::Cells(cell), Value::Array(cells)) => {
+            for value in cells.iter() {
+                line.cell(&value, cell)?;
+                line.end()?;
             }
+            Ok(())
+        }
+        (
+            Layout::Columns(_)
+            | Layout::Records(_)
+            | Layout::Tuples(_)
+            | Layout::Rows(_)
+            | Layout::Cells(_),
+            _,
+        ) => Err(unexpected()),
+    }
+}
+
+/// Writes the lines of columns of one length.
+fn rows<W: Write>(
+    line: &mut Line<'_, W>,
+    columns: &[(&Array, (&Name, Cell<'_>))],
+) -> io::Result<()> {
+    let Some((first, (name, _))) = columns.first() else { return Ok(()) };
+    if let Some((other, (second, _))) = columns.iter().find(|(c, _)| c.len() != first.len()) {
+        let reason = format!(
+            "the columns of a table have the same length, but `{name}` has {} and `{second}` has {}",
+            first.len(),
+            other.len()
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    for i in 0..first.len() {
+        for (column, (_, cell)) in columns {
+            line.cell(&column.get(i), cell)?;
         }
         line.end()?;
     }
@@ -63,7 +133,8 @@ pub(super) fn write(
 /// A line that is being written.
 struct Line<'o, W> {
     out: &'o mut W,
-    separator: u8,
+    /// The separator, and what may be taken for one.
+    separators: &'static [u8],
     cells: usize,
 }
 
@@ -76,7 +147,7 @@ impl<W: Write> Line<'_, W> {
     /// Begins a cell.
     fn next(&mut self) -> io::Result<()> {
         if self.cells > 0 {
-            self.out.write_all(&[self.separator])?;
+            self.out.write_all(&self.separators[..1])?;
         }
         self.cells += 1;
         Ok(())
@@ -84,10 +155,14 @@ impl<W: Write> Line<'_, W> {
 
     fn text(&mut self, text: &str) -> io::Result<()> {
         self.next()?;
-        let special = |b| matches!(b, b'"' | b'\n' | b'\r') || b == self.separator;
+        let special = |b| matches!(b, b'"' | b'\n' | b'\r') || self.separators.contains(&b);
         if !text.is_empty() && !text.bytes().any(special) {
             return self.out.write_all(text.as_bytes());
         }
+        self.quoted(text)
+    }
+
+    fn quoted(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(b"\"")?;
         for (i, part) in text.split('"').enumerate() {
             if i > 0 {
@@ -101,8 +176,18 @@ impl<W: Write> Line<'_, W> {
     fn cell(&mut self, value: &Value, cell: &Cell<'_>) -> io::Result<()> {
         match (value, cell.maybe) {
             (Value::Data(data), Some(tags)) if data.tag == tags.just => {
-                let payload = data.fields.first().ok_or_else(unexpected)?;
-                self.scalar(payload, cell.scalar)
+                match data.fields.first().ok_or_else(unexpected)? {
+                    Value::String(text) if is_missing(text.trim()) => {
+                        self.next()?;
+                        self.quoted(text)
+                    }
+                    // `nan` is a missing cell, and a nan with a sign is a number.
+                    Value::Real(r) if r.is_nan() => {
+                        self.next()?;
+                        self.out.write_all(b"-nan")
+                    }
+                    payload => self.scalar(payload, cell.scalar),
+                }
             }
             (Value::Data(_), Some(_)) => self.next(),
             _ => self.scalar(value, cell.ty),

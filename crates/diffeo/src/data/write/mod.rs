@@ -1,7 +1,7 @@
 //! Results into data files, as they are written: nothing but a buffer stands between the value and
 //! the file.
 //!
-//! A file is written beside its place and then renamed to it, so that a failure leaves what was
+//! Files are written beside their places, and renamed to them when all is written, so that a failure leaves what was
 //! there, and nothing else. A pipe or a device, and standard output, are written to directly.
 
 mod csv;
@@ -15,6 +15,7 @@ use super::place::{Format, Place, Target};
 use super::read::Check;
 use super::shape::{layout, leaf, members};
 use super::{reason, BUFFER};
+use diffeo_base::Name;
 use diffeo_calculus::eval::leftovers;
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value;
@@ -31,8 +32,12 @@ pub fn check_writable(place: &Place, ty: &Ty, datas: &[DataDecl]) -> Result<(), 
         Format::Npy => leaf(ty).is_some(),
         Format::Npz => members(ty).is_some(),
         Format::Csv | Format::Tsv => layout(ty, datas).is_some(),
+        Format::Text => *ty == Ty::String || layout(ty, datas).is_some(),
+        Format::Excel | Format::Parquet | Format::Arrow => {
+            return Err(writing(&place.target, Problem::ReadOnly(place.format)));
+        }
     };
-    match &place.option {
+    match place.options.first() {
         Some(option) => Err(writing(&place.target, Problem::WriteOption(option.clone()))),
         None if !fits => Err(writing(&place.target, Problem::Unsuitable(place.format, ty.clone()))),
         None => Ok(()),
@@ -47,19 +52,56 @@ fn writing(target: &Target, problem: Problem) -> Box<DataError> {
     Box::new(DataError { field: None, source, at: None, problem })
 }
 
-/// Writes a value to a place. A file is written within the bounds of `check`; other places may wait.
+/// A value, or a part of one, and where it goes.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    /// The file or stream.
+    pub place: &'a Place,
+    /// The value.
+    pub value: &'a Value,
+    /// Its type.
+    pub ty: &'a Ty,
+}
+
+/// Writes values to their places; `orders` are those of the fields of records, for tables. Files are written within
+/// the bounds of `check`, and all of them or none; other places may wait.
 ///
 /// # Errors
-/// The type does not suit the place, or what went wrong there.
-pub fn write_result(
-    place: &Place,
-    value: &Value,
-    ty: &Ty,
+/// A type does not suit its place, or what went wrong there.
+pub fn write_results(
+    outputs: &[Output<'_>],
     datas: &[DataDecl],
+    orders: &[Vec<Name>],
     check: Check<'_>,
 ) -> Result<(), Box<DataError>> {
-    check_writable(place, ty, datas)?;
-    to_target(&place.target, check, |out| encode(out, place, value, ty, datas))
+    let (mut staged, mut direct) = (Vec::new(), Vec::new());
+    for output in outputs {
+        check_writable(output.place, output.ty, datas)?;
+        let write = |out: &mut dyn Write| encode(out, output, datas, orders);
+        let failed = |error| failure(&output.place.target, &error);
+        match &output.place.target {
+            Target::Standard => direct.push((output, None)),
+            Target::File(path) if path == Path::new("/dev/stdout") => direct.push((output, None)),
+            Target::File(path) => match stage(path, check, write).map_err(failed)? {
+                Some(file) => staged.push((output, file)),
+                None => direct.push((output, Some(path))),
+            },
+        }
+    }
+    for (output, path) in direct {
+        let written = match path {
+            None => encode(&mut io::stdout().lock(), output, datas, orders),
+            Some(path) => File::options()
+                .write(true)
+                .open(path)
+                .and_then(|mut file| encode(&mut file, output, datas, orders)),
+        };
+        written.map_err(|error| failure(&output.place.target, &error))?;
+    }
+    for (output, file) in staged {
+        file.put().map_err(|error| failure(&output.place.target, &error))?;
+    }
+    Ok(())
 }
 
 /// Writes bytes to a place, as a result is written.
@@ -67,43 +109,66 @@ pub fn write_result(
 /// # Errors
 /// What went wrong there.
 pub fn write_bytes(target: &Target, bytes: &[u8], check: Check<'_>) -> Result<(), Box<DataError>> {
-    to_target(target, check, |out| {
+    let mut write = |out: &mut dyn Write| {
         out.write_all(bytes)?;
         out.flush()
-    })
-}
-
-fn to_target(
-    target: &Target,
-    check: Check<'_>,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Box<DataError>> {
+    };
     let written = match target {
         Target::Standard => write(&mut io::stdout().lock()),
         Target::File(path) if path == Path::new("/dev/stdout") => write(&mut io::stdout().lock()),
-        Target::File(path) => to_file(path, check, write),
+        Target::File(path) => stage(path, check, &mut write).and_then(|staged| match staged {
+            Some(file) => file.put(),
+            None => write(&mut File::options().write(true).open(path)?),
+        }),
     };
-    written.map_err(|error| {
-        let problem = match error.kind() {
-            io::ErrorKind::BrokenPipe => Problem::Closed,
-            io::ErrorKind::NotFound => Problem::Unwritable("there is no such folder".to_string()),
-            _ => Problem::Unwritable(reason(&error)),
-        };
-        writing(target, problem)
-    })
+    written.map_err(|error| failure(target, &error))
 }
 
-/// Writes to a file by this name.
-fn to_file(
+fn failure(target: &Target, error: &io::Error) -> Box<DataError> {
+    let problem = match error.kind() {
+        io::ErrorKind::BrokenPipe => Problem::Closed,
+        io::ErrorKind::NotFound => Problem::Unwritable("there is no such folder".to_string()),
+        _ => Problem::Unwritable(reason(error)),
+    };
+    writing(target, problem)
+}
+
+/// A file that is written beside its place; it goes if it is not put there.
+struct Staged {
+    beside: PathBuf,
+    target: PathBuf,
+    put: bool,
+    _leftover: leftovers::Leftover,
+}
+
+impl Staged {
+    fn put(mut self) -> io::Result<()> {
+        fs::rename(&self.beside, &self.target)?;
+        self.put = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.put {
+            // The failure that led here is the one to report.
+            let _ = fs::remove_file(&self.beside);
+        }
+    }
+}
+
+/// Writes a file for this name beside it; none where the name is no file's.
+fn stage(
     path: &Path,
     check: Check<'_>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<Option<Staged>> {
     let target = target(path)?;
     let old = fs::metadata(path).ok();
     match &old {
         Some(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Some(old) if !old.is_file() => return write(&mut File::options().write(true).open(path)?),
+        Some(old) if !old.is_file() => return Ok(None),
         // Renaming would replace it all the same.
         Some(old) if old.permissions().readonly() => {
             return Err(io::ErrorKind::PermissionDenied.into());
@@ -117,18 +182,12 @@ fn to_file(
             Box::new(move || drop(fs::remove_file(beside)))
         },
     )?;
-    let written = write(&mut Checked { file, check })
-        .and_then(|()| match old {
-            Some(old) => fs::set_permissions(&beside, old.permissions()),
-            None => Ok(()),
-        })
-        .and_then(|()| fs::rename(&beside, &target));
-    if written.is_err() {
-        // The first failure is the one to report.
-        let _ = fs::remove_file(&beside);
+    let staged = Staged { beside, target, put: false, _leftover: leftover };
+    write(&mut Checked { file, check })?;
+    if let Some(old) = old {
+        fs::set_permissions(&staged.beside, old.permissions())?;
     }
-    drop(leftover);
-    written
+    Ok(Some(staged))
 }
 
 /// A file that is written as long as that is allowed.
@@ -192,18 +251,17 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
 /// Writes a value in the place's format, compressed if its name says so.
 fn encode(
     out: &mut dyn Write,
-    place: &Place,
-    value: &Value,
-    ty: &Ty,
+    output: &Output<'_>,
     datas: &[DataDecl],
+    orders: &[Vec<Name>],
 ) -> io::Result<()> {
     let out = Out { out, failed: false };
-    if place.gzip {
+    if output.place.gzip {
         let mut encoder = GzEncoder::new(out, Compression::default());
-        buffered(&mut encoder, |out| write(out, place.format, value, ty, datas))?;
+        buffered(&mut encoder, |out| write(out, output, datas, orders))?;
         encoder.finish()?.flush()
     } else {
-        buffered(out, |out| write(out, place.format, value, ty, datas))
+        buffered(out, |out| write(out, output, datas, orders))
     }
 }
 
@@ -243,19 +301,24 @@ impl<W: Write> Write for Out<W> {
 
 fn write(
     out: &mut impl Write,
-    format: Format,
-    value: &Value,
-    ty: &Ty,
+    output: &Output<'_>,
     datas: &[DataDecl],
+    orders: &[Vec<Name>],
 ) -> io::Result<()> {
-    match format {
+    let Output { place, value, ty } = *output;
+    match place.format {
         Format::Json => {
             to_json(out, value, ty, datas)?;
             out.write_all(b"\n")
         }
         Format::Npy => npy::write(out, value, ty),
         Format::Npz => npy::write_npz(out, value, ty),
-        Format::Csv | Format::Tsv => csv::write(out, value, ty, datas, format.separator()),
+        Format::Text => match value {
+            Value::String(text) => out.write_all(text.as_bytes()),
+            _ => csv::write(out, value, ty, datas, orders, place.format),
+        },
+        Format::Csv | Format::Tsv => csv::write(out, value, ty, datas, orders, place.format),
+        Format::Excel | Format::Parquet | Format::Arrow => Err(unexpected()),
     }
 }
 
@@ -266,12 +329,13 @@ fn unexpected() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{encode, to_file, Place};
+    use super::{encode, stage, Check, Output, Place};
     use crate::data::BUFFER;
     use diffeo_calculus::array::Array;
     use diffeo_calculus::ty::Ty;
     use diffeo_calculus::value::Value;
     use std::io::{self, Write};
+    use std::path::Path;
 
     /// Counts bytes and keeps none.
     #[derive(Default)]
@@ -292,6 +356,14 @@ mod tests {
         }
     }
 
+    fn to_file(
+        path: &Path,
+        check: Check<'_>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        stage(path, check, write)?.expect("a file").put()
+    }
+
     #[test]
     fn results_are_written_piece_by_piece() {
         let reals: Vec<f64> = (0..500_000).map(|i| f64::from(i).sqrt()).collect();
@@ -308,7 +380,8 @@ mod tests {
         ] {
             let place = Place::of(name).expect("a name with a format");
             let mut out = Counted::default();
-            encode(&mut out, &place, value, ty, &[]).expect("nothing fails");
+            let output = Output { place: &place, value, ty };
+            encode(&mut out, &output, &[], &[]).expect("nothing fails");
             assert!(out.largest <= BUFFER && out.all > 20 * BUFFER, "{name}");
         }
     }

@@ -160,7 +160,7 @@ pub fn run(session: &mut Session, module: ModuleId, options: Options) -> Outcome
     let mut json = Vec::new();
     to_json(&mut json, &value, ty, datas).expect("writing to memory");
     let json = String::from_utf8(json).expect("JSON is UTF-8");
-    let field = Field { name: "x", ty, written: None };
+    let field = Field { name: "x", ty, written: None, orders: &[] };
     match read_argument(&json, &field, datas, &|| Ok(())) {
         Ok(back) => assert_eq!(show(&back, ty, datas), shown, "not read back as JSON: {json}"),
         Err(error) => panic!("{:?}: {json}", error.to_diagnostic(datas)),

@@ -1,0 +1,254 @@
+//! What a cell of a table stands for: a number as the file writes numbers, a truth value, a text, or nothing.
+
+use super::column::{push, Column};
+use crate::data::error::Problem;
+use crate::data::options::{Numbers, Options};
+use crate::data::shape::Cell;
+use crate::data::CsvColumn;
+use diffeo_calculus::ty::Ty;
+use diffeo_calculus::value::Value;
+use std::borrow::Cow;
+
+/// What stands for a missing cell in every table, beside an empty one; capitals or not.
+pub(in crate::data) const MISSING: [&str; 9] =
+    ["NA", "N/A", "#N/A", "NaN", "null", "None", "<NA>", "NaT", "-"];
+
+/// A cell as it is found.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    pub text: &'a [u8],
+    /// Whether it stood in quotes.
+    pub quoted: bool,
+    /// The seconds since 1970, where the file marks it as a time.
+    pub time: Option<f64>,
+}
+
+/// How cells are read.
+pub(super) struct Cells {
+    numbers: Numbers,
+    missing: Vec<String>,
+}
+
+impl Cells {
+    pub fn new(options: &Options) -> Cells {
+        Cells { numbers: options.numbers, missing: options.missing.clone() }
+    }
+
+    /// Puts what a cell stands for at the end of a column.
+    pub fn put(
+        &self,
+        found: Found<'_>,
+        place: impl FnOnce() -> CsvColumn,
+        cell: &Cell<'_>,
+        column: &mut Column,
+    ) -> Result<(), Problem> {
+        let Ok(text) = std::str::from_utf8(found.text) else {
+            return Err(Problem::CellNotUtf8(place()));
+        };
+        if self.value(text, found, cell, column).is_some() {
+            return Ok(());
+        }
+        let (ty, trimmed) = (cell.ty.clone(), text.trim());
+        Err(if self.is_missing(trimmed) {
+            Problem::MissingCell(place(), ty, trimmed.to_string())
+        } else {
+            let options = self.numbers.other(trimmed, cell.scalar);
+            Problem::Cell(place(), ty, text.to_string(), options)
+        })
+    }
+
+    fn value(
+        &self,
+        text: &str,
+        found: Found<'_>,
+        cell: &Cell<'_>,
+        column: &mut Column,
+    ) -> Option<()> {
+        let time = |scalar: &Ty| found.time.filter(|_| *scalar == Ty::Real);
+        // What the user says stands for a missing cell is no number.
+        let marked = || self.missing.iter().any(|mark| mark == text.trim());
+        match column {
+            Column::Real(_) | Column::Int(_) | Column::Bool(_) if marked() => return None,
+            Column::Real(reals) => match time(cell.scalar) {
+                Some(seconds) => push(reals, seconds),
+                None => push(reals, self.numbers.real(text)?),
+            },
+            Column::Int(ints) => push(ints, self.numbers.int(text)?),
+            Column::Bool(bools) => push(bools, truth(text)?),
+            Column::Other(values) => {
+                let value = match (cell.maybe, cell.scalar) {
+                    // Any text is a String, and what stands in quotes is a text.
+                    (None, _) => self.scalar(cell.scalar, text)?,
+                    (Some(tags), Ty::String) if found.quoted => {
+                        Value::data(tags.just, [Value::string(text)])
+                    }
+                    (Some(tags), _) if self.is_missing(text.trim()) => {
+                        Value::data(tags.nothing, [])
+                    }
+                    (Some(tags), scalar) => {
+                        let value = match time(scalar) {
+                            Some(seconds) => Value::Real(seconds),
+                            None => self.scalar(scalar, text)?,
+                        };
+                        Value::data(tags.just, [value])
+                    }
+                };
+                push(values, value);
+            }
+            Column::Tuple(_) | Column::Rows { .. } => return None,
+        }
+        Some(())
+    }
+
+    fn scalar(&self, ty: &Ty, text: &str) -> Option<Value> {
+        match ty {
+            Ty::Real => self.numbers.real(text).map(Value::Real),
+            Ty::Int => self.numbers.int(text).map(Value::Int),
+            Ty::Bool => truth(text).map(Value::Bool),
+            Ty::String => Some(Value::string(text)),
+            Ty::Unit
+            | Ty::Tuple(_)
+            | Ty::Record(_)
+            | Ty::Array(_)
+            | Ty::Data(..)
+            | Ty::Fun(_)
+            | Ty::Param(_) => None,
+        }
+    }
+
+    fn is_missing(&self, text: &str) -> bool {
+        is_missing(text) || self.missing.iter().any(|mark| mark == text)
+    }
+}
+
+/// Whether a text without blanks around it says in every table that there is nothing.
+pub(in crate::data) fn is_missing(text: &str) -> bool {
+    text.is_empty() || MISSING.iter().any(|mark| text.eq_ignore_ascii_case(mark))
+}
+
+fn truth(text: &str) -> Option<bool> {
+    let is = |words: [&str; 4]| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    match (is(["true", "yes", "t", "y"]), is(["false", "no", "f", "n"]), text.trim()) {
+        (true, _, _) | (_, _, "1") => Some(true),
+        (_, true, _) | (_, _, "0") => Some(false),
+        _ => None,
+    }
+}
+
+impl Numbers {
+    /// A number too large for a Real is none: infinity is written `inf`.
+    fn real(self, text: &str) -> Option<f64> {
+        let text = self.plain(text.trim())?;
+        let number = text.parse::<f64>().ok()?;
+        (!number.is_infinite() || !text.bytes().any(|b| b.is_ascii_digit())).then_some(number)
+    }
+
+    /// A whole number, also with a fraction of zeros.
+    fn int(self, text: &str) -> Option<i64> {
+        let text = self.plain(text.trim())?;
+        let whole = match text.split_once('.') {
+            Some((whole, zeros)) if zeros.bytes().all(|b| b == b'0') => whole,
+            _ => &text,
+        };
+        whole.parse().ok()
+    }
+
+    /// The number with a point and without groups, if it is written as these numbers are.
+    fn plain(self, text: &str) -> Option<Cow<'_, str>> {
+        let (decimal, thousands) = (self.decimal, self.thousands);
+        if decimal == '.' && thousands.is_none() || !text.bytes().any(|b| b.is_ascii_digit()) {
+            return Some(Cow::Borrowed(text));
+        }
+        let (sign, rest) = match text.strip_prefix(['+', '-']) {
+            Some(rest) => (&text[..1], rest),
+            None => ("", text),
+        };
+        let (mantissa, exponent) = match rest.find(['e', 'E']) {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let (whole, fraction) = match mantissa.split_once(decimal) {
+            Some((whole, fraction)) => (whole, Some(fraction)),
+            None => (mantissa, None),
+        };
+        let mut plain = sign.to_string();
+        let groups: Vec<&str> = match thousands {
+            Some(sign) => whole.split(|c| separates(sign, c)).collect(),
+            None => vec![whole],
+        };
+        let last = groups.len() - 1;
+        for (i, group) in groups.iter().enumerate() {
+            // Groups of three digits, or of two as in India, and three at the end.
+            let digits = group.bytes().all(|b| b.is_ascii_digit());
+            let long = match (i, i == last) {
+                (0, true) => true,
+                (0, false) => (1..=3).contains(&group.len()),
+                (_, true) => group.len() == 3,
+                (_, false) => (2..=3).contains(&group.len()),
+            };
+            if !digits || !long {
+                return None;
+            }
+            plain.push_str(group);
+        }
+        if let Some(fraction) = fraction {
+            if !fraction.bytes().all(|b| b.is_ascii_digit()) {
+                return None;
+            }
+            plain.push('.');
+            plain.push_str(fraction);
+        }
+        plain.push_str(exponent);
+        Some(Cow::Owned(plain))
+    }
+
+    /// The options with which a text would be a number of this type.
+    fn other(self, text: &str, scalar: &Ty) -> Vec<String> {
+        if !matches!(scalar, Ty::Real | Ty::Int) {
+            return Vec::new();
+        }
+        let groups = [
+            (None, ""),
+            (Some(','), "comma"),
+            (Some('.'), "point"),
+            (Some(' '), "space"),
+            (Some('\''), "apostrophe"),
+        ];
+        let mut found: Vec<String> = Vec::new();
+        for (decimal, word) in [('.', "point"), (',', "comma")] {
+            for (thousands, group) in groups {
+                let numbers = Numbers { decimal, thousands };
+                let reads = match scalar {
+                    Ty::Int => numbers.int(text).is_some(),
+                    _ => numbers.real(text).is_some(),
+                };
+                if thousands == Some(decimal) || !reads {
+                    continue;
+                }
+                let mut options = String::new();
+                if decimal != self.decimal {
+                    options += &format!(":decimal={word}");
+                }
+                if thousands != self.thousands {
+                    options +=
+                        &format!(":thousands={}", if group.is_empty() { "none" } else { group });
+                }
+                // The simplest way is enough: no option more than needed.
+                if !found.iter().any(|fewer| options.starts_with(fewer.as_str())) {
+                    found.push(options);
+                }
+            }
+        }
+        found.retain(|options| !options.is_empty());
+        found
+    }
+}
+
+/// Whether a character is this sign between groups of digits; spaces and apostrophes have forms of their own in print.
+fn separates(sign: char, c: char) -> bool {
+    match sign {
+        ' ' => matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}'),
+        '\'' => matches!(c, '\'' | '\u{2019}'),
+        sign => c == sign,
+    }
+}

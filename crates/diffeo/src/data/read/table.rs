@@ -1,0 +1,183 @@
+//! A table record by record into arrays: of records, or a record of columns, by the names in its header; of tuples,
+//! rows or single cells by position.
+
+use super::cell::{Cells, Found};
+use super::column::Column;
+use super::names::places;
+use super::Failure;
+use crate::data::error::{CsvColumn, Problem};
+use crate::data::shape::{Cell, Layout};
+use diffeo_base::Name;
+
+/// What tables are read from.
+pub(super) trait Source {
+    /// Reads the next record; false at the end. An empty line is a record with one empty cell where `blank` says so,
+    /// and otherwise passed over.
+    fn next(&mut self, blank: bool) -> Result<bool, Failure>;
+
+    /// How many cells the record has.
+    fn len(&self) -> usize;
+
+    /// A cell of the record.
+    fn cell(&self, place: usize) -> Found<'_>;
+
+    /// A problem with the record, or the reason of it that is known here.
+    fn failure(&self, problem: Problem) -> Failure;
+}
+
+/// How a table is read.
+pub(super) struct Table<S> {
+    pub source: S,
+    pub cells: Cells,
+    /// Whether the first record names the columns.
+    pub header: Option<bool>,
+}
+
+impl<S: Source> Table<S> {
+    /// Reads into the column of a value; `order` is that of the fields, where it is known.
+    pub fn read(
+        &mut self,
+        layout: &Layout<'_>,
+        order: Option<&[Name]>,
+        column: &mut Column,
+    ) -> Result<(), Failure> {
+        match (layout, column) {
+            (Layout::Columns(fields), Column::Tuple(columns)) => {
+                let mut inner = Vec::new();
+                for column in columns.iter_mut() {
+                    match column {
+                        Column::Rows { elements, .. } => inner.push(&mut **elements),
+                        _ => return Err(Problem::Empty.into()),
+                    }
+                }
+                self.named(fields, order, &mut inner)?;
+                columns.iter_mut().for_each(Column::close);
+                Ok(())
+            }
+            (_, column) => {
+                let Column::Rows { elements, .. } = column else {
+                    return Err(Problem::Empty.into());
+                };
+                self.rows(layout, order, elements)?;
+                column.close();
+                Ok(())
+            }
+        }
+    }
+
+    fn rows(
+        &mut self,
+        layout: &Layout<'_>,
+        order: Option<&[Name]>,
+        elements: &mut Column,
+    ) -> Result<(), Failure> {
+        if !matches!(layout, Layout::Records(_)) && self.header == Some(true) {
+            self.source.next(false)?;
+        }
+        // Where a line is one cell that may be missing, an empty line is a missing cell.
+        match (layout, elements) {
+            (Layout::Records(fields), Column::Tuple(columns)) => {
+                return self.named(fields, order, &mut columns.iter_mut().collect::<Vec<_>>());
+            }
+            (Layout::Tuples(cells), Column::Tuple(columns)) => {
+                while self.source.next(false)? {
+                    self.expect(cells.len(), false)?;
+                    for (i, (cell, column)) in cells.iter().zip(&mut *columns).enumerate() {
+                        self.cell(i, None, cell, column)?;
+                    }
+                }
+            }
+            (Layout::Rows(cell), Column::Rows { width, count, elements }) => {
+                while self.source.next(cell.maybe.is_some() && width.is_none_or(|n| n == 1))? {
+                    let cells = *width.get_or_insert(self.source.len());
+                    self.expect(cells, false)?;
+                    for i in 0..cells {
+                        self.cell(i, None, cell, elements)?;
+                    }
+                    *count += 1;
+                }
+            }
+            (Layout::Cells(cell), column) => {
+                while self.source.next(cell.maybe.is_some())? {
+                    self.expect(1, false)?;
+                    self.cell(0, None, cell, column)?;
+                }
+            }
+            (Layout::Records(_) | Layout::Columns(_) | Layout::Tuples(_) | Layout::Rows(_), _) => {
+                return Err(Problem::Empty.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the columns that belong to fields.
+    fn named(
+        &mut self,
+        fields: &[(&Name, Cell<'_>)],
+        order: Option<&[Name]>,
+        columns: &mut [&mut Column],
+    ) -> Result<(), Failure> {
+        let (header, places) = match self.header {
+            Some(false) => {
+                // Without names the columns stand as the type is declared.
+                let order = order.ok_or(Problem::NoOrder)?;
+                let place = |(name, _): &(&Name, Cell<'_>)| order.iter().position(|n| n == *name);
+                (None, fields.iter().filter_map(place).collect())
+            }
+            Some(true) | None => {
+                if !self.source.next(false)? {
+                    return Err(Problem::NoHeader.into());
+                }
+                let header = self.names().map_err(|problem| self.source.failure(problem))?;
+                let found = places(&header, fields);
+                let places = found.map_err(|problem| self.source.failure(problem))?;
+                (Some(header), places)
+            }
+        };
+        let width = header.as_ref().map_or(fields.len(), Vec::len);
+        let blank = width == 1 && fields[0].1.maybe.is_some();
+        while self.source.next(blank)? {
+            self.expect(width, header.is_some())?;
+            for ((&place, (_, cell)), column) in places.iter().zip(fields).zip(&mut *columns) {
+                self.cell(place, header.as_deref(), cell, column)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The column names of the record read last.
+    fn names(&self) -> Result<Vec<String>, Problem> {
+        let name = |i| match std::str::from_utf8(self.source.cell(i).text) {
+            Ok(name) => Ok(name.trim().to_string()),
+            Err(_) => Err(Problem::CellNotUtf8(CsvColumn { number: i + 1, name: None })),
+        };
+        (0..self.source.len()).map(name).collect()
+    }
+
+    fn expect(&self, cells: usize, header: bool) -> Result<(), Failure> {
+        let found = self.source.len();
+        match found == cells {
+            true => Ok(()),
+            false => {
+                let first = String::from_utf8_lossy(self.source.cell(0).text).into_owned();
+                Err(self.source.failure(Problem::Cells { wanted: cells, found, header, first }))
+            }
+        }
+    }
+
+    /// Puts a cell at the end of its column.
+    fn cell(
+        &self,
+        place: usize,
+        header: Option<&[String]>,
+        cell: &Cell<'_>,
+        column: &mut Column,
+    ) -> Result<(), Failure> {
+        let name = || CsvColumn {
+            number: place + 1,
+            name: header.and_then(|header| header.get(place)).cloned(),
+        };
+        let put = self.cells.put(self.source.cell(place), name, cell, column);
+        put.map_err(|problem| self.source.failure(problem))
+    }
+}

@@ -1,0 +1,122 @@
+//! Times that a file marks as such: as ISO 8601 text and as seconds.
+
+/// A moment, in seconds since 1970 in UTC or as clocks show it; a time of day or a duration from 0.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Moment {
+    pub seconds: i64,
+    pub nanoseconds: u32,
+    pub kind: Kind,
+}
+
+/// What a moment is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A day.
+    Date,
+    /// A day and a time, of no known zone.
+    Local,
+    /// A day and a time in UTC.
+    Utc,
+    /// A time of day.
+    Clock,
+    /// A time that has passed.
+    Duration,
+}
+
+const DAY: i64 = 86_400;
+
+impl Moment {
+    /// The moment of so many units, of which a second has this many.
+    pub fn of(count: i64, units: i64, kind: Kind) -> Moment {
+        let (seconds, rest) = (count.div_euclid(units), count.rem_euclid(units));
+        Moment { seconds, nanoseconds: (rest * (1_000_000_000 / units)) as u32, kind }
+    }
+
+    /// The first moment of a day of the Gregorian calendar.
+    pub fn day(year: i64, month: i64, day: i64) -> Moment {
+        // Howard Hinnant, chrono-compatible low-level date algorithms: years begin in March.
+        let year = if month > 2 { year } else { year - 1 };
+        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+        let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+        Moment { seconds: days * DAY, nanoseconds: 0, kind: Kind::Date }
+    }
+
+    /// The seconds.
+    pub fn real(self) -> f64 {
+        match self.seconds {
+            // Without cancellation, which would add the error of the fraction.
+            seconds @ ..0 if self.nanoseconds > 0 => {
+                (seconds + 1) as f64 - f64::from(1_000_000_000 - self.nanoseconds) / 1e9
+            }
+            seconds => seconds as f64 + f64::from(self.nanoseconds) / 1e9,
+        }
+    }
+
+    /// The text.
+    pub fn text(self) -> String {
+        let days = self.seconds.div_euclid(DAY);
+        match self.kind {
+            Kind::Date => date(days),
+            Kind::Local => format!("{}T{}", date(days), self.clock()),
+            Kind::Utc => format!("{}T{}Z", date(days), self.clock()),
+            Kind::Clock => self.clock(),
+            Kind::Duration => format!("{}", self.real()),
+        }
+    }
+
+    fn clock(self) -> String {
+        let seconds = self.seconds.rem_euclid(DAY);
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let mut text = format!("{hours:02}:{minutes:02}:{seconds:02}");
+        if self.nanoseconds > 0 {
+            let fraction = format!(".{:09}", self.nanoseconds);
+            text += fraction.trim_end_matches('0');
+        }
+        text
+    }
+}
+
+/// The day so many days after 1 January 1970.
+fn date(days: i64) -> String {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Moment};
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (year, month, day, seconds, text) in [
+            (1970, 1, 1, 0, "1970-01-01"),
+            (2000, 2, 29, 951_782_400, "2000-02-29"),
+            (2024, 12, 31, 1_735_603_200, "2024-12-31"),
+            (1900, 3, 1, -2_203_891_200, "1900-03-01"),
+            (1600, 1, 1, -11_676_096_000, "1600-01-01"),
+        ] {
+            let moment = Moment::day(year, month, day);
+            assert_eq!((moment.seconds, &*moment.text()), (seconds, text));
+        }
+    }
+
+    #[test]
+    fn times_have_the_digits_that_they_need() {
+        let of = |count, units, kind| Moment::of(count, units, kind);
+        assert_eq!(of(-1, 1000, Kind::Utc).text(), "1969-12-31T23:59:59.999Z");
+        assert_eq!(of(-1, 1000, Kind::Utc).real(), -0.001);
+        assert_eq!(of(3_661, 1, Kind::Clock).text(), "01:01:01");
+        assert_eq!(of(1_500_000, 1_000_000, Kind::Local).text(), "1970-01-01T00:00:01.5");
+        assert_eq!(of(1_500, 1_000, Kind::Duration).text(), "1.5");
+        let _ = of(i64::MAX, 1, Kind::Utc).text();
+        let _ = of(i64::MIN, 1, Kind::Utc).text();
+    }
+}
