@@ -15,6 +15,7 @@
 pub mod compiler;
 pub mod engine;
 mod function;
+mod letter_case;
 pub mod library;
 mod literal;
 mod scope;

@@ -117,6 +117,7 @@ fn of_prim(p: &Prim) -> Row {
             row("real.…", Paper("Figures 2, 4"), cells)
         }
         Prim::Int(_) => ours("int.…"),
+        Prim::Text(_) => ours("text.…"),
         Prim::Round(_) => ours("floor, ceil, round, trunc"),
         // Predicates.
         Prim::Compare(..) => row("eq, ne, lt, le, gt, ge", Paper("Figures 2, 4"), [Ours; 6]),

@@ -14,5 +14,7 @@ mod lsp;
 mod messages;
 mod papers;
 mod programs;
+mod project;
+mod repl;
 mod terminal;
 mod tools;

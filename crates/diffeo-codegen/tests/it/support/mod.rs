@@ -293,6 +293,22 @@ impl<'m> Machine<'m> {
                 let text = show::string(&memory.text(args[0])?);
                 results.push(memory.new_text(&text)?);
             }
+            Runtime::Text(of) => {
+                let texts: Vec<Option<String>> =
+                    args.iter().map(|arg| memory.text(*arg).ok()).collect();
+                let leaves = text::signature(of).0.iter().zip(args).zip(&texts);
+                let operands = leaves.map(|((leaf, word), read)| match leaf {
+                    text::Leaf::Int => text::Operand::Int(*word as i64),
+                    text::Leaf::Real => text::Operand::Real(f64::from_bits(*word)),
+                    text::Leaf::Text => text::Operand::Text(read.as_deref().unwrap()),
+                });
+                let operands: Vec<text::Operand<'_>> = operands.collect();
+                results.push(match text::apply(of, &operands).unwrap() {
+                    text::Outcome::Int(n) => n as u64,
+                    text::Outcome::Real(x) => x.to_bits(),
+                    text::Outcome::Text(text) => memory.new_text(&text)?,
+                });
+            }
             Runtime::Trace => {
                 let line = format!("{}: {}", memory.text(args[0])?, memory.text(args[1])?);
                 self.lines.push(line);
