@@ -7,7 +7,7 @@ pub mod memory;
 pub mod values;
 
 use diffeo_array::ir::SiteId;
-use diffeo_calculus::prim::{real, Rounding};
+use diffeo_calculus::prim::{real, text, Rounding};
 use diffeo_calculus::show;
 use diffeo_codegen::low::{
     Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand,
