@@ -233,7 +233,7 @@ impl Repl {
         let entry = self.shell.entry(module, "it")?;
         let how = Evaluation { unfold: self.how.unfold, ..self.how };
         let value = self.shell.evaluate(&entry, None, &how, self.cpu)?;
-        watch::doing("showing the value".to_string(), Asks::Nobody);
+        watch::doing("showing the value".to_string(), Asks::Always);
         let (ty, datas) = (result_type(&entry), &entry.program.datas);
         if self.how.json {
             let mut out = Vec::new();

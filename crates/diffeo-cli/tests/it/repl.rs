@@ -125,6 +125,9 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
         command.env("HOME", &folder.0).env("XDG_STATE_HOME", "").env("TERM", "xterm");
         rexpect::session::spawn_command(command, Some(20_000)).expect("a terminal")
     };
+    let typed = |p: &mut rexpect::session::PtySession, keys: &str| {
+        p.send(keys).and_then(|_| p.flush()).expect("it is taken");
+    };
     let mut p = start();
     let mut said = |text: &str, answer: &str| {
         p.send_line(text).expect("it is taken");
@@ -145,12 +148,12 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
     p.send_line("6.0 * 7.5").expect("it is taken");
     p.exp_string("45.0").expect("the session goes on");
     // Ctrl-C leaves a line alone.
-    p.send("1 + 1").expect("it is taken");
+    typed(&mut p, "1 + 1");
     p.send_control('c').expect("it is taken");
     // A name is completed.
-    p.send("text.form\t(1, 2.25)\n").expect("it is taken");
+    typed(&mut p, "text.form\t(1, 2.25)\n");
     p.exp_string("\"2.2\"").expect("the completed name");
-    p.send(":doc linalg.sol\x15:time 30.0 * 3.5\n").expect("it is taken");
+    typed(&mut p, ":doc linalg.sol\x15:time 30.0 * 3.5\n");
     p.exp_string("105.0").expect("the value");
     p.exp_string(" to compile and run").expect("the time");
     p.send_control('d').expect("it is taken");
@@ -159,9 +162,9 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
     let mut p = start();
     p.exp_string("> ").expect("the prompt");
     for _ in 0..2 {
-        p.send("\x1b[A").expect("the line before");
+        typed(&mut p, "\x1b[A");
     }
-    p.send("\n").expect("it is taken");
+    typed(&mut p, "\n");
     p.exp_string("\"2.2\"").expect("the remembered line");
     p.send_control('d').expect("it is taken");
     p.exp_eof().expect("it ends");

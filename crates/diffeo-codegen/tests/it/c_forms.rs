@@ -840,7 +840,7 @@ fn operations_on_texts() {
                     Leaf::Text => texts.iter().map(|t| on_texts::Operand::Text(t)).collect(),
                 };
                 let longer = calls.iter().flat_map(|call| {
-                    values.iter().map(|v| call.iter().chain([v]).cloned().collect())
+                    values.iter().map(move |v| call.iter().chain([v]).cloned().collect())
                 });
                 calls = longer.collect();
             }

@@ -294,13 +294,18 @@ impl<'m> Machine<'m> {
                 results.push(memory.new_text(&text)?);
             }
             Runtime::Text(of) => {
-                let texts: Vec<Option<String>> =
-                    args.iter().map(|arg| memory.text(*arg).ok()).collect();
+                let mut texts = Vec::new();
+                for (leaf, arg) in text::signature(of).0.iter().zip(args) {
+                    texts.push(match leaf {
+                        text::Leaf::Text => memory.text(*arg)?,
+                        text::Leaf::Int | text::Leaf::Real => String::new(),
+                    });
+                }
                 let leaves = text::signature(of).0.iter().zip(args).zip(&texts);
                 let operands = leaves.map(|((leaf, word), read)| match leaf {
                     text::Leaf::Int => text::Operand::Int(*word as i64),
                     text::Leaf::Real => text::Operand::Real(f64::from_bits(*word)),
-                    text::Leaf::Text => text::Operand::Text(read.as_deref().unwrap()),
+                    text::Leaf::Text => text::Operand::Text(read),
                 });
                 let operands: Vec<text::Operand<'_>> = operands.collect();
                 results.push(match text::apply(of, &operands).unwrap() {
