@@ -87,7 +87,7 @@ x * 10.0
     let done = folder.run_with(&["repl"], input);
     assert_eq!((done.status, done.out.as_str()), (1, "x : Real\n20.0\n"), "{done:?}");
     for part in [
-        "<input>:1:9: error[",
+        "<input>:1:14: error[type-mismatch]",
         "there is no `y` here",
         "error[index-out-of-bounds]",
         "bad.deo:1:",

@@ -17,7 +17,20 @@ impl Session {
         self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
         self.db.diagnostics.extend(diagnostics);
         let id = self.add_module("<expression>", file, ast, None, false);
-        self.adopt(id, context, text)
+        // In the expression, `it` is that of the scope.
+        let of = |session: &Session, module: ModuleId| {
+            session.db.module(module).scope.values.get("it").copied()
+        };
+        let own = of(self, id);
+        let earlier = context.and_then(|context| of(self, context));
+        if let Some(earlier) = earlier {
+            self.db.module_mut(id).scope.values.insert(Name::new("it"), earlier);
+        }
+        let checked = self.adopt(id, context, text);
+        if let Some(own) = own {
+            self.db.module_mut(id).scope.values.insert(Name::new("it"), own);
+        }
+        checked
     }
 
     /// A module of definitions in the scope of another module's, which they may hide. It imports modules beside this
