@@ -21,7 +21,7 @@
 use crate::opt::walk::regions_mut;
 use diffeo_base::deep;
 use diffeo_base::{FileId, Name, Span};
-use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding, TextOp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A whole program.
@@ -317,6 +317,8 @@ pub enum Op {
     Text(Name),
     /// `(Text, Text) → Text`
     AppendText(Atom, Atom),
+    /// See [`TextOp`].
+    TextOp(TextOp, Vec<Atom>),
     /// `T → Text` of a scalar, as Diffeo writes the value (a text with its quotes).
     Show(Scalar, Atom),
 

@@ -355,6 +355,7 @@ impl<'m> Printer<'m> {
             Op::IsNan(a) => call("is_nan", &[a]),
             Op::Text(text) => format!("text {}", escape(text, '"')),
             Op::AppendText(a, b) => call("append_text", &[a, b]),
+            Op::TextOp(op, args) => format!("text.{}({})", op.name(), self.atoms(args)),
             Op::Show(scalar, a) => call(&format!("show[{}]", self.ty(&scalar.ty())), &[a]),
             Op::Check(check) => match check {
                 Check::Index { index, length } => call("check_index", &[index, length]),

@@ -8,6 +8,7 @@ use crate::ir::{
     Stop, Ty, VarInfo,
 };
 use crate::print::type_text;
+use diffeo_calculus::prim::text::{self, Leaf};
 use diffeo_calculus::prim::{int, real, Comparison};
 
 /// The type of an operand; `None` of a variable that the function does not have.
@@ -293,6 +294,21 @@ impl Typing<'_> {
                 self.wants("the first operand", a, &Ty::Text)?;
                 self.wants("the second operand", b, &Ty::Text)?;
                 one(Ty::Text)
+            }
+            Op::TextOp(op, operands) => {
+                let ty = |leaf: &Leaf| match leaf {
+                    Leaf::Int => Ty::Int,
+                    Leaf::Real => Ty::Real,
+                    Leaf::Text => Ty::Text,
+                };
+                let (params, result) = text::signature(*op);
+                if params.len() != operands.len() {
+                    return Err(format!("there are {} operands", operands.len()));
+                }
+                for (param, operand) in params.iter().zip(operands) {
+                    self.wants("an operand", operand, &ty(param))?;
+                }
+                one(ty(&result))
             }
             Op::Show(scalar, a) => {
                 self.wants("the operand", a, &scalar.ty())?;

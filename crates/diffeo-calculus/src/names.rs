@@ -1,7 +1,7 @@
 //! The names in the text of Core: of the operations, and of things that are known by their position
 //! (definitions, variant types, constructors). Shared by the printer and the parser, so that the two agree.
 
-use crate::prim::{real, Comparison, DiffOp, IntOp, Prim, RealOp, Rounding};
+use crate::prim::{real, Comparison, DiffOp, IntOp, Prim, RealOp, Rounding, TextOp};
 use crate::show::is_escaped;
 use crate::ty::Ty;
 use crate::Program;
@@ -216,6 +216,20 @@ names! {
 }
 
 names! {
+    TextOp {
+        Size => "size",
+        Byte => "byte",
+        Slice => "slice",
+        Find => "find",
+        Character => "character",
+        Lower => "lower",
+        Upper => "upper",
+        Digits => "digits",
+        Number => "number",
+    } with parameters {}
+}
+
+names! {
     Comparison {
         Eq => "eq",
         Ne => "ne",
@@ -256,6 +270,7 @@ macro_rules! prims {
             match prim {
                 Prim::Real(op) => (format!("real.{}", op.name()), None),
                 Prim::Int(op) => (format!("int.{}", op.name()), None),
+                Prim::Text(op) => (format!("text.{}", op.name()), None),
                 Prim::Compare(comparison, ty) => (comparison.name().to_string(), Some(ty)),
                 Prim::Round(rounding) => (rounding.name().to_string(), None),
                 Prim::Sizes(_, ty) => ("sizes".to_string(), Some(ty)),
@@ -374,6 +389,7 @@ mod tests {
         all.extend(RealOp::ALL.iter().map(|op| Prim::Real(*op)));
         all.push(Prim::Real(RealOp::Polygamma(3)));
         all.extend(IntOp::ALL.iter().map(|op| Prim::Int(*op)));
+        all.extend(TextOp::ALL.iter().map(|op| Prim::Text(*op)));
         all.extend(Comparison::ALL.iter().map(|c| Prim::Compare(*c, ty.clone())));
         all.extend(Rounding::ALL.iter().map(|rounding| Prim::Round(*rounding)));
         all.push(Prim::Sizes(Rc::new(sizes), Ty::array(ty.clone())));

@@ -2,6 +2,7 @@
 //! of a term. [`crate::lint`] checks terms against this; here types are taken from the annotations.
 
 use crate::prim::real;
+use crate::prim::text::{self, Leaf};
 use crate::prim::{Diff, DiffOp, IntOp, Prim, RealOp};
 use crate::term::{Kind, Lit, Program, Term};
 use crate::ty::{DataId, Ty};
@@ -175,6 +176,15 @@ impl Prim {
                 (params, Ty::tuple(vec![Ty::Int; pattern.names.len() - given]))
             }
             Prim::AppendStrings => (vec![Ty::String, Ty::String], Ty::String),
+            Prim::Text(op) => {
+                let ty = |leaf: &Leaf| match leaf {
+                    Leaf::Int => Ty::Int,
+                    Leaf::Real => Ty::Real,
+                    Leaf::Text => Ty::String,
+                };
+                let (params, result) = text::signature(*op);
+                (params.iter().map(ty).collect(), ty(&result))
+            }
             Prim::Show(t) => (vec![t.clone()], Ty::String),
             Prim::Labels(t) => (vec![t.clone()], Ty::array(Ty::String)),
             Prim::Fail(t) => (vec![Ty::String], t.clone()),
@@ -233,6 +243,7 @@ impl Prim {
             | Prim::Flatten(_)
             | Prim::Sizes(..)
             | Prim::AppendStrings
+            | Prim::Text(_)
             | Prim::Fail(_)
             | Prim::Trace(_)
             | Prim::Progress(_)

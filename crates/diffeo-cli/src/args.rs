@@ -70,12 +70,20 @@ pub enum Command {
     Run(RunArgs),
     /// Evaluate an expression and print the result
     Eval(EvalArgs),
+    /// Try expressions and definitions, one after the other
+    Repl(ReplArgs),
     /// Differentiate a function of a program at a point, or check its derivatives
     Grad(GradArgs),
     /// Draw from the posterior distribution of a model, by Hamiltonian Monte Carlo
     Sample(SampleArgs),
     /// Check programs without running them
     Check(CheckArgs),
+    /// Run the tests of programs and the examples in their doc comments
+    Test(TestArgs),
+    /// Say what a function of the library does
+    Doc(DocArgs),
+    /// Make a folder with a small project
+    New(NewArgs),
     /// Lay programs out in the one format
     Fmt(FmtArgs),
     /// Show what a program is turned into
@@ -234,6 +242,98 @@ pub struct EvalArgs {
     /// For which processor.
     #[command(flatten)]
     pub processor: Processor,
+}
+
+const REPL_EXAMPLES: &str = "\
+Examples:
+  diffeo repl
+  diffeo repl model.deo             with the definitions of a program
+  diffeo repl < session.txt         reads a file or a pipe, without prompts
+
+What is typed is an expression, whose value is printed, or definitions: `def`, `let`, `type` and
+`import` as in a program. A later definition hides an earlier one of its name; what was defined in
+between keeps the earlier one. `it` is the last expression. A line that is not complete goes on with
+the next one; an empty line ends it. Commands begin with a colon: `:help` lists them. Ctrl-C ends a
+run, Ctrl-D the session.";
+
+/// `diffeo repl`
+#[derive(Args, Debug)]
+#[command(after_help = REPL_EXAMPLES)]
+pub struct ReplArgs {
+    /// A program whose definitions are known
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// How to evaluate what is typed.
+    #[command(flatten)]
+    pub evaluation: Evaluation,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
+}
+
+const DOC_EXAMPLES: &str = "\
+Examples:
+  diffeo doc                   the modules of the library
+  diffeo doc linalg            what is in a module
+  diffeo doc linalg.solve      type, meaning and examples of a function
+  diffeo doc scan --json";
+
+/// `diffeo doc`
+#[derive(Args, Debug)]
+#[command(after_help = DOC_EXAMPLES)]
+pub struct DocArgs {
+    /// A module, a function, a constant or a type; without it, the modules are listed
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const NEW_EXAMPLES: &str = "\
+Example:
+  diffeo new decay
+  cd decay
+  diffeo run main.deo --arg table=data.csv
+  diffeo test";
+
+/// `diffeo new`
+#[derive(Args, Debug)]
+#[command(after_help = NEW_EXAMPLES)]
+pub struct NewArgs {
+    /// The folder to make
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  diffeo test                  every .deo file here and in the folders below
+  diffeo test model.deo
+  diffeo test --only decay     what has this in its name
+
+A test is a definition whose name begins with `test_`: a Bool, which must be true, or `()`, as of
+`assert`, which must not fail. An example is a line `> e` in a doc comment (`##`), with the value of e,
+as it is printed, on the next line. The exit status is 1 if one fails.";
+
+/// `diffeo test`
+#[derive(Args, Debug)]
+#[command(after_help = TEST_EXAMPLES)]
+pub struct TestArgs {
+    /// The programs, .deo files
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Run only tests and examples that have this in their name
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+
+    /// What evaluates them
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    pub engine: Engine,
 }
 
 const GRAD_EXAMPLES: &str = "\

@@ -172,7 +172,7 @@ impl Shell {
         (options, line)
     }
 
-    fn evaluate(
+    pub fn evaluate(
         &mut self,
         entry: &Entry,
         arg: Option<Value>,
@@ -243,7 +243,7 @@ impl Shell {
 }
 
 /// The type of what an entry evaluates to.
-fn result_type(entry: &Entry) -> &Ty {
+pub fn result_type(entry: &Entry) -> &Ty {
     match &entry.ty {
         Ty::Fun(function) => &function.1,
         other => other,
@@ -315,6 +315,11 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     Ok(())
 }
 
+/// What stands for an expression that has no value to print.
+pub fn function_text(session: &Session, module: ModuleId) -> String {
+    format!("a function: {}", session.type_of(module, "it").unwrap_or_default())
+}
+
 /// `diffeo eval`
 pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     let mut shell = Shell::new(setting);
@@ -327,7 +332,11 @@ pub fn eval(args: &EvalArgs, setting: Setting) -> Result<(), Stop> {
     shell.phase("check", "checking the expression".to_string());
     let module = shell.session.expression(context, &args.expression);
     shell.flush()?;
-    let entry = shell.entry(module.ok_or(Stop::Refused)?, "it")?;
+    let module = module.ok_or(Stop::Refused)?;
+    if !args.evaluation.json && shell.session.is_function(module, "it") {
+        return print::text(&function_text(&shell.session, module));
+    }
+    let entry = shell.entry(module, "it")?;
     let arg = argument(&entry, &[], &shell.setting.limits).map_err(|refusal| match refusal {
         Refusal::Usage(diagnostics) | Refusal::Input(diagnostics) => {
             shell.report(&diagnostics);

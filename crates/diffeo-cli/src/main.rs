@@ -9,18 +9,22 @@ mod args;
 mod arguments;
 mod build;
 mod commands;
+mod doc;
 mod excerpt;
 mod fmt;
 mod grad;
 mod lsp;
+mod new;
 mod outputs;
 mod plot;
 mod print;
 mod printable;
 mod progress;
 mod render;
+mod repl;
 mod sample;
 mod show;
+mod testing;
 mod watch;
 
 use args::{Cli, Command};
@@ -61,7 +65,10 @@ fn main() -> ExitCode {
             hook(panic);
         }
     }));
-    let mut limits = watch::start(cli.timeout, cli.max_memory, messages);
+    // In a session, the time is that of each run.
+    let session = matches!(cli.command, Command::Repl(_));
+    let whole = cli.timeout.filter(|_| !session);
+    let mut limits = watch::start(whole, cli.max_memory, messages);
     limits.threads = cli.threads;
     let data = !messages.is_human();
     let steps = match &cli.command {
@@ -69,6 +76,10 @@ fn main() -> ExitCode {
         Command::Show(args) => args.time_passes.then_some(data),
         Command::Build(args) => args.time_passes.then_some(data),
         Command::Eval(_)
+        | Command::Repl(_)
+        | Command::Test(_)
+        | Command::Doc(_)
+        | Command::New(_)
         | Command::Grad(_)
         | Command::Sample(_)
         | Command::Check(_)
@@ -81,6 +92,10 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => commands::run(&args, setting),
         Command::Eval(args) => commands::eval(&args, setting),
+        Command::Repl(args) => repl::repl(&args, setting, cli.timeout),
+        Command::Test(args) => testing::test(&args, setting),
+        Command::Doc(args) => doc::doc(&args, setting),
+        Command::New(args) => new::new(&args, messages),
         Command::Grad(args) => grad::grad(&args, setting),
         Command::Sample(args) => sample::sample(&args, setting),
         Command::Check(args) => commands::check(&args, setting),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `unit.rs` | a file of C: runtime, tables, functions |
 //! | `function.rs`, `scope.rs`, `literal.rs` | a function; where registers are declared; numbers and texts |
+//! | `letter_case.rs` | tables of lower and upper case |
 //! | `runtime/` | the runtime, in C |
 //! | `compiler.rs`, `tool.rs` | the system's C compiler; running other programs, and ending them |
 //! | `engine.rs` | engine `c`: loads and runs what was compiled |
@@ -17,6 +18,7 @@ pub mod compiler;
 pub mod engine;
 mod function;
 pub mod interface;
+mod letter_case;
 pub mod library;
 mod literal;
 mod names;

@@ -27,7 +27,7 @@ pub(crate) mod visit;
 
 use diffeo_array::ir::{Module as Flat, Reduction, SiteId};
 use diffeo_base::Name;
-use diffeo_calculus::prim::{RealOp, Rounding};
+use diffeo_calculus::prim::{RealOp, Rounding, TextOp};
 use serde::{Deserialize, Serialize};
 
 /// The offset of the references in a block.
@@ -486,6 +486,8 @@ pub enum Runtime {
     ShowBool,
     /// `(Block) → Block?`: with quotes and escapes.
     ShowText,
+    /// See [`TextOp`]; a text is a `Block`, one that is given is a `Block?`.
+    Text(TextOp),
     /// `(label: Block, value: Block)`: prints a line.
     Trace,
     /// `(label: Block, step: Int, value: Real)`
@@ -509,7 +511,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// All of them.
-    pub const ALL: [Runtime; 21] = [
+    pub const ALL: [Runtime; 30] = [
         Runtime::Box,
         Runtime::Array,
         Runtime::Zeros,
@@ -522,6 +524,15 @@ impl Runtime {
         Runtime::ShowInt,
         Runtime::ShowBool,
         Runtime::ShowText,
+        Runtime::Text(TextOp::Size),
+        Runtime::Text(TextOp::Byte),
+        Runtime::Text(TextOp::Slice),
+        Runtime::Text(TextOp::Find),
+        Runtime::Text(TextOp::Character),
+        Runtime::Text(TextOp::Lower),
+        Runtime::Text(TextOp::Upper),
+        Runtime::Text(TextOp::Digits),
+        Runtime::Text(TextOp::Number),
         Runtime::Trace,
         Runtime::Progress,
         Runtime::SortReals,

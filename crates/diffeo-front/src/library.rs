@@ -60,7 +60,13 @@ pub const MODULES: &[(&str, &str)] = &[
             include_str!("../../../std/stats/glm.deo")
         ),
     ),
+    ("text", include_str!("../../../std/text.deo")),
+    ("time", include_str!("../../../std/time.deo")),
 ];
+
+/// Names of modules that need no import: as the prelude's, but their modules are read only where a program has them.
+pub const ON_DEMAND: &[(&str, &[&str])] =
+    &[("special", &["gamma_inc", "beta_inc", "bessel_j", "bessel_y", "bessel_i", "bessel_k"])];
 
 /// The text of a module of the standard library.
 pub fn source(name: &str) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 //! The way of a program: parse → declare → resolve → infer → exhaustiveness → elaborate → lint (in debug builds).
 
 mod differentiable;
+mod interactive;
 mod orders;
 mod show;
 mod signature;
@@ -213,7 +214,11 @@ impl Session {
         let (ast, diagnostics) = diffeo_syntax::parse(file, self.db.sources.text(file));
         self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
         self.db.diagnostics.extend(diagnostics);
-        self.add_module(name, file, ast, path, std)
+        let id = self.add_module(name, file, ast, path, std);
+        if !std {
+            self.on_demand(id);
+        }
+        id
     }
 
     fn add_module(
@@ -413,44 +418,6 @@ impl Session {
     /// The sources of all that was loaded.
     pub fn sources(&self) -> &SourceMap {
         &self.db.sources
-    }
-
-    /// A module that defines `it` as an expression, in the scope of another module's definitions.
-    pub fn expression(&mut self, context: Option<ModuleId>, text: &str) -> Option<ModuleId> {
-        self.expression_with(context, text, &[])
-    }
-
-    /// As [`Session::expression`], where modules of the library have other names, too: pairs of name and module.
-    pub fn expression_with(
-        &mut self,
-        context: Option<ModuleId>,
-        text: &str,
-        modules: &[(&str, &str)],
-    ) -> Option<ModuleId> {
-        let modules: Vec<(Name, ModuleId)> = modules
-            .iter()
-            .filter_map(|(name, module)| {
-                Some((Name::from(*name), self.library(&Name::from(*module))?))
-            })
-            .collect();
-        let file = self.db.sources.add("<expression>", text);
-        let (ast, diagnostics) = diffeo_syntax::parse_expression(file, text);
-        self.syntax.extend(diagnostics.iter().filter(|d| d.is_error()).cloned());
-        self.db.diagnostics.extend(diagnostics);
-        let id = self.add_module("<expression>", file, ast, None, false);
-        if let Some(context) = context {
-            let from = self.db.module(context).scope.clone();
-            let scope = &mut self.db.module_mut(id).scope;
-            for (name, entry) in from.values {
-                scope.values.entry(name).or_insert(entry);
-            }
-            scope.types.extend(from.types);
-            scope.constructors.extend(from.constructors);
-            scope.modules.extend(from.modules);
-        }
-        self.db.module_mut(id).scope.modules.extend(modules);
-        self.check();
-        (!self.has_errors()).then_some(id)
     }
 
     /// An entry point of a module that has no errors: a constant or a function of a record or `()`.

@@ -4,7 +4,7 @@
 
 use diffeo_calculus::names::{listed_prims, prim_name, Named};
 use diffeo_calculus::prim::{
-    Comparison, DiffOp, IntOp, Lift, Lifting, Prim, RealOp, Rounding, Shape, SizePattern,
+    Comparison, DiffOp, IntOp, Lift, Lifting, Prim, RealOp, Rounding, Shape, SizePattern, TextOp,
 };
 use diffeo_calculus::term::{Kind, Term};
 use diffeo_calculus::ty::Ty;
@@ -117,6 +117,7 @@ fn of_prim(p: &Prim) -> Row {
             row("real.…", Paper("Figures 2, 4"), cells)
         }
         Prim::Int(_) => ours("int.…"),
+        Prim::Text(_) => ours("text.…"),
         Prim::Round(_) => ours("floor, ceil, round, trunc"),
         // Predicates.
         Prim::Compare(..) => row("eq, ne, lt, le, gt, ge", Paper("Figures 2, 4"), [Ours; 6]),
@@ -186,6 +187,7 @@ pub fn operations() -> Vec<Row> {
     let mut prims = listed_prims(&Ty::Real);
     prims.extend(RealOp::ALL.iter().map(|op| Prim::Real(*op)));
     prims.extend(IntOp::ALL.iter().map(|op| Prim::Int(*op)));
+    prims.extend(TextOp::ALL.iter().map(|op| Prim::Text(*op)));
     prims.extend(Comparison::ALL.iter().map(|c| Prim::Compare(*c, Ty::Real)));
     prims.extend(Rounding::ALL.iter().map(|rounding| Prim::Round(*rounding)));
     prims.push(Prim::Sizes(Rc::new(pattern), Ty::Real));

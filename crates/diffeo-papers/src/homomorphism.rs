@@ -22,7 +22,7 @@ use super::workspace::Refusal;
 use super::{delta, empty, numbers, System, Workspace};
 use diffeo_base::deep;
 use diffeo_calculus::build::*;
-use diffeo_calculus::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim};
+use diffeo_calculus::prim::{Comparison, Diff, DiffOp, Lift, Lifting, Prim, TextOp};
 use diffeo_calculus::term::{
     Arm, Binder, Build, Case, Control, Global, GlobalId, Kind, Lit, Loop, Term,
 };
@@ -504,6 +504,19 @@ impl Translator<'_> {
             Prim::ArgSort(a) => {
                 let array = Ty::array(a.clone());
                 let args = args.into_iter().map(|x| self.primal(&array, x)).collect();
+                at(prim(p.clone(), args))
+            }
+            // What is read from a text does not vary; what is written is the primal.
+            Prim::Text(TextOp::Number) => {
+                let number = at(prim(p.clone(), args));
+                let binder = self.w.binder("x", Ty::Real);
+                let value =
+                    numbers::constant(self.w, self.system, self.zero.as_ref(), var(&binder));
+                bind(binder, number, value)
+            }
+            Prim::Text(_) => {
+                let types = p.signature(args.len()).0;
+                let args = args.into_iter().zip(&types).map(|(x, a)| self.primal(a, x)).collect();
                 at(prim(p.clone(), args))
             }
             Prim::Show(a) | Prim::Labels(a) => {

@@ -238,6 +238,7 @@ impl Renumber<'_> {
             | Prim::ToReal
             | Prim::Round(_)
             | Prim::IsNan
+            | Prim::Text(_)
             | Prim::AppendStrings => {}
         }
     }

@@ -554,6 +554,7 @@ impl Derive<'_> {
             | Op::IsNan(_)
             | Op::Text(_)
             | Op::AppendText(..)
+            | Op::TextOp(..)
             | Op::Show(..)
             | Op::Check(_)
             | Op::Stop(_)

@@ -6,7 +6,8 @@ use crate::report::{counts, Operand, Why};
 use crate::value::{elements, locate, Acc, Array, Collector, Data, Sizes, Stack, Value};
 use diffeo_calculus::eval::error::ErrorKind;
 use diffeo_calculus::eval::Progress;
-use diffeo_calculus::prim::{int, real, Comparison, IntOp};
+use diffeo_calculus::prim::text::{self, Outcome};
+use diffeo_calculus::prim::{int, real, Comparison, IntOp, TextOp};
 use diffeo_calculus::show;
 use smallvec::smallvec;
 use std::cell::RefCell;
@@ -114,6 +115,7 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
         | Op::Round(..)
         | Op::IsNan(_) => scalar(cx, op, &args),
         Op::Text(_) | Op::AppendText(..) | Op::Show(..) => text(cx, op, &args),
+        Op::TextOp(of, _) => text_operation(cx, op, *of, &args),
         Op::Check(check) => {
             let operands = ints(&args).ok_or_else(|| mistyped(op))?;
             self::check(check, &operands)
@@ -261,6 +263,24 @@ fn text(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
         (op, _) => return Err(mistyped(op)),
     };
     one(Value::text(&text))
+}
+
+fn text_operation(cx: &mut Context<'_>, op: &Op, of: TextOp, args: &[Value]) -> Results {
+    let operands = args.iter().map(|value| match value {
+        Value::Int(n) => Ok(text::Operand::Int(*n)),
+        Value::Real(x) => Ok(text::Operand::Real(*x)),
+        Value::Text(text) => Ok(text::Operand::Text(text)),
+        _ => Err(mistyped(op)),
+    });
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    one(match text::apply(of, &operands).ok_or_else(|| mistyped(op))? {
+        Outcome::Int(n) => Value::Int(n),
+        Outcome::Real(x) => Value::Real(x),
+        Outcome::Text(text) => {
+            cx.count(text.len());
+            Value::text(&text)
+        }
+    })
 }
 
 fn check(check: &Check, operands: &[i64]) -> Results {

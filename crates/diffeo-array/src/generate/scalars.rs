@@ -3,7 +3,8 @@
 use super::Generator;
 use crate::ir::{Atom, Check, Op, Scalar, Stop, Ty};
 use diffeo_calculus::names::Named;
-use diffeo_calculus::prim::{int, real, Comparison, IntOp, RealOp, Rounding};
+use diffeo_calculus::prim::text::{self, Leaf};
+use diffeo_calculus::prim::{int, real, Comparison, IntOp, RealOp, Rounding, TextOp};
 
 /// Operations that give dyadic numbers for dyadic numbers.
 const EXACT: &[RealOp] =
@@ -128,6 +129,18 @@ impl Generator<'_> {
     }
 
     pub(super) fn text(&mut self) {
+        if self.below(3) == 0 {
+            let op = self.pick(TextOp::ALL);
+            let leaves = text::signature(op).0.iter();
+            let operands = leaves.map(|leaf| match leaf {
+                Leaf::Int => self.atom(&Ty::Int),
+                Leaf::Real => self.atom(&Ty::Real),
+                Leaf::Text => self.atom(&Ty::Text),
+            });
+            let operands = operands.collect();
+            self.emit(Op::TextOp(op, operands));
+            return;
+        }
         if self.below(2) == 0 {
             // The second is short, so that texts do not double in loops.
             let text = self.atom(&Ty::Text);

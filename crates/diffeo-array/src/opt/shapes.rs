@@ -283,6 +283,7 @@ impl Shapes {
             | Op::IsNan(_)
             | Op::Text(_)
             | Op::AppendText(..)
+            | Op::TextOp(..)
             | Op::Show(..)
             | Op::Check(_)
             | Op::Stop(_)

@@ -60,6 +60,7 @@ macro_rules! operands {
             }
             Op::Real(_, xs)
             | Op::Int(_, xs)
+            | Op::TextOp(_, xs)
             | Op::IntFits(_, xs)
             | Op::Elements(_, xs)
             | Op::Rows(xs)
@@ -141,6 +142,7 @@ macro_rules! leaf {
             | Op::IsNan(_)
             | Op::Text(_)
             | Op::AppendText(..)
+            | Op::TextOp(..)
             | Op::Show(..)
             | Op::Check(_)
             | Op::Stop(_)

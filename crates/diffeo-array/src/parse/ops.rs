@@ -4,7 +4,7 @@ use super::{Parsed, Parser, Token};
 use crate::ir::{Atom, Block, Carried, Check, ConstantId, Op, Reduction, Scalar, SiteId, Stop, Ty};
 use crate::print::reduction_name;
 use diffeo_calculus::names::Named;
-use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding};
+use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding, TextOp};
 
 impl Parser<'_> {
     /// An operation with blocks, if that is what follows.
@@ -380,6 +380,9 @@ impl Parser<'_> {
         }
         if let Some(op) = word.strip_prefix("real.").and_then(RealOp::named) {
             return Ok(Some(Op::Real(op, self.operands()?)));
+        }
+        if let Some(op) = word.strip_prefix("text.").and_then(TextOp::named) {
+            return Ok(Some(Op::TextOp(op, self.operands()?)));
         }
         if let Some(op) = word.strip_prefix("int.").and_then(IntOp::named) {
             return Ok(Some(Op::Int(op, self.operands()?)));

@@ -155,6 +155,8 @@ fn every_operation_occurs_and_most_programs_end_with_a_result() {
         "is_nan",
         "text",
         "append_text",
+        "text.find",
+        "text.number",
         "show",
         "check_index",
         "check_slice",

@@ -17,7 +17,8 @@ use super::error::ErrorKind;
 use super::reals::{primal, Reals};
 use crate::array::{Array, ArrayBuilder};
 use crate::labels::labels as labels_of;
-use crate::prim::{Prim, RealOp};
+use crate::prim::text::{self, Operand, Outcome};
+use crate::prim::{Prim, RealOp, TextOp};
 use crate::show::show;
 use crate::term::Program;
 use crate::typing::is_vector;
@@ -69,6 +70,26 @@ pub struct Progress<'a> {
 
 fn mistyped(prim: &Prim) -> ErrorKind {
     ErrorKind::Internal { message: format!("{prim:?} was applied to values of other types") }
+}
+
+fn text(cx: &mut Context<'_>, op: TextOp, operands: &[Value]) -> Option<Value> {
+    let operands = operands.iter().map(|value| match value {
+        Value::Int(n) => Some(Operand::Int(*n)),
+        Value::String(text) => Some(Operand::Text(text)),
+        Value::Real(_) | Value::Dual { .. } | Value::Active(_) => {
+            Some(Operand::Real(primal(value)))
+        }
+        _ => None,
+    });
+    let operands = operands.collect::<Option<Vec<Operand<'_>>>>()?;
+    Some(match text::apply(op, &operands)? {
+        Outcome::Int(n) => Value::Int(n),
+        Outcome::Real(x) => Value::Real(x),
+        Outcome::Text(text) => {
+            cx.count(text.len());
+            Value::string(&text)
+        }
+    })
 }
 
 /// The value of a primitive operation other than [`Prim::Sizes`].
@@ -123,6 +144,7 @@ pub fn apply(cx: &mut Context<'_>, prim: &Prim, args: Values<Value>) -> Result<V
             cx.count(a.len() + b.len());
             Ok(Value::string(&format!("{a}{b}")))
         }
+        (Prim::Text(op), operands) => text(cx, *op, operands).ok_or_else(|| mistyped(prim)),
         (Prim::Show(ty), [value]) => {
             let text = show(value, ty, &cx.program.datas);
             cx.count(text.len());

@@ -3,7 +3,7 @@
 use super::lexer::Token;
 use super::Parser;
 use crate::names::{plain_prim, typed_prim, Named, Names};
-use crate::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, Rounding};
+use crate::prim::{Comparison, Diff, DiffOp, IntOp, Prim, RealOp, Rounding, TextOp};
 use crate::prim::{Shape, SizePattern, SizeRef};
 use crate::term::{Arm, Build, Case, Control, GlobalId, Kind, Lit, Loop, Term};
 use diffeo_base::deep;
@@ -273,6 +273,8 @@ impl Parser<'_> {
             let order = self.number();
             self.expect("]");
             Prim::Real(RealOp::Polygamma(order))
+        } else if let Some(op) = name.strip_prefix("text.").and_then(TextOp::named) {
+            Prim::Text(op)
         } else if let Some(op) = name.strip_prefix("int.").and_then(IntOp::named) {
             Prim::Int(op)
         } else if let Some(comparison) = Comparison::named(name) {

@@ -7,6 +7,7 @@
 pub mod int;
 pub mod real;
 pub mod special;
+pub mod text;
 
 use crate::system::System;
 use crate::ty::Ty;
@@ -141,6 +142,29 @@ pub enum IntOp {
     WrappingMul,
 }
 
+/// Operations on texts that Diffeo cannot express; see [`mod@text`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum TextOp {
+    /// `String -> Int`: how many bytes it has.
+    Size,
+    /// `(String, Int) -> Int`: a byte.
+    Byte,
+    /// `(String, Int, Int) -> String`: what stands between two bytes.
+    Slice,
+    /// `(part: String, String, Int) -> Int`: at which byte, from this one on, the part stands.
+    Find,
+    /// `Int -> String`: the character with this number.
+    Character,
+    /// `String -> String`: in lower case.
+    Lower,
+    /// `String -> String`: in upper case.
+    Upper,
+    /// `(Int, Real) -> String`: with so many digits after the point.
+    Digits,
+    /// `String -> Real`: the number that it is.
+    Number,
+}
+
 /// Comparisons.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Comparison {
@@ -236,6 +260,8 @@ pub enum Prim {
 
     /// `(String, String) -> String`
     AppendStrings,
+    /// See [`TextOp`].
+    Text(TextOp),
     /// `T -> String` at first-order types, as Diffeo writes the value.
     Show(Ty),
     /// `T -> []String` at first-order types: the path of each Real leaf, in the order of `Ravel`.

@@ -15,6 +15,8 @@ mod messages;
 mod papers;
 mod plots;
 mod programs;
+mod project;
+mod repl;
 mod sample;
 mod terminal;
 mod tools;

@@ -13,7 +13,7 @@ use crate::low::{
 use diffeo_array::ir::{Reduction, SiteId};
 use diffeo_base::deep;
 use diffeo_calculus::prim::real::row;
-use diffeo_calculus::prim::{RealOp, Rounding};
+use diffeo_calculus::prim::{RealOp, Rounding, TextOp};
 use std::fmt::Write;
 
 /// The C type of a register.
@@ -503,6 +503,17 @@ impl Writer<'_> {
             Runtime::ShowInt => format!("df_show_int(cx, {texts})"),
             Runtime::ShowBool => format!("df_show_bool(cx, {texts})"),
             Runtime::ShowText => format!("df_show_text(cx, {texts})"),
+            Runtime::Text(op) => match op {
+                TextOp::Size => format!("df_text_size({texts})"),
+                TextOp::Byte => format!("df_text_byte({texts})"),
+                TextOp::Slice => format!("df_text_slice(cx, {texts})"),
+                TextOp::Find => format!("df_text_find({texts})"),
+                TextOp::Character => format!("df_text_character(cx, {texts})"),
+                TextOp::Lower => format!("df_text_lower(cx, {texts})"),
+                TextOp::Upper => format!("df_text_upper(cx, {texts})"),
+                TextOp::Digits => format!("df_text_digits(cx, {texts})"),
+                TextOp::Number => format!("df_text_number({texts})"),
+            },
             Runtime::Trace => format!("df_trace(cx, {texts})"),
             Runtime::Progress => format!("df_progress(cx, {texts})"),
             Runtime::SortReals => format!("df_sort_reals({texts})"),

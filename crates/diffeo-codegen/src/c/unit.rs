@@ -4,6 +4,7 @@
 //! give the same text; writing it takes time linear in its size.
 
 use super::function::{function, letter, type_of};
+use super::letter_case::letter_case;
 use super::literal::{comment, string};
 use crate::low::{Function, FunctionId, Layout, Module, Raise, Ty};
 use diffeo_array::ir::SiteId;
@@ -278,6 +279,10 @@ impl Unit {
                 for part in COMMON.iter().chain(&RUNTIME) {
                     out.push('\n');
                     out += part;
+                }
+                // The tables are long.
+                if ["df_text_lower(", "df_text_upper("].iter().any(|f| self.functions.contains(f)) {
+                    letter_case(&mut out);
                 }
             }
             Host::Process => {

@@ -14,7 +14,7 @@ use super::{
     Stmt, Ty, Unary,
 };
 use diffeo_base::deep;
-use diffeo_calculus::prim::real;
+use diffeo_calculus::prim::{real, TextOp};
 
 /// The violations in a module, one line each: the function and the statement.
 pub fn lint(module: &Module) -> Vec<String> {
@@ -53,6 +53,16 @@ impl Runtime {
             Runtime::ShowInt => (&[Int], &[Ptr]),
             Runtime::ShowBool => (&[Bool], &[Ptr]),
             Runtime::ShowText => (&[Ptr], &[Ptr]),
+            Runtime::Text(op) => match op {
+                TextOp::Size => (&[Ptr], &[Int]),
+                TextOp::Byte => (&[Ptr, Int], &[Int]),
+                TextOp::Slice => (&[Ptr, Int, Int], &[Ptr]),
+                TextOp::Find => (&[Ptr, Ptr, Int], &[Int]),
+                TextOp::Character => (&[Int], &[Ptr]),
+                TextOp::Lower | TextOp::Upper => (&[Ptr], &[Ptr]),
+                TextOp::Digits => (&[Int, Real], &[Ptr]),
+                TextOp::Number => (&[Ptr], &[Real]),
+            },
             Runtime::Trace => (&[Ptr, Ptr], &[]),
             Runtime::Progress => (&[Ptr, Int, Real], &[]),
             Runtime::SortReals | Runtime::SortInts | Runtime::SortTexts => (&[Ptr, Int, Ptr], &[]),

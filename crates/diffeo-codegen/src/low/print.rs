@@ -18,6 +18,7 @@ use super::{
 };
 use diffeo_array::ir::Reduction;
 use diffeo_base::deep;
+use diffeo_calculus::prim::TextOp;
 use diffeo_calculus::prim::{real, Rounding};
 use std::fmt::{Display, Write};
 
@@ -313,6 +314,17 @@ fn runtime_name(op: Runtime) -> &'static str {
         Runtime::ShowInt => "show_int",
         Runtime::ShowBool => "show_bool",
         Runtime::ShowText => "show_text",
+        Runtime::Text(op) => match op {
+            TextOp::Size => "text_size",
+            TextOp::Byte => "text_byte",
+            TextOp::Slice => "text_slice",
+            TextOp::Find => "text_find",
+            TextOp::Character => "text_character",
+            TextOp::Lower => "text_lower",
+            TextOp::Upper => "text_upper",
+            TextOp::Digits => "text_digits",
+            TextOp::Number => "text_number",
+        },
         Runtime::Trace => "trace",
         Runtime::Progress => "progress",
         Runtime::SortReals => "sort_reals",

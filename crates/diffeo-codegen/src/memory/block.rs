@@ -234,6 +234,7 @@ impl<'a> Lower<'_, 'a> {
             Op::IsNan(a) => vec![self.is_nan(a)],
             Op::Text(text) => vec![self.cx.text(text)],
             Op::AppendText(a, b) => vec![self.append_text(a, b)],
+            Op::TextOp(op, args) => vec![self.text_operation(*op, args)],
             Op::Show(scalar, a) => vec![self.show(*scalar, a)],
             Op::Check(check) => {
                 self.check_holds(check);

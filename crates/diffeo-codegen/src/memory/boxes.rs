@@ -5,6 +5,8 @@ use super::function::Lower;
 use super::{word_types, words};
 use crate::low::{self, Compare, Operand, Raise, Runtime, Stmt, Ty, FIELDS, LAYOUT};
 use diffeo_array::ir::{Atom, BoxId, ConstantId, FunctionId, Scalar, Ty as Flat, Var};
+use diffeo_calculus::prim::text::{self, Leaf};
+use diffeo_calculus::prim::TextOp;
 
 impl Lower<'_, '_> {
     /// A new box; one without fields is always the same.
@@ -68,6 +70,18 @@ impl Lower<'_, '_> {
         let args = vec![self.word(a), self.word(b)];
         self.effects += 1;
         self.fresh(Runtime::AppendText, args)
+    }
+
+    /// An operation on texts.
+    pub fn text_operation(&mut self, op: TextOp, args: &[Atom]) -> Operand {
+        let words = args.iter().map(|arg| self.word(arg)).collect();
+        match text::signature(op).1 {
+            Leaf::Text => {
+                self.effects += 1;
+                self.fresh(Runtime::Text(op), words)
+            }
+            Leaf::Int | Leaf::Real => self.runtime_one(Runtime::Text(op), words),
+        }
     }
 
     /// A value as text.

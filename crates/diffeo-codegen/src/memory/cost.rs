@@ -6,7 +6,7 @@ use super::emit::Code;
 use super::loops::whole;
 use crate::low::{Binary, Expr, For, Function, Operand, Reg, Runtime, Stmt, Ty, Unary};
 use diffeo_base::deep;
-use diffeo_calculus::prim::RealOp;
+use diffeo_calculus::prim::{RealOp, TextOp};
 
 /// How many steps a loop is taken to have if nothing is known.
 const STEPS: f64 = 8.0;
@@ -165,6 +165,8 @@ fn runtime(op: Runtime) -> f64 {
         | Runtime::Zeros
         | Runtime::StackNew
         | Runtime::CompareText => 32.0,
+        Runtime::Text(TextOp::Size | TextOp::Byte) => 4.0,
+        Runtime::Text(_) => 128.0,
         Runtime::AppendText
         | Runtime::ShowReal
         | Runtime::ShowInt

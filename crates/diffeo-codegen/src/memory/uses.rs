@@ -3,6 +3,7 @@
 use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
 use diffeo_array::ir::{Carried, Check};
 use diffeo_base::deep;
+use diffeo_calculus::prim::text::{self, Leaf};
 
 /// What an operation does with an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,13 @@ pub(super) fn uses(
         Op::Compare(_, _, a, b) | Op::AppendText(a, b) | Op::Trace(a, b) => {
             each(a, Use::Read);
             each(b, Use::Read);
+        }
+        Op::TextOp(op, args) => {
+            for (leaf, arg) in text::signature(*op).0.iter().zip(args) {
+                if *leaf == Leaf::Text {
+                    each(arg, Use::Read);
+                }
+            }
         }
         Op::Show(_, a)
         | Op::Stop(Stop::Fail(a) | Stop::Shape { what: _, difference: a })

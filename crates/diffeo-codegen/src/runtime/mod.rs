@@ -44,7 +44,7 @@ pub use split::shape;
 pub use work::Work;
 
 use crate::low::{Runtime, Ty};
-use diffeo_calculus::prim::{real, Rounding};
+use diffeo_calculus::prim::{real, Rounding, TextOp};
 
 /// A function of the runtime.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +133,23 @@ pub fn function(op: Runtime) -> Function {
         Runtime::ShowInt => function!("show_int", operations::show_int, (Int) -> Ptr),
         Runtime::ShowBool => function!("show_bool", operations::show_bool, (Int) -> Ptr),
         Runtime::ShowText => function!("show_text", operations::show_text, (Ptr) -> Ptr),
+        Runtime::Text(op) => match op {
+            TextOp::Size => function!("text_size", operations::text_size, (Ptr) -> Int),
+            TextOp::Byte => function!("text_byte", operations::text_byte, (Ptr, Int) -> Int),
+            TextOp::Slice => {
+                function!("text_slice", operations::text_slice, (Ptr, Int, Int) -> Ptr)
+            }
+            TextOp::Find => function!("text_find", operations::text_find, (Ptr, Ptr, Int) -> Int),
+            TextOp::Character => {
+                function!("text_character", operations::text_character, (Int) -> Ptr)
+            }
+            TextOp::Lower => function!("text_lower", operations::text_lower, (Ptr) -> Ptr),
+            TextOp::Upper => function!("text_upper", operations::text_upper, (Ptr) -> Ptr),
+            TextOp::Digits => {
+                function!("text_digits", operations::text_digits, (Int, Real) -> Ptr)
+            }
+            TextOp::Number => function!("text_number", operations::text_number, (Ptr) -> Real),
+        },
         Runtime::Trace => function!("trace", operations::trace, (Ptr, Ptr)),
         Runtime::Progress => function!("progress", operations::progress, (Ptr, Int, Real)),
         Runtime::SortReals => function!("sort_reals", operations::sort_reals, (Ptr, Int, Ptr)),

@@ -15,7 +15,7 @@ use super::sort;
 use crate::low::{FunctionId, BYTES, DATA};
 use diffeo_array::ir::SiteId;
 use diffeo_calculus::eval::Progress;
-use diffeo_calculus::prim::real;
+use diffeo_calculus::prim::{real, text};
 use diffeo_calculus::show;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::slice;
@@ -125,6 +125,81 @@ pub(super) unsafe extern "C" fn show_text(context: *mut Context, text: *mut u8) 
         let shown = show::string(&String::from_utf8_lossy(bytes(text)));
         (*context).memory.new_text(&[shown.as_bytes()])
     }
+}
+
+/// The characters of a text, which is not read through to see that it is UTF-8.
+unsafe fn unchecked<'a>(text: *mut u8) -> &'a str {
+    // SAFETY: texts are made of `str`s: by the program's text, by arguments, and by the functions here.
+    unsafe { std::str::from_utf8_unchecked(bytes(text)) }
+}
+
+/// [`TextOp::Size`](diffeo_calculus::prim::TextOp::Size)
+pub(super) unsafe extern "C" fn text_size(_: *mut Context, text: *mut u8) -> i64 {
+    // SAFETY: see the top.
+    unsafe { bytes(text).len() as i64 }
+}
+
+/// [`TextOp::Byte`](diffeo_calculus::prim::TextOp::Byte)
+pub(super) unsafe extern "C" fn text_byte(_: *mut Context, text: *mut u8, i: i64) -> i64 {
+    // SAFETY: see the top.
+    unsafe { text::byte(bytes(text), i) }
+}
+
+/// [`TextOp::Slice`](diffeo_calculus::prim::TextOp::Slice)
+pub(super) unsafe extern "C" fn text_slice(
+    context: *mut Context,
+    text: *mut u8,
+    lo: i64,
+    hi: i64,
+) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe {
+        let part = text::slice(unchecked(text), lo, hi);
+        (*context).memory.new_text(&[part.as_bytes()])
+    }
+}
+
+/// [`TextOp::Find`](diffeo_calculus::prim::TextOp::Find)
+pub(super) unsafe extern "C" fn text_find(
+    _: *mut Context,
+    part: *mut u8,
+    text: *mut u8,
+    from: i64,
+) -> i64 {
+    // SAFETY: see the top.
+    unsafe { text::find(unchecked(part), unchecked(text), from) }
+}
+
+/// [`TextOp::Character`](diffeo_calculus::prim::TextOp::Character)
+pub(super) unsafe extern "C" fn text_character(context: *mut Context, code: i64) -> *mut u8 {
+    let mut buffer = [0; 4];
+    let character = text::character(code).encode_utf8(&mut buffer);
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[character.as_bytes()]) }
+}
+
+/// [`TextOp::Lower`](diffeo_calculus::prim::TextOp::Lower)
+pub(super) unsafe extern "C" fn text_lower(context: *mut Context, text: *mut u8) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[text::lower(unchecked(text)).as_bytes()]) }
+}
+
+/// [`TextOp::Upper`](diffeo_calculus::prim::TextOp::Upper)
+pub(super) unsafe extern "C" fn text_upper(context: *mut Context, text: *mut u8) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[text::upper(unchecked(text)).as_bytes()]) }
+}
+
+/// [`TextOp::Digits`](diffeo_calculus::prim::TextOp::Digits)
+pub(super) unsafe extern "C" fn text_digits(context: *mut Context, count: i64, x: f64) -> *mut u8 {
+    // SAFETY: see the top.
+    unsafe { (*context).memory.new_text(&[text::digits(count, x).as_bytes()]) }
+}
+
+/// [`TextOp::Number`](diffeo_calculus::prim::TextOp::Number)
+pub(super) unsafe extern "C" fn text_number(_: *mut Context, text: *mut u8) -> f64 {
+    // SAFETY: see the top.
+    unsafe { text::number(unchecked(text)) }
 }
 
 /// Calls what the user of the library gave. A panic must not go through compiled code: it ends the run first.

@@ -3,7 +3,9 @@
 
 use crate::c_support::{compile, text, Machine, Run, NO_HOST};
 use diffeo_array::ir::{self, Reduction, SiteId};
-use diffeo_calculus::prim::{int, real, IntOp, RealOp, Rounding};
+use diffeo_calculus::names::Named;
+use diffeo_calculus::prim::text::{self as on_texts, Leaf, Outcome};
+use diffeo_calculus::prim::{int, real, IntOp, RealOp, Rounding, TextOp};
 use diffeo_calculus::show;
 use diffeo_codegen::c::compiler::{Compiler, Options};
 use diffeo_codegen::c::{Host, Unit};
@@ -750,6 +752,128 @@ fn texts_and_what_is_shown() {
                     Err(failed) => {
                         assert_eq!(a, b);
                         assert_eq!((failed.raise, failed.text), (Raise::Fail, all));
+                    }
+                }
+                assert!(state.has_live(0));
+            }
+        }
+    }
+}
+
+/// One for each operation on texts, in order.
+fn text_operations() -> Vec<Module> {
+    let ty = |leaf: &Leaf| match leaf {
+        Leaf::Int => Ty::Int,
+        Leaf::Real => Ty::Real,
+        Leaf::Text => Ty::Ptr,
+    };
+    let of = |op: &TextOp| {
+        let (leaves, result) = on_texts::signature(*op);
+        let mut b = Build::entry();
+        let args: Vec<Operand> =
+            leaves.iter().enumerate().map(|(i, leaf)| r(b.arg(ty(leaf), i as i64))).collect();
+        let given = b.reg(ty(&result));
+        b.push(runtime(&[given], Runtime::Text(*op), &args));
+        b.result(ty(&result), r(given));
+        module(vec![b.function("main", false, false)], &[], &[])
+    };
+    TextOp::ALL.iter().map(of).collect()
+}
+
+#[test]
+fn operations_on_texts() {
+    if !compiler() {
+        return;
+    }
+    let mut all = String::new();
+    all.extend(('\0'..='\u{2fff}').chain('\u{a640}'..='\u{abff}').chain('\u{10400}'..='\u{1e943}'));
+    let texts = [
+        "",
+        "a",
+        "ab",
+        "é€😀b",
+        "straße İ",
+        "1",
+        "-2.5e-3",
+        "+.5",
+        "5.",
+        ".",
+        "1e400",
+        "1e-400",
+        "1e",
+        "0x10",
+        "inf",
+        "-INFINITY",
+        "nan",
+        "9007199254740993",
+        "1.7976931348623157081452742373170435679807056752584e308",
+        "1e99999999999999",
+        "0.000000000000000000000000000001",
+        "2.2250738585072011e-308",
+        "1 ",
+        "--1",
+        &all,
+    ];
+    let ints = [0, 1, 2, 3, 5, 7, 20, 100, 101, -1, i64::MAX, i64::MIN, 0xd800, 0x1f600, 0x110000];
+    let reals = [
+        0.0,
+        -0.0,
+        2.5,
+        2.675,
+        -1.0 / 3.0,
+        1e300,
+        5e-324,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.05,
+    ];
+    for mut state in Machine::both(&text_operations()) {
+        for (number, op) in TextOp::ALL.iter().enumerate() {
+            let leaves = on_texts::signature(*op).0;
+            // All combinations of operands.
+            let mut calls: Vec<Vec<on_texts::Operand<'_>>> = vec![Vec::new()];
+            for leaf in leaves {
+                let values: Vec<on_texts::Operand<'_>> = match leaf {
+                    Leaf::Int => ints.iter().map(|n| on_texts::Operand::Int(*n)).collect(),
+                    Leaf::Real => reals.iter().map(|x| on_texts::Operand::Real(*x)).collect(),
+                    Leaf::Text => texts.iter().map(|t| on_texts::Operand::Text(t)).collect(),
+                };
+                let longer = calls.iter().flat_map(|call| {
+                    values.iter().map(move |v| call.iter().chain([v]).cloned().collect())
+                });
+                calls = longer.collect();
+            }
+            for call in calls {
+                let blocks: Vec<Option<Vec<u64>>> = call
+                    .iter()
+                    .map(|operand| match operand {
+                        on_texts::Operand::Text(t) => Some(text_block(t)),
+                        on_texts::Operand::Int(_) | on_texts::Operand::Real(_) => None,
+                    })
+                    .collect();
+                let words: Vec<u64> = call
+                    .iter()
+                    .zip(&blocks)
+                    .map(|(operand, block)| match (operand, block) {
+                        (on_texts::Operand::Int(n), _) => *n as u64,
+                        (on_texts::Operand::Real(x), _) => word(*x),
+                        (on_texts::Operand::Text(_), block) => {
+                            block.as_ref().unwrap().as_ptr() as u64
+                        }
+                    })
+                    .collect();
+                let [given] = state.call::<1>(number, &words).unwrap();
+                match on_texts::apply(*op, &call).unwrap() {
+                    Outcome::Int(n) => assert_eq!(given as i64, n, "{op:?} {call:?}"),
+                    Outcome::Real(x) => {
+                        let given = f64::from_bits(given);
+                        let same = given.to_bits() == x.to_bits() || given.is_nan() && x.is_nan();
+                        assert!(same, "{op:?} {call:?}: {given:e}, not {x:e}");
+                    }
+                    Outcome::Text(t) => {
+                        assert_eq!(bytes(given), t, "{op:?} {call:?}");
+                        state.release(given);
                     }
                 }
                 assert!(state.has_live(0));

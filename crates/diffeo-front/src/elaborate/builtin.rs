@@ -4,7 +4,7 @@ use super::{nest, var, Body};
 use crate::db::{def_item, DefId, Res};
 use diffeo_base::Span;
 use diffeo_calculus::names::Named;
-use diffeo_calculus::prim::{Diff, DiffOp, IntOp, RealOp, Rounding};
+use diffeo_calculus::prim::{Diff, DiffOp, IntOp, RealOp, Rounding, TextOp};
 use diffeo_calculus::term::{Kind, Lit, Term};
 use diffeo_calculus::{Prim, Ty};
 use diffeo_syntax::ast::{Def, ExprId, ExprKind, Module, PatId, PatKind};
@@ -200,6 +200,15 @@ fn operation(name: &str, types: &[Ty], result: &Ty, args: Vec<Term>, span: Span)
         }),
         "argsort" => Prim::ArgSort(element),
         "show" => Prim::Show(first),
+        "text_size" => Prim::Text(TextOp::Size),
+        "text_byte" => Prim::Text(TextOp::Byte),
+        "text_slice" => Prim::Text(TextOp::Slice),
+        "text_find" => Prim::Text(TextOp::Find),
+        "text_character" => Prim::Text(TextOp::Character),
+        "text_lower" => Prim::Text(TextOp::Lower),
+        "text_upper" => Prim::Text(TextOp::Upper),
+        "text_digits" => Prim::Text(TextOp::Digits),
+        "text_number" => Prim::Text(TextOp::Number),
         "labels" => Prim::Labels(first),
         "fail" => Prim::Fail(result.clone()),
         "trace" => Prim::Trace(second),

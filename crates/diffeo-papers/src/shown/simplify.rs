@@ -447,7 +447,7 @@ fn never_stops(p: &Prim) -> bool {
     match p {
         Prim::Real(_) | Prim::PowInt | Prim::Not | Prim::ToReal | Prim::IsNan => true,
         Prim::Compare(_, ty) => matches!(ty, Ty::Real | Ty::Int | Ty::Bool | Ty::String),
-        Prim::Length(_) | Prim::AppendStrings => true,
+        Prim::Length(_) | Prim::AppendStrings | Prim::Text(_) => true,
         Prim::Int(_)
         | Prim::Round(_)
         | Prim::Add(_)

@@ -123,6 +123,7 @@ impl Evaluator {
             | Prim::Length(_)
             | Prim::Sizes(..)
             | Prim::AppendStrings
+            | Prim::Text(_)
             | Prim::Show(_)
             | Prim::Labels(_)
             | Prim::Fail(_)

@@ -39,6 +39,11 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("loop", "loop s : Real = x for i : Int < 3 do #real.mul(s, #real.sin(x))"),
     ("real.…", "#real.div(#real.sin(x), #real.exp(x))"),
     ("int.…", "#real.mul(x, #to_real(#int.add(1, 2)))"),
+    (
+        "text.…",
+        "#real.mul(x, #real.add(#text.number(\"3.5\"), #real.add(#text.number(#text.digits(2, x)),
+           #to_real(#text.size(#text.slice(#text.upper(\"abc\"), 1, #text.find(\"C\", #text.upper(\"abc\"), 0)))))))",
+    ),
     ("floor, ceil, round, trunc", "#real.mul(x, #to_real(#ceil(x)))"),
     ("eq, ne, lt, le, gt, ge", "if #ge[Real](x, 1.0) then x else #real.cos(x)"),
     ("pow_int", "#pow_int(x, 3)"),

@@ -4,7 +4,7 @@ use super::polytypic::{Map, Zip};
 use super::sym::Sym;
 use super::Lower;
 use diffeo_array::ir::{Atom, Op, Scalar, SiteId, Stop};
-use diffeo_calculus::prim::{Comparison, Prim};
+use diffeo_calculus::prim::{text, Comparison, Prim};
 use diffeo_calculus::term::{Kind, Term};
 use diffeo_calculus::typing::is_vector;
 use diffeo_calculus::Ty;
@@ -142,6 +142,10 @@ impl<'p> Lower<'p> {
             Prim::AppendStrings => {
                 let op = Op::AppendText(atom(self, 0), atom(self, 1));
                 Sym::Leaf(self.one(at, op))
+            }
+            Prim::Text(op) => {
+                let atoms = (0..text::signature(*op).0.len()).map(|i| atom(self, i)).collect();
+                Sym::Leaf(self.one(at, Op::TextOp(*op, atoms)))
             }
             Prim::Labels(ty) => self.labels(ty, value(0), at),
             Prim::Show(ty) => Sym::Leaf(self.show(ty, value(0), at)),

@@ -288,6 +288,7 @@ impl Simplifier {
             Op::AccView(acc, indices) if indices.is_empty() => Some(acc.clone().into()),
             Op::Text(_)
             | Op::AppendText(..)
+            | Op::TextOp(..)
             | Op::Show(..)
             | Op::Check(_)
             | Op::Stop(_)

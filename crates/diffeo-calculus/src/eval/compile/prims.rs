@@ -49,6 +49,7 @@ fn at_real(prim: &Prim) -> Option<RealOp> {
         | Prim::ArgSort(_)
         | Prim::Sizes(..)
         | Prim::AppendStrings
+        | Prim::Text(_)
         | Prim::Show(_)
         | Prim::Labels(_)
         | Prim::Fail(_)

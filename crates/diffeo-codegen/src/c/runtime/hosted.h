@@ -22,6 +22,15 @@ typedef struct df_context {
 #define df_show_int diffeo_show_int
 #define df_show_bool diffeo_show_bool
 #define df_show_text diffeo_show_text
+#define df_text_size(text) diffeo_text_size(cx, text)
+#define df_text_byte(text, i) diffeo_text_byte(cx, text, i)
+#define df_text_slice diffeo_text_slice
+#define df_text_find(part, text, from) diffeo_text_find(cx, part, text, from)
+#define df_text_character diffeo_text_character
+#define df_text_lower diffeo_text_lower
+#define df_text_upper diffeo_text_upper
+#define df_text_digits diffeo_text_digits
+#define df_text_number(text) diffeo_text_number(cx, text)
 #define df_trace diffeo_trace
 #define df_progress diffeo_progress
 #define df_sort_reals(data, length, to) diffeo_sort_reals(cx, data, length, to)

@@ -234,3 +234,126 @@ DF_FN void df_progress(df_context *cx, const char *label, int64_t step, double v
     cx->host.progress(cx->host.data, label + 32, ((const df_array *)label)->bytes, step, value);
   }
 }
+
+/* Operations on texts: positions count bytes; each has a value whatever its operands are. */
+
+DF_FN int64_t df_text_size(const char *text) { return ((const df_array *)text)->bytes; }
+
+DF_FN int64_t df_text_byte(const char *text, int64_t i) {
+  return i >= 0 && i < df_text_size(text) ? (int64_t)(unsigned char)text[32 + i] : -1;
+}
+
+/* The nearest position at or before this one where a character begins. */
+DF_FN int64_t df_boundary(const char *text, int64_t at) {
+  int64_t size = df_text_size(text);
+  if (at >= size) return size;
+  if (at < 0) return 0;
+  while (at > 0 && ((unsigned char)text[32 + at] & 0xc0) == 0x80) at--;
+  return at;
+}
+
+DF_FN char *df_text_slice(df_context *cx, const char *text, int64_t lo, int64_t hi) {
+  lo = df_boundary(text, lo);
+  hi = df_boundary(text, hi);
+  return df_text(cx, text + 32 + lo, hi > lo ? hi - lo : 0);
+}
+
+DF_FN int64_t df_text_find(const char *part, const char *text, int64_t from) {
+  int64_t m = df_text_size(part), n = df_text_size(text);
+  const char *p = part + 32, *s = text + 32;
+  for (int64_t i = df_boundary(text, from); i + m <= n; i++) {
+    if (m == 0) return i;
+    const char *next = memchr(s + i, p[0], (size_t)(n - m - i + 1));
+    if (!next) return -1;
+    i = next - s;
+    if (memcmp(next, p, (size_t)m) == 0) return i;
+  }
+  return -1;
+}
+
+/* Writes a character in UTF-8, and gives its length. */
+DF_FN int df_write_character(uint32_t c, char *out) {
+  unsigned char *to = (unsigned char *)out;
+  if (c < 0x80) {
+    to[0] = (unsigned char)c;
+    return 1;
+  }
+  int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  to[0] = (unsigned char)((more == 1 ? 0xc0u : more == 2 ? 0xe0u : 0xf0u) | c >> (6 * more));
+  for (int i = 1; i <= more; i++) to[i] = (unsigned char)(0x80u | (c >> (6 * (more - i)) & 0x3fu));
+  return more + 1;
+}
+
+DF_FN char *df_text_character(df_context *cx, int64_t code) {
+  char buffer[4];
+  bool is = code >= 0 && code < 0x110000 && !(code >= 0xd800 && code < 0xe000);
+  return df_text(cx, buffer, df_write_character(is ? (uint32_t)code : 0xfffd, buffer));
+}
+
+/* A locale may have another point, and one of several bytes. */
+DF_FN char *df_text_digits(df_context *cx, int64_t count, double x) {
+  char buffer[512], out[512];
+  if (x != x) return df_text(cx, "nan", 3);
+  if (x == INFINITY || x == -INFINITY) return x < 0 ? df_text(cx, "-inf", 4) : df_text(cx, "inf", 3);
+  snprintf(buffer, sizeof buffer, "%.*f", (int)(count < 0 ? 0 : count > 100 ? 100 : count), x);
+  int64_t n = 0;
+  bool pointed = false;
+  for (const char *p = buffer; *p; p++) {
+    if ((*p >= '0' && *p <= '9') || *p == '-') {
+      out[n++] = *p;
+    } else if (!pointed) {
+      out[n++] = '.';
+      pointed = true;
+    }
+  }
+  return df_text(cx, out, n);
+}
+
+DF_FN bool df_is_word(const char *s, int64_t n, const char *word) {
+  if (n != (int64_t)strlen(word)) return false;
+  for (int64_t i = 0; i < n; i++) {
+    char c = s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] - 'A' + 'a') : s[i];
+    if (c != word[i]) return false;
+  }
+  return true;
+}
+
+/* The number is read as an integer with an exponent, for a locale may have another point. */
+DF_FN double df_text_number(const char *text) {
+  const char *s = text + 32, *end = s + df_text_size(text);
+  bool negative = s < end && *s == '-';
+  if (s < end && (*s == '-' || *s == '+')) s++;
+  if (df_is_word(s, end - s, "inf") || df_is_word(s, end - s, "infinity")) return negative ? -INFINITY : INFINITY;
+  char *digits = malloc((size_t)(end - s) + 32);
+  if (!digits) return NAN;
+  int64_t n = 0, exponent = 0;
+  bool pointed = false, good = true;
+  for (; s < end && ((*s >= '0' && *s <= '9') || (*s == '.' && !pointed)); s++) {
+    if (*s == '.') {
+      pointed = true;
+    } else {
+      digits[n++] = *s;
+      exponent -= pointed;
+    }
+  }
+  good = n > 0;
+  if (good && s < end && (*s == 'e' || *s == 'E')) {
+    s++;
+    bool minus = s < end && *s == '-';
+    if (s < end && (*s == '-' || *s == '+')) s++;
+    good = s < end;
+    int64_t given = 0;
+    for (; s < end && *s >= '0' && *s <= '9'; s++) given = given < 1000000000000 ? 10 * given + (*s - '0') : given;
+    exponent += minus ? -given : given;
+  }
+  double x = NAN;
+  if (good && s == end) {
+    /* Beyond these, the number is 0 or infinite however many digits there are. */
+    if (exponent < -1000000000) exponent = -1000000000;
+    if (exponent > 1000000000) exponent = 1000000000;
+    snprintf(digits + n, 32, "e%lld", (long long)exponent);
+    x = strtod(digits, NULL);
+  }
+  free(digits);
+  return negative ? -x : x;
+}

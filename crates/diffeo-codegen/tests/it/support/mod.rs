@@ -7,7 +7,7 @@ pub mod memory;
 pub mod values;
 
 use diffeo_array::ir::SiteId;
-use diffeo_calculus::prim::{real, Rounding};
+use diffeo_calculus::prim::{real, text, Rounding};
 use diffeo_calculus::show;
 use diffeo_codegen::low::{
     Address, Binary, Checked, Compare, Expr, For, Function, FunctionId, Layout, Module, Operand,
@@ -292,6 +292,27 @@ impl<'m> Machine<'m> {
             Runtime::ShowText => {
                 let text = show::string(&memory.text(args[0])?);
                 results.push(memory.new_text(&text)?);
+            }
+            Runtime::Text(of) => {
+                let mut texts = Vec::new();
+                for (leaf, arg) in text::signature(of).0.iter().zip(args) {
+                    texts.push(match leaf {
+                        text::Leaf::Text => memory.text(*arg)?,
+                        text::Leaf::Int | text::Leaf::Real => String::new(),
+                    });
+                }
+                let leaves = text::signature(of).0.iter().zip(args).zip(&texts);
+                let operands = leaves.map(|((leaf, word), read)| match leaf {
+                    text::Leaf::Int => text::Operand::Int(*word as i64),
+                    text::Leaf::Real => text::Operand::Real(f64::from_bits(*word)),
+                    text::Leaf::Text => text::Operand::Text(read),
+                });
+                let operands: Vec<text::Operand<'_>> = operands.collect();
+                results.push(match text::apply(of, &operands).unwrap() {
+                    text::Outcome::Int(n) => n as u64,
+                    text::Outcome::Real(x) => x.to_bits(),
+                    text::Outcome::Text(text) => memory.new_text(&text)?,
+                });
             }
             Runtime::Trace => {
                 let line = format!("{}: {}", memory.text(args[0])?, memory.text(args[1])?);

@@ -47,6 +47,7 @@ impl Translator<'_> {
             | Prim::AppendStrings
             | Prim::Compare(..)
             | Prim::ArgSort(_)
+            | Prim::Text(_)
             | Prim::Show(_)
             | Prim::Labels(_)
             | Prim::Round(_)

@@ -1,0 +1,216 @@
+//! `diffeo doc`: the modules of the library, what is in them, and what a name means.
+//!
+//! All of it comes from the texts of the library that the program holds: what a module begins with, the doc comments.
+
+use crate::args::DocArgs;
+use crate::commands::{Setting, Shell};
+use crate::{print, Stop};
+use diffeo::{library, Session};
+use diffeo_base::{closest, Diagnostic, Span};
+use diffeo_front::query::SymbolKind;
+use serde_json::{json, Value as Json};
+
+/// A documented name.
+pub struct Entry {
+    /// Its module.
+    module: String,
+    name: String,
+    kind: SymbolKind,
+    /// The definition without its value.
+    signature: String,
+    /// The lines of its doc comment.
+    lines: Vec<String>,
+}
+
+impl Entry {
+    /// The name with that of its module, if it needs one.
+    fn qualified(&self) -> String {
+        match self.module.as_str() {
+            "prelude" => self.name.clone(),
+            module => format!("{module}.{}", self.name),
+        }
+    }
+
+    /// Its doc comment.
+    pub fn comment(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    /// The first sentence.
+    fn first(&self) -> String {
+        let text = self.text().join(" ");
+        let end = text.find(". ").map_or(text.len(), |at| at + 1);
+        text[..end].to_string()
+    }
+
+    /// The lines before the examples.
+    fn text(&self) -> Vec<&str> {
+        let lines = self.lines.iter().map(|line| line.trim());
+        lines.take_while(|line| !line.starts_with("> ")).collect()
+    }
+
+    /// Expressions and their values.
+    fn examples(&self) -> Vec<(String, String)> {
+        examples(&self.lines).into_iter().map(|(_, e, value)| (e, value)).collect()
+    }
+
+    /// All that is known of it, for people.
+    pub fn shown(&self) -> String {
+        let mut out = match self.kind {
+            SymbolKind::Type => self.signature.clone(),
+            _ if self.module == "prelude" => self.signature.clone(),
+            _ => format!("{}.{}", self.module, self.signature),
+        };
+        out.push('\n');
+        for line in self.text() {
+            out += &format!("  {line}\n");
+        }
+        for (e, value) in self.examples() {
+            out += &format!("\n  > {e}\n  {value}\n");
+        }
+        if self.module != "prelude" {
+            out += &format!("\n  In a program: import {}\n", self.module);
+        }
+        out
+    }
+
+    fn json(&self) -> Json {
+        let examples = self.examples();
+        let examples = examples.iter().map(|(e, v)| json!({ "expression": e, "value": v }));
+        json!({
+            "module": self.module,
+            "name": self.name,
+            "kind": match self.kind {
+                SymbolKind::Function => "function",
+                SymbolKind::Constant | SymbolKind::Variable => "constant",
+                SymbolKind::Type => "type",
+                SymbolKind::Constructor => "constructor",
+                SymbolKind::Module => "module",
+            },
+            "signature": self.signature,
+            "doc": self.text().join("\n"),
+            "examples": examples.collect::<Vec<Json>>(),
+        })
+    }
+}
+
+/// The examples of a doc comment: the number of the line, the expression, its value.
+pub fn examples(lines: &[String]) -> Vec<(usize, String, String)> {
+    let examples = lines.iter().enumerate().filter_map(|(i, line)| {
+        let e = line.trim().strip_prefix("> ")?.trim().to_string();
+        Some((i, e, lines.get(i + 1).map_or(String::new(), |value| value.trim().to_string())))
+    });
+    examples.collect()
+}
+
+/// The documented names of a module of the library.
+pub fn entries(session: &mut Session, module: &str) -> Vec<Entry> {
+    let Some(id) = session.library_module(module) else { return Vec::new() };
+    session.check();
+    let symbols = session.symbols(id).into_iter().filter_map(|symbol| {
+        let doc = symbol.doc?;
+        let name = symbol.name.to_string();
+        let signature = session.signature(id, &name).unwrap_or_else(|| name.clone());
+        let lines = doc.lines().map(str::to_string).collect();
+        Some(Entry { module: module.to_string(), name, kind: symbol.kind, signature, lines })
+    });
+    symbols.collect()
+}
+
+/// What the text of a module begins with: its first sentence.
+fn about(module: &str) -> String {
+    let text = library::source(module).unwrap_or_default();
+    let lines = text.lines().map_while(|line| line.strip_prefix('#'));
+    let text = lines.map(str::trim).collect::<Vec<&str>>().join(" ");
+    let end = text.find(". ").map_or(text.trim_end().len(), |at| at + 1);
+    text[..end].to_string()
+}
+
+/// What is documented under a name: names of the prelude and of modules, with the module or without.
+pub fn named(session: &mut Session, name: &str) -> Vec<Entry> {
+    let (module, last) = name.rsplit_once('.').map_or((None, name), |(m, n)| (Some(m), n));
+    let modules = library::MODULES.iter().map(|(m, _)| *m);
+    let modules = modules.filter(|m| module.is_none_or(|wanted| wanted == *m));
+    let found = modules.flat_map(|m| entries(session, m)).filter(|entry| entry.name == last);
+    found.collect()
+}
+
+/// What to say of a name that is not there.
+pub fn unknown(session: &mut Session, name: &str) -> Diagnostic {
+    let mut all: Vec<String> = library::MODULES.iter().map(|(m, _)| m.to_string()).collect();
+    for (module, _) in library::MODULES {
+        for entry in entries(session, module) {
+            all.push(entry.qualified());
+        }
+    }
+    let last = |full: &str| full.rsplit('.').next().unwrap_or(full).to_string();
+    let wanted = last(name);
+    let mut near: Vec<&String> = Vec::new();
+    let lasts: Vec<String> = all.iter().map(|full| last(full)).collect();
+    if let Some(hit) = closest(&wanted, lasts.iter().map(String::as_str)) {
+        near.extend(all.iter().filter(|full| last(full) == hit));
+    }
+    if wanted.len() > 2 {
+        let lower = wanted.to_lowercase();
+        near.extend(all.iter().filter(|full| full.to_lowercase().contains(&lower)));
+    }
+    near.dedup();
+    let message = format!("the library has nothing called `{name}`");
+    let d = Diagnostic::error("unknown-name", Span::NONE, message);
+    let some: Vec<String> = near.iter().take(5).map(|full| format!("`{full}`")).collect();
+    match some.is_empty() {
+        true => d.help("`diffeo doc` lists the modules, `diffeo doc MODULE` what is in one"),
+        false => d.help(format!("did you mean {}?", some.join(", "))),
+    }
+}
+
+/// The list of modules.
+pub fn modules() -> String {
+    let width = library::MODULES.iter().map(|(m, _)| m.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (module, _) in library::MODULES {
+        out += &format!("{module:width$}  {}\n", about(module));
+    }
+    out
+}
+
+/// What is in a module.
+pub fn module(session: &mut Session, name: &str) -> String {
+    let mut out = format!("{}\n", about(name));
+    for entry in entries(session, name) {
+        out += &format!("\n{}\n  {}\n", entry.signature, entry.first());
+    }
+    out
+}
+
+/// `diffeo doc`
+pub fn doc(args: &DocArgs, setting: Setting) -> Result<(), Stop> {
+    let mut shell = Shell::new(setting);
+    let session = &mut shell.session;
+    let is_module = |name: &str| library::MODULES.iter().any(|(m, _)| *m == name);
+    let (text, data) = match args.name.as_deref() {
+        None => {
+            let all = library::MODULES.iter();
+            let all = all.map(|(m, _)| json!({ "module": m, "about": about(m) }));
+            (modules(), all.collect::<Vec<Json>>())
+        }
+        Some(name) if is_module(name) => {
+            let all = entries(session, name);
+            (module(session, name), all.iter().map(Entry::json).collect())
+        }
+        Some(name) => {
+            let found = named(session, name);
+            if found.is_empty() {
+                let d = unknown(session, name);
+                shell.report(&[d]);
+                return Err(Stop::Refused);
+            }
+            let shown: Vec<String> = found.iter().map(Entry::shown).collect();
+            (shown.join("\n"), found.iter().map(Entry::json).collect())
+        }
+    };
+    match args.json {
+        true => print::text(&Json::from(data).to_string()),
+        false => print::text(&text),
+    }
+}

@@ -1,0 +1,320 @@
+//! `diffeo repl`: expressions and definitions, typed one after the other.
+//!
+//! Each input is a module of its own, in the scope of those before: a definition hides an earlier one of its name. An
+//! input with errors leaves the session as it was. On a terminal, lines are edited (`repl/edit.rs`); from a file or a
+//! pipe, they are read as they are, and the exit status tells whether all of them were right.
+
+mod command;
+mod edit;
+
+use crate::args::{Evaluation, ReplArgs};
+use crate::commands::{function_text, result_type, Setting, Shell};
+use crate::printable::printable;
+use crate::watch::{self, Asks};
+use crate::{print, Stop};
+use diffeo::{Cpu, ModuleId};
+use diffeo_base::{Diagnostic, FileId, Span};
+use diffeo_calculus::show::show;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The most characters of a value that are shown.
+const MOST: usize = 10_000;
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Goes,
+    Ends,
+}
+
+/// What an input is.
+#[derive(Clone, PartialEq, Debug)]
+enum Input {
+    Nothing,
+    /// A command, without its colon.
+    Command(String),
+    Expression(String),
+    Definitions(String),
+}
+
+/// A session and the module whose scope the next input has.
+struct Repl {
+    shell: Shell,
+    context: Option<ModuleId>,
+    how: Evaluation,
+    cpu: Cpu,
+    /// How long a run may take.
+    timeout: Option<Duration>,
+    /// Whether an input was refused or stopped.
+    failed: bool,
+}
+
+/// `diffeo repl`
+pub fn repl(args: &ReplArgs, setting: Setting, timeout: Option<Duration>) -> Result<(), Stop> {
+    let shell = Shell::new(setting);
+    let cpu = shell.cpu(&args.processor)?;
+    shell.check_evaluation(&args.evaluation)?;
+    // The thread ends what does not end by itself, and keeps a second Ctrl-C from ending the session.
+    watch::ensure(&shell.setting.limits, shell.setting.messages);
+    let Evaluation { json, kinks, engine, unfold } = args.evaluation;
+    let how = Evaluation { json, kinks, engine, unfold };
+    let mut repl = Repl { shell, context: None, how, cpu, timeout, failed: false };
+    if let Some(file) = &args.file {
+        let path = file.display().to_string();
+        repl.guarded(|repl| repl.load(&path))?;
+    }
+    match io::stdin().is_terminal() && io::stdout().is_terminal() {
+        true => edit::session(&mut repl),
+        false => piped(&mut repl),
+    }
+}
+
+/// Reads inputs from what is no terminal.
+fn piped(repl: &mut Repl) -> Result<(), Stop> {
+    let mut pending = String::new();
+    let mut lines = io::stdin().lock().lines();
+    loop {
+        watch::doing("waiting for input".to_string(), Asks::Nobody);
+        let line = match lines.next() {
+            None => None,
+            Some(Ok(line)) => Some(line),
+            Some(Err(error)) => {
+                let message = format!("cannot read the input: {error}");
+                repl.shell.report(&[Diagnostic::error("unreadable-input", Span::NONE, message)]);
+                return Err(Stop::Refused);
+            }
+        };
+        let (ends, blank) = match &line {
+            None => (true, false),
+            Some(line) => {
+                pending += line;
+                pending.push('\n');
+                (false, line.trim().is_empty())
+            }
+        };
+        if !ends && !blank && is_open(&pending) {
+            continue;
+        }
+        let input = std::mem::take(&mut pending);
+        if repl.take(&input)? == Next::Ends || ends {
+            return if repl.failed { Err(Stop::Refused) } else { Ok(()) };
+        }
+    }
+}
+
+/// The first error of a text as an expression and as definitions, if it has any.
+fn wrong(text: &str, definitions: bool) -> Option<Diagnostic> {
+    let (_, found) = match definitions {
+        true => diffeo_syntax::parse(FileId(0), text),
+        false => diffeo_syntax::parse_expression(FileId(0), text),
+    };
+    found.into_iter().find(Diagnostic::is_error)
+}
+
+/// What a text is.
+fn input(text: &str) -> Input {
+    let trimmed = text.trim();
+    let first = trimmed.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+    let only_comments = trimmed.lines().all(|line| line.trim_start().starts_with('#'));
+    if trimmed.is_empty() || only_comments {
+        return Input::Nothing;
+    }
+    if let Some(command) = trimmed.strip_prefix(':') {
+        return Input::Command(command.trim().to_string());
+    }
+    if ["def", "type", "import"].contains(&first) || trimmed.starts_with('#') {
+        return Input::Definitions(trimmed.to_string());
+    }
+    if wrong(trimmed, false).is_none() {
+        return Input::Expression(trimmed.to_string());
+    }
+    // `let x = e` without a body, and `x = e`.
+    let as_definition = match trimmed.strip_prefix("let ") {
+        Some(rest) => format!("def {rest}"),
+        None => format!("def {trimmed}"),
+    };
+    match wrong(&as_definition, true) {
+        None => Input::Definitions(as_definition),
+        Some(error) if first == "let" && at_end(&error, &as_definition) => {
+            Input::Definitions(as_definition)
+        }
+        Some(_) => Input::Expression(trimmed.to_string()),
+    }
+}
+
+/// Whether an error is that the text ends.
+fn at_end(error: &Diagnostic, text: &str) -> bool {
+    error.primary.span.start as usize >= text.trim_end().len()
+}
+
+/// Whether an input goes on with the next line.
+fn is_open(text: &str) -> bool {
+    match input(text) {
+        Input::Nothing | Input::Command(_) => false,
+        // A doc comment belongs to what follows.
+        Input::Definitions(text) if text.lines().all(|line| line.trim_start().starts_with('#')) => {
+            true
+        }
+        Input::Definitions(text) => wrong(&text, true).is_some_and(|e| at_end(&e, &text)),
+        Input::Expression(text) => wrong(&text, false).is_some_and(|e| at_end(&e, &text)),
+    }
+}
+
+impl Repl {
+    /// Does what an input says.
+    fn take(&mut self, text: &str) -> Result<Next, Stop> {
+        match input(text) {
+            Input::Nothing => Ok(Next::Goes),
+            Input::Command(command) => self.command(&command),
+            Input::Expression(text) => self.guarded(|repl| repl.expression(&text)),
+            Input::Definitions(text) => self.guarded(|repl| repl.definitions(&text)),
+        }
+    }
+
+    /// Does something that may be refused or stopped: then the session is what it was.
+    fn guarded(&mut self, act: impl FnOnce(&mut Repl) -> Result<(), Stop>) -> Result<Next, Stop> {
+        let before = (self.shell.session.clone(), self.context);
+        watch::doing("checking the input".to_string(), Asks::Always);
+        let limits = &mut self.shell.setting.limits;
+        limits.deadline = self.timeout.and_then(|t| Some((Instant::now().checked_add(t)?, t)));
+        let done = act(self);
+        // A run that was interrupted is over; the next one is not.
+        if let Some(interrupt) = &self.shell.setting.limits.interrupt {
+            interrupt.store(false, Ordering::Relaxed);
+        }
+        match done {
+            Ok(()) => Ok(Next::Goes),
+            Err(Stop::Refused | Stop::Usage) => {
+                self.failed = true;
+                (self.shell.session, self.context) = before;
+                Ok(Next::Goes)
+            }
+            Err(Stop::OutputClosed) => Err(Stop::OutputClosed),
+        }
+    }
+
+    fn definitions(&mut self, text: &str) -> Result<(), Stop> {
+        let place = std::env::current_dir().ok().map(|folder| folder.join("<input>"));
+        let session = &mut self.shell.session;
+        let module = session.definitions_in(self.context, place, text);
+        self.shell.flush()?;
+        let module = module.ok_or(Stop::Refused)?;
+        self.context = Some(module);
+        for symbol in self.shell.session.symbols(module) {
+            if let Some(ty) = symbol.ty {
+                print::text(&printable(&format!("{} : {ty}", symbol.name)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An expression, checked.
+    fn checked(&mut self, text: &str) -> Result<ModuleId, Stop> {
+        let module = self.shell.session.expression(self.context, text);
+        self.shell.flush()?;
+        module.ok_or(Stop::Refused)
+    }
+
+    fn expression(&mut self, text: &str) -> Result<(), Stop> {
+        let module = self.checked(text)?;
+        let shown = self.value(module)?;
+        self.context = Some(module);
+        print::text(&shown)
+    }
+
+    /// The value of a checked expression, as it is shown.
+    fn value(&mut self, module: ModuleId) -> Result<String, Stop> {
+        if self.shell.session.is_function(module, "it") {
+            return Ok(function_text(&self.shell.session, module));
+        }
+        let entry = self.shell.entry(module, "it")?;
+        let how = Evaluation { unfold: self.how.unfold, ..self.how };
+        let value = self.shell.evaluate(&entry, None, &how, self.cpu)?;
+        watch::doing("showing the value".to_string(), Asks::Always);
+        let (ty, datas) = (result_type(&entry), &entry.program.datas);
+        if self.how.json {
+            let mut out = Vec::new();
+            // Writing to memory does not fail.
+            let _ = diffeo::data::to_json(&mut out, &value, ty, datas);
+            return Ok(String::from_utf8_lossy(&out).into_owned());
+        }
+        let text = show(&value, ty, datas);
+        Ok(match text.char_indices().nth(MOST) {
+            Some((end, _)) if io::stdout().is_terminal() => {
+                let all = text.chars().count();
+                format!("{} … ({all} characters; `diffeo run --out FILE` writes all)", &text[..end])
+            }
+            _ => text,
+        })
+    }
+
+    /// Adds the definitions of a file, read anew.
+    fn load(&mut self, path: &str) -> Result<(), Stop> {
+        self.shell.session.forget_files();
+        let module = self.shell.checked(&PathBuf::from(path))?;
+        // The file's names, with those from before.
+        let names: Vec<String> = self
+            .shell
+            .session
+            .symbols(module)
+            .iter()
+            .map(|symbol| match &symbol.ty {
+                Some(ty) => format!("{} : {ty}", symbol.name),
+                None => format!("type {}", symbol.name),
+            })
+            .collect();
+        let joined = self.shell.session.joined(module, self.context);
+        self.shell.flush()?;
+        self.context = joined;
+        print::text(&printable(&names.join("\n")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_told_apart() {
+        for text in ["", "  ", "# a comment"] {
+            assert_eq!(input(text), Input::Nothing, "{text}");
+        }
+        assert_eq!(input(":type x "), Input::Command("type x".into()));
+        for text in ["1 + 1", "let x = 1 in x", "x == 1", "f(x)", "{x = 1}", "if a then b else c"] {
+            assert_eq!(input(text), Input::Expression(text.into()));
+        }
+        for text in ["def x = 1", "type T = A", "import linalg", "## About.\ndef x = 1"] {
+            assert_eq!(input(text), Input::Definitions(text.into()));
+        }
+        assert_eq!(input("let x = 1"), Input::Definitions("def x = 1".into()));
+        assert_eq!(input("x = 1"), Input::Definitions("def x = 1".into()));
+        assert_eq!(input("f(x: Real) = x"), Input::Definitions("def f(x: Real) = x".into()));
+        assert_eq!(input("1 +* 2"), Input::Expression("1 +* 2".into()));
+    }
+
+    #[test]
+    fn what_is_not_complete_goes_on() {
+        for text in [
+            "1 +",
+            "f(",
+            "[1,",
+            "let x = 1 in",
+            "let x =",
+            "def f(x) =",
+            "if a then b",
+            "fn x ->",
+            "case m of {",
+            "type T =",
+            "## About.",
+            "def f(x) =\n  let y = x in",
+        ] {
+            assert!(is_open(text), "{text}");
+        }
+        for text in ["1", "1 + * 2", ")", "def f(x) = x", "let x = 1", ":type (", "\"abc", "# a"] {
+            assert!(!is_open(text), "{text}");
+        }
+    }
+}

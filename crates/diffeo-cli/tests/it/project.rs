@@ -1,0 +1,106 @@
+//! A new project, the tests of programs, and what the library's names mean.
+
+use crate::common::Folder;
+
+#[test]
+fn a_new_project_runs_and_tests() {
+    let folder = Folder::new();
+    let done = folder.run(&["new", "decay"]);
+    assert_eq!(done.status, 0, "{done:?}");
+    let project = Folder(folder.0.join("decay"));
+    let done = project.run(&["run", "main.deo", "--arg", "table=data.csv", "--json"]);
+    assert_eq!((done.status, done.err.as_str()), (0, ""), "{done:?}");
+    assert!(done.out.contains("half_life"), "{done:?}");
+    let done = project.run(&["test"]);
+    assert_eq!((done.status, done.err.as_str()), (0, ""), "{done:?}");
+    assert!(done.out.contains("4 passed, 0 failed in "), "{done:?}");
+    let done = project.run(&["fmt", "--check", "main.deo"]);
+    assert_eq!(done.status, 0, "{done:?}");
+    // What is there is not written over.
+    folder.run(&["new", "decay"]).fails(1, &["decay is not empty"]);
+}
+
+#[test]
+fn tests_that_fail_are_named() {
+    let program = "\
+## Twice a number.
+##   > twice(2.0)
+##   4.0
+##   > twice(0.5)
+##   2.0
+def twice(x: Real) = 2.0 * x
+def test_right = twice(1.0) == 2.0
+def test_wrong = twice(1.0) == 3.0
+def test_asserts() = assert(twice(1.0) > 0.0, \"positive\")
+def test_stops: () = fail(\"too bad\")
+def test_of_no_test = 1.5
+";
+    let folder = Folder::new().with("a.deo", program).with("b.deo", "def x = y\n");
+    let folder = folder.with("c.deo", "def test_alone = true\n");
+    let done = folder.run(&["test", "a.deo"]);
+    assert_eq!(done.status, 1);
+    let (all, summary) = done.out.trim_end().rsplit_once('\n').expect("several lines");
+    assert_eq!(
+        all,
+        "\
+ok      a.deo: twice, example
+FAILED  a.deo: twice, example 2
+        > twice(0.5)
+        is       1.0
+        not      2.0
+ok      a.deo: test_right
+FAILED  a.deo: test_wrong
+        it is false
+ok      a.deo: test_asserts
+FAILED  a.deo: test_stops
+FAILED  a.deo: test_of_no_test
+        a test is a Bool or (), but this is Real"
+    );
+    assert!(summary.starts_with("3 passed, 4 failed in "), "{summary}");
+    assert!(done.err.contains("a.deo:10:") && done.err.contains("too bad"), "{}", done.err);
+    // All of a folder; what is refused counts.
+    let done = folder.run(&["test", "--only", "alone"]);
+    assert_eq!(done.status, 1);
+    assert!(done.out.contains("1 passed, 0 failed, 7 left out, 1 file refused in "), "{done:?}");
+    assert!(done.err.contains("b.deo:1:9: error[unknown-name]"), "{done:?}");
+    let done = folder.run(&["test", "c.deo"]);
+    assert_eq!(done.status, 0, "{done:?}");
+    Folder::new().run(&["test"]).fails(2, &["there are no .deo files here or below"]);
+}
+
+#[test]
+fn names_of_the_library_are_explained() {
+    let folder = Folder::new();
+    let done = folder.run(&["doc"]);
+    assert!(done.out.lines().any(|line| line.starts_with("linalg ")), "{done:?}");
+    let done = folder.run(&["doc", "text"]);
+    assert!(
+        done.out.contains("\nsplit(sep: String, s: String) -> []String\n  The parts"),
+        "{done:?}"
+    );
+    let done = folder.run(&["doc", "text.split"]);
+    assert!(done.out.starts_with("text.split(sep: String, s: String) -> []String\n"), "{done:?}");
+    assert!(
+        done.out.contains("  > split(\",\", \"a,b,,c\")\n  [\"a\", \"b\", \"\", \"c\"]\n"),
+        "{done:?}"
+    );
+    // Both modules have one.
+    let done = folder.run(&["doc", "split"]);
+    assert!(
+        done.out.contains("\nrandom.split(") || done.out.starts_with("random.split("),
+        "{done:?}"
+    );
+    let done = folder.run(&["doc", "Maybe", "--json"]);
+    assert!(done.out.contains("\"signature\":\"type Maybe[a] = Nothing | Just(a)\""), "{done:?}");
+    folder.run(&["doc", "chloesky"]).fails(1, &["did you mean `linalg.cholesky`"]);
+    folder.run(&["doc", "zzzzzz"]).fails(1, &["`diffeo doc` lists the modules"]);
+}
+
+#[test]
+fn an_expression_may_be_a_function_or_name_a_module() {
+    let folder = Folder::new();
+    folder.run(&["eval", "fn x -> x * 2.0"]).prints("a function: Real -> Real");
+    folder.run(&["eval", "linalg.solve"]).prints("a function: ([n][n]Real, [n]Real) -> [n]Real");
+    folder.run(&["eval", "linalg.det([[3.0]])"]).prints("3.0");
+    folder.run(&["eval", "fn x -> x * 2.0", "--json"]).fails(1, &["the value is a function"]);
+}
