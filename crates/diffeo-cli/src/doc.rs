@@ -110,7 +110,7 @@ pub fn entries(session: &mut Session, module: &str) -> Vec<Entry> {
     let symbols = session.symbols(id).into_iter().filter_map(|symbol| {
         let doc = symbol.doc?;
         let name = symbol.name.to_string();
-        let signature = session.signature(id, &name).unwrap_or_else(|| name.clone());
+        let signature = session.written(id, &name).unwrap_or_else(|| name.clone());
         let lines = doc.lines().map(str::to_string).collect();
         Some(Entry { module: module.to_string(), name, kind: symbol.kind, signature, lines })
     });

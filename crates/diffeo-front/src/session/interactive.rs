@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// A definition as it is written, without its value: `dot(x: [n]Real, y: [n]Real) -> Real`; a type whole.
-    pub fn signature(&self, module: ModuleId, name: &str) -> Option<String> {
+    pub fn written(&self, module: ModuleId, name: &str) -> Option<String> {
         let m = self.db.module(module);
         let text = self.db.sources.text(m.file);
         let written = m.ast.items.iter().find_map(|item| match item {
