@@ -122,6 +122,7 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
     let folder = Folder::new();
     let start = || {
         let mut command = folder.command(&["repl"]);
+        command.stdin(std::process::Stdio::inherit());
         command.env("HOME", &folder.0).env("XDG_STATE_HOME", "").env("TERM", "xterm");
         rexpect::session::spawn_command(command, Some(20_000)).expect("a terminal")
     };
