@@ -118,7 +118,8 @@ fn wrong(text: &str, definitions: bool) -> Option<Diagnostic> {
 fn input(text: &str) -> Input {
     let trimmed = text.trim();
     let first = trimmed.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
-    let only_comments = trimmed.lines().all(|line| line.trim_start().starts_with('#'));
+    let is_comment = |line: &str| line.starts_with('#') && !line.starts_with("##");
+    let only_comments = trimmed.lines().all(|line| is_comment(line.trim_start()));
     if trimmed.is_empty() || only_comments {
         return Input::Nothing;
     }

@@ -122,6 +122,7 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
     let folder = Folder::new();
     let start = || {
         let mut command = folder.command(&["repl"]);
+        command.stdin(std::process::Stdio::inherit());
         command.env("HOME", &folder.0).env("XDG_STATE_HOME", "").env("TERM", "xterm");
         rexpect::session::spawn_command(command, Some(20_000)).expect("a terminal")
     };
@@ -147,15 +148,20 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
     p.exp_string("error[interrupted]").expect("the run ends");
     p.send_line("6.0 * 7.5").expect("it is taken");
     p.exp_string("45.0").expect("the session goes on");
-    // Ctrl-C leaves a line alone.
+    // Ctrl-C leaves a line alone. What is typed before the prompt may be lost.
+    p.exp_string("> ").expect("the prompt");
     typed(&mut p, "1 + 1");
+    p.exp_string("1 + 1").expect("the echo");
     p.send_control('c').expect("it is taken");
+    p.exp_string("> ").expect("the prompt");
     // A name is completed.
     typed(&mut p, "text.form\t(1, 2.25)\n");
     p.exp_string("\"2.2\"").expect("the completed name");
+    p.exp_string("> ").expect("the prompt");
     typed(&mut p, ":doc linalg.sol\x15:time 30.0 * 3.5\n");
     p.exp_string("105.0").expect("the value");
     p.exp_string(" to compile and run").expect("the time");
+    p.exp_string("> ").expect("the prompt");
     p.send_control('d').expect("it is taken");
     p.exp_eof().expect("Ctrl-D ends the session");
     // The next session remembers.
