@@ -36,9 +36,12 @@ pub struct Bounds {
     pub bytes: usize,
 }
 
+/// Gives the time.
+type Clock = fn() -> f64;
+
 thread_local! {
     /// When the run has to be over, how long it may take, and who tells the time.
-    static DEADLINE: Cell<(f64, f64, Option<fn() -> f64>)> = const { Cell::new((0.0, 0.0, None)) };
+    static DEADLINE: Cell<(f64, f64, Option<Clock>)> = const { Cell::new((0.0, 0.0, None)) };
 }
 
 /// How many lines of `trace` are kept.

@@ -111,7 +111,8 @@ fn values_that_do_not_fit_name_the_field_the_place_and_the_type() {
         ("one.deo", "1.0", &["`x: Int`", "`Int`", "1.0"]),
         ("one.deo", "9223372036854775808", &["`Int`", "9223372036854775808"]),
         ("one.deo", "", &["`x: Int`", "nothing"]),
-        ("one.deo", "data.txt", &["not JSON", ".csv"]),
+        ("one.deo", "data.xyz", &["not JSON", ".csv"]),
+        ("one.deo", "data.txt", &["a text file cannot hold", "`Int`"]),
         ("matrix.deo", "ragged.csv", &["ragged.csv:3", "expected 2 fields", "found 1"]),
         ("matrix.deo", "[[1, 2], [3]]", &["`x[1]`", "same length"]),
         ("matrix.deo", "junk.npz", &["junk.npz", "NPZ"]),
@@ -147,7 +148,8 @@ fn results_are_written_to_files() {
         .with("old.json", "old\n");
     folder.run(&["run", "rows.deo", "--out", "o.csv"]).prints("");
     let text = std::fs::read_to_string(folder.0.join("o.csv")).expect("the result");
-    assert_eq!(text, "half,i\n0.0,0\n0.5,1\n1.0,2\n");
+    // As the record is written.
+    assert_eq!(text, "i,half\n0,0.0\n1,0.5\n2,1.0\n");
     folder.run(&["run", "matrix.deo", "--arg", "x=[[1,2,3],[4,5,6]]", "--out", "o.npy"]).prints("");
     folder
         .run(&["run", "matrix.deo", "--arg", "x=o.npy", "--json"])

@@ -20,7 +20,10 @@ impl DataError {
                     Some(text) => text.clone(),
                     None => show_type(&field.ty, datas),
                 };
-                let name = field_name(&field.name);
+                // An option of the command line is no field.
+                let option = field.name.starts_with("--");
+                let name =
+                    if option { field.name.as_str().into() } else { field_name(&field.name) };
                 let _ = write!(message, "cannot read `{name}: {ty}` from ");
                 field.name.as_str()
             }

@@ -90,6 +90,12 @@ pub const ITERATES: &[&str] = &[
     "a badly conditioned quadratic",
     "Powell's singular function, whose Hessian vanishes at the minimum",
     "a minimum at zero whose Hessian vanishes",
+    "least squares without residuals left, square and with too few",
+    "HS 71: two bounds, an equality and an inequality",
+    "HS 43, 7, 39 and 100",
+    "conjugate gradients",
+    "fits between bounds against SciPy's least_squares: no bound holds, one, another; a parameter at a bound has no error",
+    "Misra1a",
 ];
 
 #[test]
