@@ -109,14 +109,14 @@ pub fn write_results(
 /// # Errors
 /// What went wrong there.
 pub fn write_bytes(target: &Target, bytes: &[u8], check: Check<'_>) -> Result<(), Box<DataError>> {
-    let mut write = |out: &mut dyn Write| {
+    let write = |out: &mut dyn Write| {
         out.write_all(bytes)?;
         out.flush()
     };
     let written = match target {
         Target::Standard => write(&mut io::stdout().lock()),
         Target::File(path) if path == Path::new("/dev/stdout") => write(&mut io::stdout().lock()),
-        Target::File(path) => stage(path, check, &mut write).and_then(|staged| match staged {
+        Target::File(path) => stage(path, check, write).and_then(|staged| match staged {
             Some(file) => file.put(),
             None => write(&mut File::options().write(true).open(path)?),
         }),
