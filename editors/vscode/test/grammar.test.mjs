@@ -58,7 +58,7 @@ function expected({ doc, comment, string, number, word }) {
   if (KEYWORDS.test(word)) return /^(keyword|storage\.type\.function|constant\.language\.boolean)/;
   if (/^(Real|Int|Bool|String|List|Maybe)$/.test(word)) return /^(support\.type|entity\.name\.type)/;
   if (/^(Just|Nothing|Nil)$/.test(word)) return /^variable\.other\.enummember/;
-  if (/^\p{Lu}/u.test(word)) return /^(entity\.name\.type|variable\.other\.enummember)/;
+  if (/^\p{Lu}/u.test(word)) return /^(entity\.name\.type|variable\.other\.(enummember|property))/; // or a field
   return /^(variable|entity\.name|support\.function)/;
 }
 
