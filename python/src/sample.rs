@@ -135,8 +135,11 @@ pub fn sample<'py>(
         options.host.interrupt = Some(flag.clone());
     }
     let (program, name) = (function.program(), function.name());
-    let names =
-        Names { density: name, parameters: &options.parameters, predict: options.predict.as_deref() };
+    let names = Names {
+        density: name,
+        parameters: &options.parameters,
+        predict: options.predict.as_deref(),
+    };
     let fields = py.detach(|| program.model_data(names)).map_err(|e| error(py, &e))?;
     let mut kept = Given::new(py, function.types());
     let data = match fields.is_empty() && data.is_none() {
