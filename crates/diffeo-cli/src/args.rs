@@ -1,22 +1,21 @@
 //! The command line: what may be written after `diffeo`, and the texts of `--help`.
 
 mod build;
+mod form;
+mod values;
 
 pub use build::BuildArgs;
+pub use form::Form;
 
-use crate::arguments;
 use crate::plot::Format;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diffeo::data::Target;
-use diffeo::pipeline::Code;
-use diffeo::show::{Traced, Translation};
 use diffeo::Cpu;
-use diffeo_base::closest;
-use diffeo_calculus::eval::derivative::jet_coefficients;
+use form::FormParser;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
+use values::{name_and_value, seconds, size, CpuParser};
 
 /// Runs and inspects programs in Diffeo, a differentiable programming language.
 #[derive(Parser, Debug)]
@@ -753,220 +752,5 @@ impl From<Engine> for diffeo::Engine {
             Engine::Llvm => diffeo::Engine::Llvm,
             Engine::C => diffeo::Engine::C,
         }
-    }
-}
-
-/// A form of a program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// The syntax tree.
-    Ast,
-    /// The types of the definitions.
-    Types,
-    /// The calculus.
-    Core,
-    /// The first-order array language, after this pass or after the last.
-    Flat(Option<&'static str>),
-    /// Low, after this pass.
-    Low(&'static str),
-    /// A form behind that.
-    Code(Code),
-    /// The trace at a point, or its derivative.
-    Trace(Traced),
-    /// The program that a system translates it to, or the Delta of that at a point.
-    Translated(Translation),
-}
-
-impl Form {
-    /// How it is written.
-    pub fn name(&self) -> String {
-        match self {
-            Form::Ast => "ast".to_string(),
-            Form::Types => "types".to_string(),
-            Form::Core => "core".to_string(),
-            Form::Flat(None) => "flat".to_string(),
-            Form::Flat(Some(pass)) => format!("flat:{pass}"),
-            Form::Low(pass) => format!("low:{pass}"),
-            Form::Code(code) => code.name().to_string(),
-            Form::Trace(traced) => traced.name().to_string(),
-            Form::Translated(translation) => translation.name(),
-        }
-    }
-
-    /// A language after one of its passes.
-    fn after(
-        language: &str,
-        pass: &str,
-        passes: impl Iterator<Item = &'static str>,
-        form: impl Fn(&'static str) -> Form,
-    ) -> Result<Form, String> {
-        let passes: Vec<&str> = passes.collect();
-        let found = passes.iter().find(|name| **name == pass);
-        found.map(|pass| form(pass)).ok_or_else(|| {
-            let names: Vec<String> = passes.iter().map(|p| format!("{language}:{p}")).collect();
-            format!("there is no such pass; there are {}", names.join(", "))
-        })
-    }
-
-    /// Reads a form.
-    fn parse(text: &str) -> Result<Form, String> {
-        let forms = [
-            Form::Ast,
-            Form::Types,
-            Form::Core,
-            Form::Flat(None),
-            Form::Trace(Traced::Function),
-            Form::Trace(Traced::Printed),
-            Form::Trace(Traced::Linear),
-            Form::Translated(Translation::Forward),
-            Form::Translated(Translation::Mixed),
-            Form::Translated(Translation::Vector),
-            Form::Translated(Translation::DeltaNaive),
-            Form::Translated(Translation::DELTA),
-            Form::Translated(Translation::DELTA_ARRAY),
-            Form::Translated(Translation::DELTA_SPLIT),
-        ];
-        let mut forms = forms.into_iter().chain(Code::ALL.map(Form::Code));
-        if let Some(form) = forms.find(|form| form.name() == text) {
-            return Ok(form);
-        }
-        match text.split_once(':') {
-            Some(("taylor", numbers)) => {
-                let (k, r) = jet(numbers)
-                    .map_err(|why| format!("taylor:K,R is meant, or taylor:2,2-mixed; {why}"))?;
-                if jet_coefficients(k.into(), r.into()) > MOST_COMPONENTS {
-                    return Err(format!(
-                        "it has more than {MOST_COMPONENTS} components for each Real: \
-                         ask for fewer variables or a lower order"
-                    ));
-                }
-                Ok(Form::Translated(Translation::Taylor { k, r }))
-            }
-            Some(("flat", pass)) => {
-                let form = |pass| Form::Flat(Some(pass));
-                Form::after("flat", pass, diffeo::pipeline::passes(), form)
-            }
-            Some(("low", pass)) => {
-                Form::after("low", pass, diffeo::pipeline::low_passes(), Form::Low)
-            }
-            _ if text == "taylor" => {
-                Err("how many variables and which order? taylor:1,1 is dual numbers".to_string())
-            }
-            _ => {
-                let names = FORMS.iter().copied();
-                let near = closest(text, names.clone());
-                let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
-                let names: Vec<&str> = names.collect();
-                Err(format!("the forms are {}{near}", names.join(", ")))
-            }
-        }
-    }
-}
-
-/// The most components of a Real in a translated program that is shown.
-const MOST_COMPONENTS: u64 = 100;
-
-/// How the forms are written.
-const FORMS: &[&str] = &[
-    "types",
-    "ast",
-    "core",
-    "flat",
-    "flat:PASS",
-    "low",
-    "low:PASS",
-    "clif",
-    "llvm",
-    "c",
-    "trace",
-    "trace-reverse",
-    "trace-linear",
-    "forward",
-    "taylor:K,R",
-    "taylor:2,2-mixed",
-    "vector",
-    "delta-naive",
-    "delta",
-    "delta-array",
-    "delta-split",
-];
-
-/// Reads a form, and names them for completions.
-#[derive(Clone)]
-struct FormParser;
-
-impl TypedValueParser for FormParser {
-    type Value = Form;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Form, clap::Error> {
-        let parser = StringValueParser::new().try_map(|text| Form::parse(&text));
-        parser.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let name = |form: &&'static str| match *form {
-            "taylor:K,R" => PossibleValue::new("taylor:1,1").hide(true),
-            form => PossibleValue::new(form).hide(true),
-        };
-        Some(Box::new(FORMS.iter().map(name).collect::<Vec<_>>().into_iter()))
-    }
-}
-
-/// Reads a processor, and names them for completions.
-#[derive(Clone)]
-struct CpuParser;
-
-impl TypedValueParser for CpuParser {
-    type Value = Cpu;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Cpu, clap::Error> {
-        let parser = StringValueParser::new().try_map(|text| text.parse::<Cpu>());
-        parser.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(Cpu::all().map(|cpu| PossibleValue::new(cpu.name()))))
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().filter(|s| *s > 0.0);
-    seconds
-        .and_then(|s| Duration::try_from_secs_f64(s).ok())
-        .ok_or_else(|| "a time is a positive number of seconds, such as 10 or 0.5".to_string())
-}
-
-fn size(text: &str) -> Result<usize, String> {
-    let upper = text.to_uppercase();
-    let digits = upper.trim_end_matches("IB").trim_end_matches('B');
-    let (digits, unit) = match digits.char_indices().last() {
-        Some((at, 'K')) => (&digits[..at], 1e3),
-        Some((at, 'M')) => (&digits[..at], 1e6),
-        Some((at, 'G')) => (&digits[..at], 1e9),
-        Some((at, 'T')) => (&digits[..at], 1e12),
-        _ => (digits, 1.0),
-    };
-    match digits.trim().parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as usize),
-        _ => {
-            Err("a size is a positive number of bytes, or one with K, M or G, such as 500M".into())
-        }
-    }
-}
-
-fn name_and_value(text: &str) -> Result<(String, String), String> {
-    match arguments::name_and_value(text) {
-        Some((name, value)) if !text.starts_with('=') => Ok((name, value)),
-        _ => Err("an argument is written NAME=VALUE".to_string()),
     }
 }

@@ -288,7 +288,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     let value = shell.evaluate(&entry, arg, &args.evaluation, cpu)?;
     shell.phase("write", "writing the result".to_string());
     match &outs[..] {
-        // What is drawn, or written there, is all that is to be seen.
+        // A plot takes the place of the printed result.
         [] if plot::replaces(&args.plots, ty, datas) => {}
         [] => print::value(&value, ty, datas, args.evaluation.json)?,
         outs => {
@@ -315,7 +315,7 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What stands for an expression that has no value to print.
+/// The text printed for an expression without a printable value, such as a function: its type.
 pub fn function_text(session: &Session, module: ModuleId) -> String {
     format!("a function: {}", session.type_of(module, "it").unwrap_or_default())
 }

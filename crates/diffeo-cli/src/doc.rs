@@ -126,7 +126,7 @@ fn about(module: &str) -> String {
     text[..end].to_string()
 }
 
-/// What is documented under a name: names of the prelude and of modules, with the module or without.
+/// The definitions of the prelude and of modules that have a name, given with its module or without.
 pub fn named(session: &mut Session, name: &str) -> Vec<Entry> {
     let (module, last) = name.rsplit_once('.').map_or((None, name), |(m, n)| (Some(m), n));
     let modules = library::MODULES.iter().map(|(m, _)| *m);
@@ -174,7 +174,7 @@ pub fn modules() -> String {
     out
 }
 
-/// What is in a module.
+/// The documented definitions of a module.
 pub fn module(session: &mut Session, name: &str) -> String {
     let mut out = format!("{}\n", about(name));
     for entry in entries(session, name) {

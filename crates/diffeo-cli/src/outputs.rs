@@ -24,7 +24,7 @@ impl Wanted {
         }
     }
 
-    /// What is written.
+    /// The part of the result that is written.
     pub fn output<'a>(&'a self, result: &'a Value, ty: &'a Ty) -> Output<'a> {
         let value = self.field.and_then(|i| result.fields().get(i)).unwrap_or(result);
         Output { place: &self.place, value, ty: self.ty(ty) }

@@ -170,7 +170,7 @@ fn file(
     Ok(())
 }
 
-/// What is wrong with a test; empty where a message said it.
+/// The reason why a test failed; empty if a message has said it already.
 fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: Engine) -> Option<String> {
     let Ok(entry) = shell.entry(module, name) else { return Some(String::new()) };
     if !matches!(entry.ty, Ty::Bool | Ty::Unit)
@@ -186,7 +186,7 @@ fn of_test(shell: &mut Shell, module: ModuleId, name: &str, engine: Engine) -> O
     }
 }
 
-/// What is wrong with an example; empty where a message said it.
+/// The reason why an example failed; empty if a message has said it already.
 fn of_example(
     shell: &mut Shell,
     module: ModuleId,

@@ -26,12 +26,14 @@
 //! | `sparse_adjoints.rs` | operations on arrays whose adjoints are bags |
 //! | `call.rs` | calls |
 //! | `control.rs` | branches and loops |
+//! | `forwards.rs` | backward parts of loops that go forwards |
 //! | `store.rs` | residuals of loops |
 //! | `prepare.rs` | rewrites before reverse mode |
 
 mod boxes;
 mod call;
 mod control;
+mod forwards;
 mod lives;
 mod plan;
 mod prepare;

@@ -16,7 +16,7 @@ fn a_new_project_runs_and_tests() {
     assert!(done.out.contains("4 passed, 0 failed in "), "{done:?}");
     let done = project.run(&["fmt", "--check", "main.deo"]);
     assert_eq!(done.status, 0, "{done:?}");
-    // What is there is not written over.
+    // Existing files are not overwritten.
     folder.run(&["new", "decay"]).fails(1, &["decay is not empty"]);
 }
 

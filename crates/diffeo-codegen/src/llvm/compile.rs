@@ -37,7 +37,7 @@ pub(super) const STACK: usize = 64 << 20;
 const POSITION_INDEPENDENT: c_int = 2;
 const SMALL_CODE: c_int = 3;
 
-/// What is written.
+/// The kinds of output.
 const ASSEMBLY: c_int = 0;
 const OBJECT: c_int = 1;
 

@@ -5,36 +5,30 @@
 //! is carried.
 
 use super::boxes::Bar;
+use super::forwards::again;
 use super::prepare::{array, chosen, is_extremum};
 use super::scope::Scope;
 use super::{unsupported, Reverser};
 use crate::ad::Unsupported;
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Stmt, Ty, Var};
-use crate::opt::effects::speculative_cost;
-use crate::opt::walk::{has_regions, operands, operands_mut, regions};
+use crate::opt::walk::regions;
 use diffeo_calculus::prim::{Comparison, IntOp};
-use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
 type Made = Result<Vec<Stmt>, Unsupported>;
 
-/// Maximum number of statements that each step of a backward part computes again to go forwards, and of the cost of
-/// each, in additions.
-const MOST_AGAIN: usize = 12;
-const CHEAP: u32 = 8;
-
 /// A loop of the backward part in the making.
-struct Loop {
-    index: Var,
+pub(super) struct Loop {
+    pub index: Var,
     /// The index of the program's loop.
-    source: Option<Var>,
+    pub source: Option<Var>,
     /// The step of the program that it goes back over.
-    step: Atom,
-    lead: Vec<Stmt>,
+    pub step: Atom,
+    pub lead: Vec<Stmt>,
     /// What stands before the loop.
-    before: Vec<Stmt>,
-    carried: Vec<Carried>,
-    results: Vec<Atom>,
+    pub before: Vec<Stmt>,
+    pub carried: Vec<Carried>,
+    pub results: Vec<Atom>,
 }
 
 /// What a region adds to.
@@ -432,69 +426,6 @@ impl<'s> Reverser<'_, 's> {
         self.repeat_forward(stmt, counted, (stmts, body), &store, &steps)
     }
 
-    /// Whether it is cheap to compute again what the steps of a loop keep.
-    fn computes_again(&self, again: &Again<'_>, scope: &Scope<'_>, carried: &[Carried]) -> bool {
-        let depth = self.scopes.len();
-        let cheap = |stmt: &&Stmt| match &stmt.op {
-            Op::Get(Atom::Var(array), _) => {
-                self.homes[array.0 as usize] < depth && self.obtains(&Atom::Var(*array), depth - 1)
-            }
-            op => speculative_cost(op).is_some_and(|cost| cost <= CHEAP),
-        };
-        let is_number =
-            |v: Var| matches!(self.vars[v.0 as usize].ty, Ty::Real | Ty::Int | Ty::Bool);
-        again.stmts.iter().all(cheap)
-            && again.params.iter().all(|i| is_number(carried[*i].param))
-            && scope.stored.iter().all(|(v, _)| is_number(*v))
-    }
-
-    /// Has a loop of the backward part go from the first step to the last, and carry along what it would otherwise
-    /// read from the steps of the forward part; the statements that compute it.
-    fn forwards(
-        &mut self,
-        at: &mut Loop,
-        again: &Again<'s>,
-        scope: &mut Scope<'s>,
-        (carried, body): (&'s [Carried], &'s Block),
-    ) -> Vec<Stmt> {
-        let stored: HashMap<Var, Var> = std::mem::take(&mut scope.stored).into_iter().collect();
-        let mut map: HashMap<Var, Atom> = HashMap::new();
-        let mut first = Vec::new();
-        if let (Atom::Var(step), Some(index)) = (&at.step, at.source) {
-            at.lead.clear();
-            let op = Op::IntFits(IntOp::Add, vec![Atom::Var(at.index), Atom::Int(0)]);
-            first.push(Stmt { results: vec![*step], op, site: self.back.site() });
-            map.insert(index, at.step.clone());
-        }
-        for i in &again.params {
-            let Carried { param: v, init } = &carried[*i];
-            let param = stored.get(v).copied().unwrap_or_else(|| self.copied(*v));
-            map.insert(*v, Atom::Var(param));
-            let init = self.primal(init);
-            at.carried.push(Carried { param, init });
-        }
-        let put = |this: &mut Self, map: &HashMap<Var, Atom>, atom: &Atom| {
-            let known = if let Atom::Var(v) = atom { map.get(v).cloned() } else { None };
-            known.unwrap_or_else(|| this.primal(atom))
-        };
-        for stmt in &again.stmts {
-            let mut op = stmt.op.clone();
-            operands_mut(&mut op, |atom| *atom = put(self, &map, atom));
-            let mut results = Vec::new();
-            for v in &stmt.results {
-                let var = stored.get(v).copied().unwrap_or_else(|| self.copied(*v));
-                map.insert(*v, Atom::Var(var));
-                results.push(var);
-            }
-            first.push(Stmt { results, op, site: stmt.site });
-        }
-        for i in &again.params {
-            let next = put(self, &map, &body.results[*i]);
-            at.results.push(next);
-        }
-        first
-    }
-
     /// Gives the adjoint of an array that a loop changes to the array that it began with.
     fn flow_first(&mut self, result: Var, init: &Atom) {
         let Atom::Var(v) = init else { return };
@@ -790,52 +721,6 @@ impl<'s> Reverser<'_, 's> {
         self.back.emit(self.module, Op::If { cond, then, otherwise: Block::default() });
         Ok(same.into_iter().chain(find).collect())
     }
-}
-
-/// What a loop computes again to have what its steps would keep.
-struct Again<'s> {
-    stmts: Vec<&'s Stmt>,
-    /// Which of the variables that it carries.
-    params: BTreeSet<usize>,
-}
-
-/// What a loop computes again so that its backward part may go in either direction: that part passes on what it
-/// carries.
-fn again<'s>(
-    at: &Loop,
-    scope: &Scope<'s>,
-    (carried, body): (&[Carried], &'s Block),
-) -> Option<Again<'s>> {
-    let passed = |(c, result): (&Carried, &Atom)| *result == Atom::Var(c.param);
-    if scope.stored.is_empty() || !at.carried.iter().zip(&at.results).all(passed) {
-        return None;
-    }
-    let mut wanted: Vec<Var> = scope.stored.iter().map(|(v, _)| *v).collect();
-    let mut seen: BTreeSet<Var> = wanted.iter().copied().collect();
-    let kept = seen.clone();
-    let (mut stmts, mut params) = (BTreeSet::new(), BTreeSet::new());
-    while let Some(v) = wanted.pop() {
-        let mut want = |atom: &Atom| {
-            if let Atom::Var(v) = atom {
-                if seen.insert(*v) {
-                    wanted.push(*v);
-                }
-            }
-        };
-        if let Some(i) = carried.iter().position(|c| c.param == v) {
-            params.insert(i);
-            want(&body.results[i]);
-        } else if let Some(i) = body.stmts.iter().position(|stmt| stmt.results.contains(&v)) {
-            if has_regions(&body.stmts[i].op) || stmts.len() >= MOST_AGAIN {
-                return None;
-            }
-            operands(&body.stmts[i].op, &mut want);
-            stmts.insert(i);
-        } else if kept.contains(&v) {
-            return None;
-        }
-    }
-    Some(Again { stmts: stmts.into_iter().map(|i| &body.stmts[i]).collect(), params })
 }
 
 fn binders(index: Option<Var>, params: &[Var]) -> Vec<Var> {

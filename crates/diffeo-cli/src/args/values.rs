@@ -1,0 +1,60 @@
+//! Values of options: processors, times, sizes, named arguments.
+
+use crate::arguments;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use diffeo::Cpu;
+use std::time::Duration;
+
+/// Reads a processor, and names them for completions.
+#[derive(Clone)]
+pub(super) struct CpuParser;
+
+impl TypedValueParser for CpuParser {
+    type Value = Cpu;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Cpu, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text| text.parse::<Cpu>());
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Cpu::all().map(|cpu| PossibleValue::new(cpu.name()))))
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|s| *s > 0.0);
+    seconds
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "a time is a positive number of seconds, such as 10 or 0.5".to_string())
+}
+
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let upper = text.to_uppercase();
+    let digits = upper.trim_end_matches("IB").trim_end_matches('B');
+    let (digits, unit) = match digits.char_indices().last() {
+        Some((at, 'K')) => (&digits[..at], 1e3),
+        Some((at, 'M')) => (&digits[..at], 1e6),
+        Some((at, 'G')) => (&digits[..at], 1e9),
+        Some((at, 'T')) => (&digits[..at], 1e12),
+        _ => (digits, 1.0),
+    };
+    match digits.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as usize),
+        _ => {
+            Err("a size is a positive number of bytes, or one with K, M or G, such as 500M".into())
+        }
+    }
+}
+
+pub(super) fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match arguments::name_and_value(text) {
+        Some((name, value)) if !text.starts_with('=') => Ok((name, value)),
+        _ => Err("an argument is written NAME=VALUE".to_string()),
+    }
+}

@@ -1,0 +1,78 @@
+//! Additions of lanes to accumulators from before the loop.
+
+use super::plan::{Class, Plan};
+use super::{all, real, vector, Emitter, Place};
+use crate::low::{Address, Operand, Ty};
+
+impl Emitter<'_, '_> {
+    /// Adds to elements of an accumulator from before the loop: to one that all lanes share their sum; to one for each
+    /// what it has, in the order of the lanes, because some may be the same.
+    pub(super) fn lane_add(&mut self, address: &Address, value: Operand, plan: &Plan) {
+        let value = self.wide(value);
+        let (width, ty) = (plan.width, vector(plan.width, Ty::Real));
+        let mask = self.lanes.as_ref().map(|l| l.mask.clone()).unwrap_or_default();
+        let (base, index) = (plan.class(address.base), plan.class(address.index));
+        if (base, index) == (Class::Uniform, Class::Uniform) {
+            let value = self.select(width, &mask, &ty, &value, &all(width, Ty::Real, &real(-0.0)));
+            let name = format!("llvm.vector.reduce.fadd.v{width}f64");
+            let args = format!("double {}, {ty} {value}", real(-0.0));
+            let sum = self.intrinsic("reassoc ", "double", &name, &format!("double, {ty}"), &args);
+            let at = self.address(address, false);
+            let old = self.compute(format_args!("load double, ptr {at}, align 8"));
+            let new = self.compute(format_args!("fadd double {old}, {sum}"));
+            return self.line(format_args!("store double {new}, ptr {at}, align 8"));
+        }
+        match self.places(address, plan) {
+            Place::Own(at) | Place::Together(at) => {
+                let old = self.load_together(Ty::Real, &at);
+                let new = self.compute(format_args!("fadd {ty} {old}, {value}"));
+                let name = format!("llvm.masked.store.v{width}f64.p0");
+                let params = format!("{ty}, ptr, i32, <{width} x i1>");
+                self.declare_intrinsic(&name, "void", &params);
+                self.line(format_args!(
+                    "call void @{name}({ty} {new}, ptr {at}, i32 8, <{width} x i1> {mask})"
+                ));
+            }
+            Place::Each(at) => self.add_each(&at, &value, &mask, plan),
+        }
+    }
+
+    /// Adds numbers to what is at addresses, one lane after the other.
+    fn add_each(&mut self, at: &str, value: &str, mask: &str, plan: &Plan) {
+        let (width, n) = (plan.width, plan.number);
+        for (what, ty, all) in [("at", Ty::Ptr, at), ("value", Ty::Real, value)] {
+            let ty = vector(width, ty);
+            self.line(format_args!("store {ty} {all}, ptr %{what}{n}, align 64"));
+        }
+        let here = self.compute(format_args!("bitcast <{width} x i1> {mask} to i{width}"));
+        let [step, end] = [(); 2].map(|()| self.label());
+        let before = self.block.clone().unwrap_or_default();
+        let some = self.compute(format_args!("icmp ne i{width} {here}, 0"));
+        self.line(format_args!("br i1 {some}, label %{step}, label %{end}"));
+        self.begin(step.clone());
+        let (left, following) = (self.name(), self.name());
+        self.line(format_args!(
+            "{left} = phi i{width} [ {here}, %{before} ], [ {following}, %{step} ]"
+        ));
+        let (ty, cttz) = (format!("i{width}"), format!("llvm.cttz.i{width}"));
+        let args = format!("{ty} {left}, i1 true");
+        let lane = self.intrinsic("", &ty, &cttz, &format!("{ty}, i1"), &args);
+        let load = |e: &mut Self, what: &str, ty: &str| {
+            let from = e.compute(format_args!(
+                "getelementptr inbounds {ty}, ptr %{what}{n}, i{width} {lane}"
+            ));
+            e.compute(format_args!("load {ty}, ptr {from}, align 8"))
+        };
+        let to = load(self, "at", "ptr");
+        let part = load(self, "value", "double");
+        let old = self.compute(format_args!("load double, ptr {to}, align 8"));
+        let new = self.compute(format_args!("fadd double {old}, {part}"));
+        self.line(format_args!("store double {new}, ptr {to}, align 8"));
+        // Without the lowest one.
+        let less = self.compute(format_args!("add i{width} {left}, -1"));
+        self.line(format_args!("{following} = and i{width} {left}, {less}"));
+        let again = self.compute(format_args!("icmp ne i{width} {following}, 0"));
+        self.line(format_args!("br i1 {again}, label %{step}, label %{end}"));
+        self.begin(end);
+    }
+}
