@@ -4,7 +4,7 @@
 
 use crate::ir::{Atom, Block, Check, Function, Op, SiteId, Stmt, Stop, Var, VarInfo};
 pub(crate) use diffeo_base::deep;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// Goes over the operands of an operation, those within its regions left out. For references of both kinds.
 macro_rules! operands {
@@ -420,4 +420,49 @@ pub(crate) fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
         }
     }
     block.results.iter_mut().for_each(resolve);
+}
+
+/// What statements do with accumulators.
+#[derive(Debug, Default)]
+pub struct Accumulators {
+    /// Those that they make.
+    pub own: HashSet<Var>,
+    /// Those that they read.
+    pub read: HashSet<Var>,
+    /// Those that they add to or take from.
+    pub changed: HashSet<Var>,
+    /// Whether they do anything else in order: call, print, use stacks.
+    pub ordered: bool,
+}
+
+impl Accumulators {
+    /// Takes note of a statement, without its regions. `root` gives the accumulator that a view is of.
+    pub fn see(&mut self, stmt: &Stmt, root: impl Fn(Var) -> Var) {
+        let root = |acc: &Atom| match acc {
+            Atom::Var(v) => Some(root(*v)),
+            _ => None,
+        };
+        match &stmt.op {
+            Op::AccNew(_) => self.own.extend(stmt.results.iter().copied()),
+            Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) => self.changed.extend(root(acc)),
+            Op::AccRead(acc, _) | Op::AccGet(acc) => self.read.extend(root(acc)),
+            Op::AccTake(acc, _) => {
+                self.changed.extend(root(acc));
+                self.read.extend(root(acc));
+            }
+            Op::Call(..)
+            | Op::Trace(..)
+            | Op::Progress(..)
+            | Op::StackNew(_)
+            | Op::Push(..)
+            | Op::StackLen(_)
+            | Op::StackGet(..) => self.ordered = true,
+            _ => {}
+        }
+    }
+
+    /// Those of outside that they read, and those that they change.
+    pub fn outside(&self) -> [Vec<Var>; 2] {
+        [&self.read, &self.changed].map(|set| set.difference(&self.own).copied().collect())
+    }
 }

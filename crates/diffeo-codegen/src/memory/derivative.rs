@@ -3,14 +3,13 @@
 use super::block::Given;
 use super::emit::{at, counted, elem_ty, element, Array, PLAIN};
 use super::function::Lower;
-use super::uses::{statements, var};
+use super::uses::statements;
 use crate::low::{
     Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,
     STACK_ROOM,
 };
 use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt, Ty as Flat, Var};
-use diffeo_array::opt::walk::has_regions;
-use hashbrown::HashSet;
+use diffeo_array::opt::walk::{has_regions, Accumulators};
 
 impl Lower<'_, '_> {
     /// If a step uses accumulators at its own index only, so that no other step uses the same elements: how often it
@@ -54,29 +53,10 @@ impl Lower<'_, '_> {
     /// Whether all that the steps of a loop do to what was there before is to add to accumulators, which no step reads:
     /// sums of arrays.
     pub fn only_adds(&self, body: &Block) -> bool {
-        let root = |atom: &Atom| var(atom).map(|v| self.scan.root[v.0 as usize]);
-        let (mut own, mut read, mut added) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let mut only = true;
-        statements(body, &mut |stmt| match &stmt.op {
-            Op::AccNew(_) => own.extend(stmt.results.iter().copied()),
-            Op::AccAdd(acc, ..) | Op::AccAddArray(acc, _) => added.extend(root(acc)),
-            Op::AccRead(acc, _) | Op::AccGet(acc) => read.extend(root(acc)),
-            Op::AccTake(acc, _) => {
-                added.extend(root(acc));
-                read.extend(root(acc));
-            }
-            Op::Call(..)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::StackNew(_)
-            | Op::Push(..)
-            | Op::StackLen(_)
-            | Op::StackGet(..) => only = false,
-            _ => {}
-        });
-        let outside = |set: &HashSet<Var>| -> Vec<Var> { set.difference(&own).copied().collect() };
-        let (read, added) = (outside(&read), outside(&added));
-        only && read.iter().all(|a| added.iter().all(|b| self.lie_apart(*a, *b)))
+        let mut found = Accumulators::default();
+        statements(body, &mut |stmt| found.see(stmt, |v| self.scan.root[v.0 as usize]));
+        let [read, added] = found.outside();
+        !found.ordered && read.iter().all(|a| added.iter().all(|b| self.lie_apart(*a, *b)))
     }
 
     /// Whether two accumulators certainly have no element in common.

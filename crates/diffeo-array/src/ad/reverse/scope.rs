@@ -10,6 +10,7 @@ use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
 use crate::opt::shapes::Size;
 use crate::opt::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
+    Accumulators,
 };
 use diffeo_calculus::prim::IntOp;
 use hashbrown::{HashMap, HashSet};
@@ -63,20 +64,12 @@ impl Scope<'_> {
 
     /// Whether all that the region does with accumulators of outside is to add to them.
     pub fn only_adds(&self, code: &[Stmt]) -> bool {
-        let (mut own, mut only) = (HashSet::new(), true);
-        let mut see = |stmt: &Stmt| match &stmt.op {
-            Op::AccNew(_) => own.extend(stmt.results.iter().copied()),
-            Op::AccRead(acc, _) | Op::AccTake(acc, _) | Op::AccGet(acc) => {
-                only &= matches!(acc, Atom::Var(v) if own.contains(v));
-            }
-            Op::Call(..) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => only = false,
-            _ => {}
-        };
+        let mut found = Accumulators::default();
         for stmt in self.head.iter().chain(&self.prologue).chain(code) {
-            see(stmt);
-            regions(&stmt.op, |region| statements(region, &mut see));
+            found.see(stmt, |v| v);
+            regions(&stmt.op, |region| statements(region, &mut |stmt| found.see(stmt, |v| v)));
         }
-        only
+        !found.ordered && found.outside()[0].is_empty()
     }
 
     /// The statements of the region: first those given, then what it needs, then its code.
