@@ -23,8 +23,8 @@
 //! assert_eq!(function.results, [Ty::Real]);
 //! ```
 
+use crate::ir::walk::Copier;
 use crate::ir::{Atom, Block, Function, Module, Op, SiteId, Stmt, Stop, Ty, Var, VarInfo};
-use crate::opt::walk::Copier;
 use crate::typing::{atom_type, results};
 use diffeo_base::{Name, Span};
 use hashbrown::HashMap;

@@ -1,8 +1,8 @@
 //! Numbers variables anew, in the order of their definitions in the text, without those that are not defined any more.
 //! What [`crate::parse()`] reads is compact.
 
+use crate::ir::walk::{binders_mut, has_regions, operands_mut, regions_mut};
 use crate::ir::{Atom, Block, Function, Var};
-use crate::opt::walk::{binders_mut, has_regions, operands_mut, regions_mut};
 use crate::print::definitions;
 use diffeo_base::deep;
 

@@ -18,11 +18,14 @@
 //! Effects are what can stop the program ([`Op::can_fail`]) and what prints; they happen in the order of the
 //! statements, and no pass drops, repeats or reorders them unless it has proved that they do not happen.
 
-use crate::opt::walk::regions_mut;
 use diffeo_base::deep;
 use diffeo_base::{FileId, Name, Span};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp, Rounding, TextOp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use walk::regions_mut;
+
+pub mod ops;
+pub mod walk;
 
 /// A whole program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `ir.rs` | the terms, and what always holds of them |
+//! | `ir/ops.rs`, `ir/walk.rs` | the table of operations; walks over terms |
 //! | `typing.rs`, `build.rs` | the types of operations; making functions |
 //! | `compact.rs` | numbering variables anew |
 //! | `print.rs`, `parse.rs` | Flat as text, and back |

@@ -12,8 +12,8 @@
 //! What needs a proof is not checked: that accesses lie within their arrays, that what is reshaped has as many
 //! elements, that there is an arm for each value.
 
+use crate::ir::walk::{binders, operands, regions};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, Stmt, Ty, Var};
-use crate::opt::walk::{binders, operands, regions};
 use crate::print::{op_text, type_text};
 use crate::typing::{atom_type, results};
 use diffeo_base::deep;

@@ -32,11 +32,12 @@
 //! statement, before its blocks, stands its place: `@` and the number of the site. The same module always
 //! prints the same.
 
+use crate::ir::ops::row;
+use crate::ir::walk::{binders, has_regions, operands, regions};
 use crate::ir::{
     Atom, Block, BoxType, Carried, Check, Elem, Function, Inlined, Module, Op, Reduction, Site,
     SiteId, Stmt, Stop, Ty, Var, VarInfo,
 };
-use crate::opt::walk::{binders, has_regions, regions};
 use diffeo_base::deep;
 use diffeo_base::{Name, Span};
 use diffeo_calculus::names::{escape, quote, Named, Names};
@@ -327,123 +328,72 @@ impl<'m> Printer<'m> {
 
     /// An operation, up to its blocks.
     fn head(&self, op: &Op) -> String {
-        let call =
-            |name: &str, atoms: &[&Atom]| format!("{name}({})", list(atoms, |a| self.atom(a)));
-        let with = |name: &str, first: &Atom, rest: &[Atom]| {
-            let all: Vec<&Atom> = std::iter::once(first).chain(rest).collect();
-            call(name, &all)
-        };
+        let word = row(op).word;
         match op {
-            Op::Real(op, args) => match op {
-                RealOp::Polygamma(order) => {
-                    format!("real.polygamma[{order}]({})", self.atoms(args))
-                }
-                op => format!("real.{}({})", op.name(), self.atoms(args)),
-            },
-            Op::PowInt(x, n) => call("pow_int", &[x, n]),
-            Op::Int(op, args) => format!("int.{}({})", op.name(), self.atoms(args)),
-            Op::IntFits(op, args) => format!("fits.{}({})", op.name(), self.atoms(args)),
-            Op::Compare(comparison, scalar, a, b) => {
-                call(&format!("{}[{}]", comparison.name(), self.ty(&scalar.ty())), &[a, b])
-            }
-            Op::Not(a) => call("not", &[a]),
-            Op::And(a, b) => call("and", &[a, b]),
-            Op::Or(a, b) => call("or", &[a, b]),
-            Op::Select(c, a, b) => call("select", &[c, a, b]),
-            Op::ToReal(a) => call("to_real", &[a]),
-            Op::Round(rounding, a) => call(rounding.name(), &[a]),
-            Op::IsNan(a) => call("is_nan", &[a]),
-            Op::Text(text) => format!("text {}", escape(text, '"')),
-            Op::AppendText(a, b) => call("append_text", &[a, b]),
-            Op::TextOp(op, args) => format!("text.{}({})", op.name(), self.atoms(args)),
-            Op::Show(scalar, a) => call(&format!("show[{}]", self.ty(&scalar.ty())), &[a]),
-            Op::Check(check) => match check {
-                Check::Index { index, length } => call("check_index", &[index, length]),
-                Check::Slice { lo, hi, length } => call("check_slice", &[lo, hi, length]),
-                Check::Count(count) => call("check_count", &[count]),
-                Check::Size { what, expected, found } => {
-                    call(&format!("check_size[{}]", escape(what, '"')), &[expected, found])
-                }
-                Check::Rows { expected, found } => call("check_rows", &[expected, found]),
-            },
-            Op::Stop(stop) => match stop {
-                Stop::Fail(message) => call("fail", &[message]),
-                Stop::Nan => call("fail_nan", &[]),
-                Stop::Order => call("fail_order", &[]),
-                Stop::Shape { what, difference } => {
-                    call(&format!("fail_shape[{}]", escape(what, '"')), &[difference])
-                }
-            },
-            Op::Trace(label, value) => call("trace", &[label, value]),
-            Op::Progress(label, step, value) => call("progress", &[label, step, value]),
-            Op::Dim(array, dim) => call(&format!("dim[{dim}]"), &[array]),
-            Op::Get(array, indices) => with("get", array, indices),
-            Op::Slice { array, lo, hi } => call("slice", &[array, lo, hi]),
-            Op::Update { array, indices, value } => {
-                let all: Vec<&Atom> =
-                    std::iter::once(array).chain(indices).chain(std::iter::once(value)).collect();
-                call("update", &all)
-            }
-            Op::Elements(elem, atoms) => {
-                format!("elements[{}]({})", self.elem(*elem), self.atoms(atoms))
-            }
-            Op::Rows(rows) => format!("rows({})", self.atoms(rows)),
-            Op::Empty(elem, rank) => format!("empty[{}, {rank}]()", self.elem(*elem)),
-            Op::Append(a, b) => call("append", &[a, b]),
-            Op::Reshape(array, sizes) => with("reshape", array, sizes),
-            Op::ArgSort(array) => call("arg_sort", &[array]),
+            Op::Text(text) => format!("{word} {}", escape(text, '"')),
             Op::New(id, tag, fields) => {
                 let variants = self.variants.get(id.0 as usize);
                 let variant = match variants {
                     Some(names) => names.label(*tag as usize),
                     None => Names::new([]).label(*tag as usize),
                 };
-                format!("new {}:{variant}({})", self.boxes.label(id.0 as usize), self.atoms(fields))
+                let ty = self.boxes.label(id.0 as usize);
+                format!("{word} {ty}:{variant}({})", self.atoms(fields))
             }
-            Op::Tag(object) => call("tag", &[object]),
-            Op::Field { object, tag, index } => call(&format!("field[{tag}, {index}]"), &[object]),
-            Op::If { cond, then: _, otherwise: _ } => format!("if {}", self.atom(cond)),
-            Op::Switch { on, arms: _, default: _ } => format!("switch {}", self.atom(on)),
+            Op::Call(id, args) => {
+                format!("{word} {}({})", self.function_name(id.0), self.atoms(args))
+            }
+            Op::Constant(id) => format!("{word} {}", self.constants.label(id.0 as usize)),
+            Op::If { cond: on, then: _, otherwise: _ } | Op::Switch { on, arms: _, default: _ } => {
+                format!("{word} {}", self.atom(on))
+            }
             Op::For { count, index, carried, body: _ } => {
-                let head = format!("for {} < {}", self.var(*index), self.atom(count));
+                let head = format!("{word} {} < {}", self.var(*index), self.atom(count));
                 match &carried[..] {
                     [] => head,
                     carried => format!("{head} with{BREAK}({})", self.carried(carried)),
                 }
             }
             Op::While { carried, cond: _, body: _ } => {
-                format!("while ({})", self.carried(carried))
+                format!("{word} ({})", self.carried(carried))
             }
             Op::Build { count, index, body: _ } => {
-                format!("build {} < {}", self.var(*index), self.atom(count))
+                format!("{word} {} < {}", self.var(*index), self.atom(count))
             }
             Op::Reduce { how, count, index, body: _ } => {
                 let how = list(how, |how| reduction_name(*how).to_string());
-                format!("reduce[{how}] {} < {}", self.var(*index), self.atom(count))
+                format!("{word}[{how}] {} < {}", self.var(*index), self.atom(count))
             }
-            Op::Call(id, args) => {
-                format!("call {}({})", self.function_name(id.0), self.atoms(args))
+            op => {
+                let mut atoms = Vec::new();
+                operands(op, |atom| atoms.push(self.atom(atom)));
+                format!("{}({})", self.name(op), atoms.join(&format!(",{BREAK}")))
             }
-            Op::Constant(id) => format!("constant {}", self.constants.label(id.0 as usize)),
-            Op::AccNew(sizes) => format!("acc_new({})", self.atoms(sizes)),
-            Op::AccAdd(acc, indices, value) => {
-                let all: Vec<&Atom> =
-                    std::iter::once(acc).chain(indices).chain(std::iter::once(value)).collect();
-                call("acc_add", &all)
+        }
+    }
+
+    /// The word of an operation, with what it has besides operands.
+    fn name(&self, op: &Op) -> String {
+        let word = row(op).word;
+        match op {
+            Op::Real(RealOp::Polygamma(order), _) => format!("{word}.polygamma[{order}]"),
+            Op::Real(op, _) => format!("{word}.{}", op.name()),
+            Op::Int(op, _) | Op::IntFits(op, _) => format!("{word}.{}", op.name()),
+            Op::TextOp(op, _) => format!("{word}.{}", op.name()),
+            Op::Compare(comparison, scalar, ..) => {
+                format!("{}[{}]", comparison.name(), self.ty(&scalar.ty()))
             }
-            Op::AccAddArray(acc, array) => call("acc_add_array", &[acc, array]),
-            Op::AccRead(acc, indices) => with("acc_read", acc, indices),
-            Op::AccTake(acc, indices) => with("acc_take", acc, indices),
-            Op::AccView(acc, indices) => with("acc_view", acc, indices),
-            Op::AccSlice { acc, lo, hi } => call("acc_slice", &[acc, lo, hi]),
-            Op::AccReshape(acc, sizes) => with("acc_reshape", acc, sizes),
-            Op::AccGet(acc) => call("acc_get", &[acc]),
-            Op::StackNew(elems) => {
-                format!("stack_new[{}]()", list(elems, |elem| self.elem(*elem)))
+            Op::Round(rounding, _) => rounding.name().to_string(),
+            Op::Show(scalar, _) => format!("{word}[{}]", self.ty(&scalar.ty())),
+            Op::Check(Check::Size { what, .. }) | Op::Stop(Stop::Shape { what, .. }) => {
+                format!("{word}[{}]", escape(what, '"'))
             }
-            Op::Push(stack, atoms) => with("push", stack, atoms),
-            Op::StackLen(stack) => call("stack_len", &[stack]),
-            Op::StackGet(stack, position) => call("stack_get", &[stack, position]),
+            Op::Dim(_, dim) => format!("{word}[{dim}]"),
+            Op::Elements(elem, _) => format!("{word}[{}]", self.elem(*elem)),
+            Op::Empty(elem, rank) => format!("{word}[{}, {rank}]", self.elem(*elem)),
+            Op::Field { tag, index, .. } => format!("{word}[{tag}, {index}]"),
+            Op::StackNew(elems) => format!("{word}[{}]", list(elems, |elem| self.elem(*elem))),
+            _ => word.to_string(),
         }
     }
 }

@@ -3,9 +3,10 @@
 //! An operation comes in with the module and the variables of its function; the types of its results go out, or what is
 //! wrong with its operands, in words. Of the blocks in it, only the results are looked at.
 
+use crate::ir::ops::{named_operands, row, Output};
 use crate::ir::{
-    Atom, Block, BoxId, Carried, Check, Constant, Elem, Function, Module, Op, Reduction, Scalar,
-    Stop, Ty, VarInfo,
+    Atom, Block, BoxId, Carried, Constant, Elem, Function, Module, Op, Reduction, Scalar, Ty,
+    VarInfo,
 };
 use crate::print::type_text;
 use diffeo_calculus::prim::text::{self, Leaf};
@@ -89,7 +90,7 @@ pub fn param_types(function: &Function) -> Vec<Ty> {
 pub fn results(module: &Module, vars: &[VarInfo], op: &Op) -> Result<Option<Vec<Ty>>, String> {
     let cx = Typing { module, vars };
     match op {
-        Op::Stop(stop) => cx.stop(stop).map(|()| None),
+        Op::Stop(_) => cx.operands(op).map(|()| None),
         op => cx.op(op).map(Some),
     }
 }
@@ -123,11 +124,6 @@ impl Typing<'_> {
         count(what, atoms.len(), expected.len())?;
         let mut pairs = atoms.iter().zip(expected).enumerate();
         pairs.try_for_each(|(i, (atom, ty))| self.wants(&format!("{what} {i}"), atom, ty))
-    }
-
-    fn ints(&self, what: &str, atoms: &[Atom]) -> Result<(), String> {
-        let mut atoms = atoms.iter().enumerate();
-        atoms.try_for_each(|(i, atom)| self.wants(&format!("{what} {i}"), atom, &Ty::Int))
     }
 
     fn array(&self, atom: &Atom) -> Result<(Elem, u8), String> {
@@ -207,47 +203,27 @@ impl Typing<'_> {
         Ok(Ty::Array(elem, rank.checked_add(1).ok_or("the rank of an array is too high")?))
     }
 
-    fn check(&self, check: &Check) -> Result<(), String> {
-        match check {
-            Check::Index { index: a, length: b }
-            | Check::Size { what: _, expected: a, found: b }
-            | Check::Rows { expected: a, found: b } => {
-                self.wants("the first operand", a, &Ty::Int)?;
-                self.wants("the second operand", b, &Ty::Int)
+    /// Checks the operands whose types the table of operations has.
+    fn operands(&self, op: &Op) -> Result<(), String> {
+        let mut checked = Ok(());
+        named_operands(op, |name, operand, atom| {
+            if let (Some(ty), Ok(())) = (operand.ty(), &checked) {
+                checked = self.wants(&format!("operand {name}"), atom, &ty);
             }
-            Check::Slice { lo, hi, length } => {
-                self.wants("the start", lo, &Ty::Int)?;
-                self.wants("the end", hi, &Ty::Int)?;
-                self.wants("the length", length, &Ty::Int)
-            }
-            Check::Count(n) => self.wants("the count", n, &Ty::Int),
-        }
-    }
-
-    fn stop(&self, stop: &Stop) -> Result<(), String> {
-        match stop {
-            Stop::Fail(message) => self.wants("the message", message, &Ty::Text),
-            Stop::Shape { what: _, difference } => {
-                self.wants("the difference", difference, &Ty::Text)
-            }
-            Stop::Nan | Stop::Order => Ok(()),
-        }
+        });
+        checked
     }
 
     fn op(&self, op: &Op) -> Types {
         let one = |ty: Ty| Ok(vec![ty]);
+        self.operands(op)?;
         match op {
             Op::Real(op, args) => {
-                self.all("operand", args, &vec![Ty::Real; real::row(*op).arity])?;
-                one(Ty::Real)
-            }
-            Op::PowInt(x, n) => {
-                self.wants("the base", x, &Ty::Real)?;
-                self.wants("the exponent", n, &Ty::Int)?;
+                count("operand", args.len(), real::row(*op).arity)?;
                 one(Ty::Real)
             }
             Op::Int(op, args) | Op::IntFits(op, args) => {
-                self.all("operand", args, &vec![Ty::Int; int::arity(*op)])?;
+                count("operand", args.len(), int::arity(*op))?;
                 one(Ty::Int)
             }
             Op::Compare(comparison, scalar, a, b) => {
@@ -259,41 +235,13 @@ impl Typing<'_> {
                 self.wants("the second operand", b, &scalar.ty())?;
                 one(Ty::Bool)
             }
-            Op::Not(a) => {
-                self.wants("the operand", a, &Ty::Bool)?;
-                one(Ty::Bool)
-            }
-            Op::And(a, b) | Op::Or(a, b) => {
-                self.wants("the first operand", a, &Ty::Bool)?;
-                self.wants("the second operand", b, &Ty::Bool)?;
-                one(Ty::Bool)
-            }
-            Op::Select(c, a, b) => {
-                self.wants("the condition", c, &Ty::Bool)?;
+            Op::Select(_, a, b) => {
                 let ty = self.ty(a)?;
                 if !matches!(ty, Ty::Real | Ty::Int | Ty::Bool) {
                     return Err(format!("select is not for values of type {}", self.show(&ty)));
                 }
                 self.wants("the third operand", b, &ty)?;
                 one(ty)
-            }
-            Op::ToReal(a) => {
-                self.wants("the operand", a, &Ty::Int)?;
-                one(Ty::Real)
-            }
-            Op::Round(_, a) => {
-                self.wants("the operand", a, &Ty::Real)?;
-                one(Ty::Int)
-            }
-            Op::IsNan(a) => {
-                self.wants("the operand", a, &Ty::Real)?;
-                one(Ty::Bool)
-            }
-            Op::Text(_) => one(Ty::Text),
-            Op::AppendText(a, b) => {
-                self.wants("the first operand", a, &Ty::Text)?;
-                self.wants("the second operand", b, &Ty::Text)?;
-                one(Ty::Text)
             }
             Op::TextOp(op, operands) => {
                 let ty = |leaf: &Leaf| match leaf {
@@ -302,30 +250,13 @@ impl Typing<'_> {
                     Leaf::Text => Ty::Text,
                 };
                 let (params, result) = text::signature(*op);
-                if params.len() != operands.len() {
-                    return Err(format!("there are {} operands", operands.len()));
-                }
-                for (param, operand) in params.iter().zip(operands) {
-                    self.wants("an operand", operand, &ty(param))?;
-                }
+                let params: Vec<Ty> = params.iter().map(ty).collect();
+                self.all("operand", operands, &params)?;
                 one(ty(&result))
             }
             Op::Show(scalar, a) => {
                 self.wants("the operand", a, &scalar.ty())?;
                 one(Ty::Text)
-            }
-            Op::Check(check) => self.check(check).map(|()| Vec::new()),
-            Op::Stop(stop) => self.stop(stop).map(|()| Vec::new()),
-            Op::Trace(label, value) => {
-                self.wants("the label", label, &Ty::Text)?;
-                self.wants("the value", value, &Ty::Text)?;
-                Ok(Vec::new())
-            }
-            Op::Progress(label, step, value) => {
-                self.wants("the label", label, &Ty::Text)?;
-                self.wants("the step", step, &Ty::Int)?;
-                self.wants("the value", value, &Ty::Real)?;
-                Ok(Vec::new())
             }
             Op::Dim(array, dim) => {
                 let (_, rank) = self.array(array)?;
@@ -336,17 +267,15 @@ impl Typing<'_> {
             }
             Op::Get(array, indices) => {
                 let (elem, rank) = self.array(array)?;
-                one(Ty::array(elem, self.indexed(indices, rank, 1)?))
+                one(Ty::array(elem, indexed(indices, rank, 1)?))
             }
-            Op::Slice { array, lo, hi } => {
+            Op::Slice { array, .. } => {
                 let (elem, rank) = self.array(array)?;
-                self.wants("the start", lo, &Ty::Int)?;
-                self.wants("the end", hi, &Ty::Int)?;
                 one(Ty::Array(elem, rank))
             }
             Op::Update { array, indices, value } => {
                 let (elem, rank) = self.array(array)?;
-                let left = self.indexed(indices, rank, 1)?;
+                let left = indexed(indices, rank, 1)?;
                 self.wants("the new element", value, &Ty::array(elem, left))?;
                 one(Ty::Array(elem, rank))
             }
@@ -375,7 +304,6 @@ impl Typing<'_> {
             }
             Op::Reshape(array, sizes) => {
                 let (elem, _) = self.array(array)?;
-                self.ints("size", sizes)?;
                 match u8::try_from(sizes.len()) {
                     Ok(rank) if rank > 0 => one(Ty::Array(elem, rank)),
                     Ok(_) | Err(_) => Err("the rank of an array is from 1 to 255".to_string()),
@@ -401,19 +329,14 @@ impl Typing<'_> {
                 let ty = fields.get(*index as usize);
                 one(ty.cloned().ok_or_else(|| format!("the alternative has no field {index}"))?)
             }
-            Op::If { cond, then, otherwise } => {
-                self.wants("the condition", cond, &Ty::Bool)?;
-                self.branches([then, otherwise])
-            }
-            Op::Switch { on, arms, default } => {
-                self.wants("the operand", on, &Ty::Int)?;
+            Op::If { then, otherwise, .. } => self.branches([then, otherwise]),
+            Op::Switch { arms, default, .. } => {
                 if arms.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
                     return Err("the values of the arms do not rise".to_string());
                 }
                 self.branches(arms.iter().map(|(_, block)| block).chain(default))
             }
-            Op::For { count, index, carried, body } => {
-                self.wants("the count", count, &Ty::Int)?;
+            Op::For { index, carried, body, .. } => {
                 self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
                 self.carried(carried, body)
             }
@@ -421,13 +344,11 @@ impl Typing<'_> {
                 self.all("the condition's result", &cond.results, &[Ty::Bool])?;
                 self.carried(carried, body)
             }
-            Op::Build { count, index, body } => {
-                self.wants("the count", count, &Ty::Int)?;
+            Op::Build { index, body, .. } => {
                 self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
                 self.results(body)?.iter().map(|ty| self.array_of(ty)).collect()
             }
-            Op::Reduce { how, count, index, body } => {
-                self.wants("the count", count, &Ty::Int)?;
+            Op::Reduce { how, index, body, .. } => {
                 self.wants("the index", &Atom::Var(*index), &Ty::Int)?;
                 let types: Vec<Ty> = how
                     .iter()
@@ -450,13 +371,9 @@ impl Typing<'_> {
                 let init = self.module.functions.get(constant.init.0 as usize);
                 Ok(init.ok_or("nothing computes the constant")?.results.clone())
             }
-            Op::AccNew(sizes) => {
-                self.ints("size", sizes)?;
-                one(Ty::Acc(rank(sizes)?))
-            }
-            Op::AccAdd(acc, indices, value) => {
+            Op::AccNew(sizes) => one(Ty::Acc(rank(sizes)?)),
+            Op::AccAdd(acc, indices, _) => {
                 self.element(acc, indices)?;
-                self.wants("the number", value, &Ty::Real)?;
                 Ok(Vec::new())
             }
             Op::AccAddArray(acc, array) => {
@@ -470,20 +387,14 @@ impl Typing<'_> {
             }
             Op::AccView(acc, indices) => {
                 let rank = self.acc(acc)?;
-                one(Ty::Acc(self.indexed(indices, rank, 0)?))
+                one(Ty::Acc(indexed(indices, rank, 0)?))
             }
-            Op::AccSlice { acc, lo, hi } => {
-                let rank = self.acc(acc)?;
-                if rank == 0 {
-                    return Err("an accumulator of rank 0 has no slices".to_string());
-                }
-                self.wants("the start", lo, &Ty::Int)?;
-                self.wants("the end", hi, &Ty::Int)?;
-                one(Ty::Acc(rank))
-            }
+            Op::AccSlice { acc, .. } => match self.acc(acc)? {
+                0 => Err("an accumulator of rank 0 has no slices".to_string()),
+                rank => one(Ty::Acc(rank)),
+            },
             Op::AccReshape(acc, sizes) => {
                 self.acc(acc)?;
-                self.ints("size", sizes)?;
                 one(Ty::Acc(rank(sizes)?))
             }
             Op::AccGet(acc) => one(Ty::array(Elem::Real, self.acc(acc)?)),
@@ -496,30 +407,34 @@ impl Typing<'_> {
                 self.stack(stack)?;
                 one(Ty::Int)
             }
-            Op::StackGet(stack, position) => {
-                self.wants("the position", position, &Ty::Int)?;
-                self.stack(stack)
-            }
+            Op::StackGet(stack, _) => self.stack(stack),
+            op => match row(op).output {
+                Output::None => Ok(Vec::new()),
+                Output::Real => one(Ty::Real),
+                Output::Int => one(Ty::Int),
+                Output::Bool => one(Ty::Bool),
+                Output::Text => one(Ty::Text),
+                Output::Rule => Err("a bug of Diffeo: an operation without a type".to_string()),
+            },
         }
-    }
-
-    /// The rank that is left after so many indices, of which there are at least `least`.
-    fn indexed(&self, indices: &[Atom], rank: u8, least: usize) -> Result<u8, String> {
-        self.ints("index", indices)?;
-        if indices.len() < least || indices.len() > usize::from(rank) {
-            return Err(format!("{} indices into rank {rank}", indices.len()));
-        }
-        Ok(rank - indices.len() as u8)
     }
 
     /// Checks indices that lead to a number in an accumulator.
     fn element(&self, acc: &Atom, indices: &[Atom]) -> Result<(), String> {
         let rank = self.acc(acc)?;
-        match self.indexed(indices, rank, 0)? {
+        match indexed(indices, rank, 0)? {
             0 => Ok(()),
             _ => Err(format!("{} indices into rank {rank}", indices.len())),
         }
     }
+}
+
+/// The rank that is left after so many indices, of which there are at least `least`.
+fn indexed(indices: &[Atom], rank: u8, least: usize) -> Result<u8, String> {
+    if indices.len() < least || indices.len() > usize::from(rank) {
+        return Err(format!("{} indices into rank {rank}", indices.len()));
+    }
+    Ok(rank - indices.len() as u8)
 }
 
 fn rank(sizes: &[Atom]) -> Result<u8, String> {

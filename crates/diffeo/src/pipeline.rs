@@ -8,9 +8,9 @@
 //! A pass is a function from modules to modules that cannot fail. In debug builds every module is linted.
 
 use crate::lower::{self, Lowered, Unsupported};
+use diffeo_array::ir::walk::size;
 use diffeo_array::ir::Module;
 use diffeo_array::lint::lint;
-use diffeo_array::opt::walk::size;
 use diffeo_array::opt::PASSES;
 use diffeo_calculus::eval::Limits;
 use diffeo_calculus::term::GlobalId;

@@ -6,8 +6,8 @@
 //! until nothing is added. The effect of a call is found in the same way, for the function called and its arguments.
 
 use super::{Deriver, Key};
+use crate::ir::walk::{deep, operands, statements};
 use crate::ir::{Atom, Block, BoxId, Elem, FunctionId, Module, Op, Stmt, Ty, Var};
-use crate::opt::walk::{deep, leaf, operands, statements};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
@@ -251,7 +251,7 @@ impl Walk<'_> {
                 self.block(solver, body);
                 self.join(stmt, [body]);
             }
-            leaf!() => self.leaf(solver, stmt),
+            _ => self.leaf(solver, stmt),
         }
     }
 
@@ -384,7 +384,7 @@ fn each_source(op: &Op, wanted: &[bool], see: &mut dyn FnMut(&Atom)) {
             }
         }
         Op::Build { body, .. } | Op::Reduce { body, .. } => chosen(&body.results, wanted, see),
-        leaf!() => {
+        _ => {
             let acts =
                 matches!(op, Op::Call(..) | Op::AccAdd(..) | Op::AccAddArray(..) | Op::Push(..));
             if acts || wanted.contains(&true) {

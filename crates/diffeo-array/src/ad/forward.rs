@@ -13,11 +13,11 @@ use super::shadow::{field, shadow, tangents, zero};
 use super::taylor::coefficients;
 use super::{activity, differentiable, slopes, Activity, Deriver, Key, Unsupported};
 use crate::build::Builder;
+use crate::ir::walk::deep;
 use crate::ir::{
     Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
     VarInfo,
 };
-use crate::opt::walk::{deep, leaf};
 use diffeo_base::Name;
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;
@@ -318,7 +318,7 @@ impl Derive<'_> {
                 self.push(stmt, Op::Build { count: count.clone(), index: *index, body })
             }
             Op::Reduce { how, count, index, body } => self.reduce(stmt, (how, count, *index, body)),
-            leaf!() => self.leaf(stmt),
+            _ => self.leaf(stmt),
         }
     }
 
@@ -542,43 +542,8 @@ impl Derive<'_> {
             }
             Op::AccReshape(acc, sizes) => each!(acc, |acc| Op::AccReshape(acc, sizes.clone())),
             Op::AccGet(acc) => each!(acc, |acc| Op::AccGet(acc)),
-            // These are none of those.
-            Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Text(_)
-            | Op::AppendText(..)
-            | Op::TextOp(..)
-            | Op::Show(..)
-            | Op::Check(_)
-            | Op::Stop(_)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::Dim(..)
-            | Op::Empty(..)
-            | Op::ArgSort(_)
-            | Op::Tag(_)
-            | Op::If { .. }
-            | Op::Switch { .. }
-            | Op::For { .. }
-            | Op::While { .. }
-            | Op::Build { .. }
-            | Op::Reduce { .. }
-            | Op::Call(..)
-            | Op::Constant(_)
-            | Op::AccAdd(..)
-            | Op::AccAddArray(..)
-            | Op::Push(..)
-            | Op::StackLen(_)
-            | Op::StackGet(..) => {
-                Err(Unsupported("a bug of Diffeo: a tangent of what has none".to_string()))
-            }
+            // Results of other operations do not vary, or are set where they are made.
+            _ => Err(Unsupported("a bug of Diffeo: a tangent of what has none".to_string())),
         }
     }
 

@@ -45,12 +45,12 @@ mod store;
 
 use super::{activity, words, Activity, Deriver, Unsupported};
 use crate::build::Builder;
+use crate::ir::walk::{operands, regions, statements};
 use crate::ir::{
     Atom, Block, BoxId, BoxType, Elem, Function, FunctionId, Module, Op, SiteId, Stmt, Ty, Var,
     VarInfo, Variant,
 };
 use crate::opt::shapes::Shapes;
-use crate::opt::walk::{operands, regions, statements};
 use crate::typing::param_types;
 pub(super) use boxes::sum;
 use boxes::{adjoint, is_supported};

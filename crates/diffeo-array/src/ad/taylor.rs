@@ -10,8 +10,8 @@
 use super::orders::Indices;
 use super::partials::{along, exponent_less, slopes, vanishes};
 use crate::build::Builder;
+use crate::ir::walk::{same, var};
 use crate::ir::{Atom, Module, Op, Scalar, Var};
-use crate::opt::walk::{same, var};
 use diffeo_calculus::prim::real::{
     eval, next_polygamma, row, Condition, Derivative, Partial, POWERS,
 };

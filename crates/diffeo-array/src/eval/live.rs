@@ -4,8 +4,8 @@
 //! array is shared only while something still reads it, and is updated in place afterwards. What always holds: a
 //! variable is dropped exactly once on every path from its definition to the end of its block.
 
+use crate::ir::walk::{binders, has_regions, operands, regions};
 use crate::ir::{Atom, Block, Carried, Function, Op, Stmt, Var};
-use crate::opt::walk::{binders, has_regions, operands, regions};
 use diffeo_base::deep;
 use hashbrown::HashSet;
 

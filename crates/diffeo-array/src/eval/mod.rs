@@ -8,10 +8,10 @@
 mod live;
 mod ops;
 
+use crate::ir::walk::operands;
 use crate::ir::{
     Atom, Block, Carried, ConstantId, FunctionId, Module, Op, Reduction, SiteId, Stmt, Ty, Var,
 };
-use crate::opt::walk::operands;
 use crate::report::{report, Failure, Open, OpenCalls, Why, KEPT};
 use crate::value::{Collector, Value};
 use diffeo_calculus::eval::{Blocks, Options, RuntimeError};

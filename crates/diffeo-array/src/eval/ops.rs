@@ -1,6 +1,7 @@
 //! Operations without blocks: their values and errors.
 
 use super::Values;
+use crate::ir::ops::{row, Group};
 use crate::ir::{Check, FunctionId, Op, Scalar, Stop};
 use crate::report::{counts, Operand, Why};
 use crate::value::{elements, locate, Acc, Array, Collector, Data, Sizes, Stack, Value};
@@ -102,19 +103,6 @@ fn ints(args: &[Value]) -> Option<Sizes> {
 /// The value of an operation that has no blocks and calls nothing.
 pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
     match op {
-        Op::Real(..)
-        | Op::PowInt(..)
-        | Op::Int(..)
-        | Op::IntFits(..)
-        | Op::Compare(..)
-        | Op::Not(_)
-        | Op::And(..)
-        | Op::Or(..)
-        | Op::Select(..)
-        | Op::ToReal(_)
-        | Op::Round(..)
-        | Op::IsNan(_) => scalar(cx, op, &args),
-        Op::Text(_) | Op::AppendText(..) | Op::Show(..) => text(cx, op, &args),
         Op::TextOp(of, _) => text_operation(cx, op, *of, &args),
         Op::Check(check) => {
             let operands = ints(&args).ok_or_else(|| mistyped(op))?;
@@ -143,16 +131,6 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
             }
             _ => Err(mistyped(op)),
         },
-        Op::Dim(..)
-        | Op::Get(..)
-        | Op::Slice { .. }
-        | Op::Update { .. }
-        | Op::Elements(..)
-        | Op::Rows(_)
-        | Op::Empty(..)
-        | Op::Append(..)
-        | Op::Reshape(..)
-        | Op::ArgSort(_) => array(cx, op, args),
         Op::New(_, tag, _) => one(Value::object(*tag, args)),
         Op::Tag(_) => match args.as_slice() {
             [Value::Box(object)] => one(Value::Int(i64::from(object.tag))),
@@ -165,24 +143,14 @@ pub(super) fn apply(cx: &mut Context<'_>, op: &Op, args: Values) -> Results {
             }
             _ => Err(internal("a field of another alternative")),
         },
-        Op::AccNew(_)
-        | Op::AccAdd(..)
-        | Op::AccAddArray(..)
-        | Op::AccRead(..)
-        | Op::AccTake(..)
-        | Op::AccView(..)
-        | Op::AccSlice { .. }
-        | Op::AccReshape(..)
-        | Op::AccGet(_) => accumulator(cx, op, &args),
-        Op::StackNew(_) | Op::Push(..) | Op::StackLen(_) | Op::StackGet(..) => stack(cx, op, args),
-        Op::If { .. }
-        | Op::Switch { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Build { .. }
-        | Op::Reduce { .. }
-        | Op::Call(..)
-        | Op::Constant(_) => Err(mistyped(op)),
+        op => match row(op).group {
+            Group::Scalar => scalar(cx, op, &args),
+            Group::Text => text(cx, op, &args),
+            Group::Array => array(cx, op, args),
+            Group::Accumulator => accumulator(cx, op, &args),
+            Group::Stack => stack(cx, op, args),
+            Group::Effect | Group::Box | Group::Control | Group::Call => Err(mistyped(op)),
+        },
     }
 }
 

@@ -6,7 +6,7 @@
 //! happens; its first value is not negative. Why it is right: the condition has no effects and holds as many times as
 //! the difference says; the sum is at most the bound, so it fits, and the steps see the same values.
 
-use super::walk::{deep, has_regions, regions_mut, same, var};
+use crate::ir::walk::{deep, has_regions, regions_mut, same, var};
 use crate::ir::{Atom, Block, Carried, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 

@@ -11,7 +11,7 @@
 //! change, and a use is reached only after the definition.
 
 use super::graph::{call_graph, from_outside};
-use super::walk::{deep, replace, statements, var};
+use crate::ir::walk::{deep, replace, statements, var};
 use crate::ir::{Atom, Block, BoxId, Carried, Function, Module, Op, Stmt, Ty, Var};
 use diffeo_calculus::prim::int::apply;
 use diffeo_calculus::prim::IntOp;

@@ -8,7 +8,7 @@
 
 use super::effects::Effects;
 use super::shapes::Shapes;
-use super::walk::{deep, has_regions, operands, operands_mut, same, var};
+use crate::ir::walk::{deep, has_regions, operands, operands_mut, same, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, Scalar, Stmt, Var};
 use diffeo_calculus::prim::{Comparison, IntOp, RealOp};
 use hashbrown::HashTable;
@@ -195,7 +195,7 @@ impl Cse<'_> {
             Op::Reduce { how, count, index, body } => {
                 Op::Reduce { how, count, index, body: self.block(body) }
             }
-            super::walk::leaf!() => op,
+            _ => op,
         }
     }
 

@@ -8,7 +8,7 @@
 
 use super::effects::Effects;
 use super::shapes::Shapes;
-use super::walk::{deep, operands, regions};
+use crate::ir::walk::{deep, operands, regions};
 use crate::ir::{Atom, Block, Constant, Function, Module, Op, Stmt, Ty, Var};
 
 /// Dead-code elimination: see the head of the file.
@@ -172,7 +172,7 @@ impl Graph<'_> {
                 operands(&stmt.op, |a| self.edge_to(node, f, a));
                 self.ends(f, stmt, arms.iter().map(|(_, arm)| arm).chain(default));
             }
-            super::walk::leaf!() => self.leaf(f, stmt, node),
+            _ => self.leaf(f, stmt, node),
         }
     }
 
@@ -184,7 +184,8 @@ impl Graph<'_> {
                 let from = self.node(f, *v);
                 self.edges.push((from, self.results[callee] + i as Node));
             }
-            let args = args.iter().map(|a| super::walk::var(a).map(|v| self.node(f, v))).collect();
+            let args =
+                args.iter().map(|a| crate::ir::walk::var(a).map(|v| self.node(f, v))).collect();
             self.calls.push(CallSite { stmt: node, callee, args });
         } else if let Op::Constant(c) = &stmt.op {
             let init = self.module.constants[c.0 as usize].init.0 as usize;
@@ -331,8 +332,8 @@ fn adjacency(count: usize, edges: &[(Node, Node)]) -> (Vec<usize>, Vec<Node>) {
 /// Rebuilding the module from what is needed.
 mod sweep {
     use super::{Constant, Function, Module, Needs, Node, Op, Stmt, Var};
+    use crate::ir::walk::deep;
     use crate::ir::{Atom, Block, ConstantId, FunctionId, VarInfo};
-    use crate::opt::walk::deep;
 
     pub(super) fn sweep(mut module: Module, needs: &Needs) -> Module {
         let numbers = |kept: &[bool]| -> Vec<u32> {
@@ -451,8 +452,8 @@ mod sweep {
                     stmts.push(stmt);
                 } else {
                     let mut inner = 0;
-                    crate::opt::walk::regions(&stmt.op, |r| {
-                        inner += crate::opt::walk::size(r, usize::MAX);
+                    crate::ir::walk::regions(&stmt.op, |r| {
+                        inner += crate::ir::walk::size(r, usize::MAX);
                     });
                     self.node += inner as Node;
                 }
@@ -505,11 +506,11 @@ mod sweep {
                     body.results = select(std::mem::take(&mut body.results), &kept);
                     results = select(results, &kept);
                 }
-                crate::opt::walk::leaf!() => {}
+                _ => {}
             }
-            crate::opt::walk::operands_mut(&mut op, |a| self.atom(a));
-            crate::opt::walk::binders_mut(&mut op, |v| *v = self.define(*v));
-            crate::opt::walk::regions_mut(&mut op, |r| *r = self.block(std::mem::take(r)));
+            crate::ir::walk::operands_mut(&mut op, |a| self.atom(a));
+            crate::ir::walk::binders_mut(&mut op, |v| *v = self.define(*v));
+            crate::ir::walk::regions_mut(&mut op, |r| *r = self.block(std::mem::take(r)));
             let results = results.into_iter().map(|v| self.define(v)).collect();
             Stmt { results, op, site }
         }

@@ -7,7 +7,7 @@
 //! What it needs: nothing. Why it is right: what is dropped is not called.
 
 use super::graph::call_graph;
-use super::walk::{deep, has_regions, regions_mut};
+use crate::ir::walk::{deep, has_regions, regions_mut};
 use crate::ir::{Block, ConstantId, FunctionId, Module, Op};
 
 /// Dead-function elimination: see the head of the file.

@@ -12,7 +12,7 @@
 use super::effects::Effects;
 use super::graph::{call_graph, from_outside, CallGraph};
 use super::shapes::Shapes;
-use super::walk::{deep, has_regions, regions_mut, statements, var};
+use crate::ir::walk::{deep, has_regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, BoxId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
 use hashbrown::HashSet;
 
@@ -154,7 +154,7 @@ impl Absent<'_> {
                 stop_from(body, 0);
                 self.changed = true;
             }
-            super::walk::leaf!() => {}
+            _ => {}
         }
         false
     }

@@ -17,7 +17,7 @@
 
 use super::effects::Effects;
 use super::shapes::Shapes;
-use super::walk::{deep, has_regions, regions_mut, same, statements};
+use crate::ir::walk::{deep, has_regions, regions_mut, same, statements};
 use crate::ir::{
     Atom, Block, Elem, Module, Op, Reduction, Scalar, SiteId, Stmt, Stop, Ty, Var, VarInfo,
 };

@@ -18,7 +18,7 @@
 use super::effects::{speculative_cost, Effect, Effects};
 use super::hoist_checks::cost;
 use super::shapes::Shapes;
-use super::walk::{binders, deep, operands, regions, regions_mut, statements, var, Copier};
+use crate::ir::walk::{binders, deep, operands, regions, regions_mut, statements, var, Copier};
 use crate::ir::{Atom, Block, Carried, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};

@@ -2,48 +2,11 @@
 
 use super::graph::{call_graph, CallGraph};
 use super::shapes::Shapes;
-use super::walk::{deep, has_regions, regions, statements};
-use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
-use diffeo_calculus::prim::IntOp;
-
-/// The effect of a statement: what it does besides giving results.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Effect {
-    /// It may stop the program, or never end.
-    pub stops: bool,
-    /// It prints.
-    pub prints: bool,
-    /// It reads or writes mutable state: accumulators and stacks.
-    pub state: bool,
-}
-
-impl Effect {
-    /// Nothing.
-    pub const NONE: Effect = Effect { stops: false, prints: false, state: false };
-    /// It may stop the program.
-    pub const STOPS: Effect = Effect { stops: true, ..Effect::NONE };
-    const PRINTS: Effect = Effect { prints: true, ..Effect::NONE };
-    const STATE: Effect = Effect { state: true, ..Effect::NONE };
-
-    /// The union of two effects.
-    pub fn and(self, other: Effect) -> Effect {
-        Effect {
-            stops: self.stops || other.stops,
-            prints: self.prints || other.prints,
-            state: self.state || other.state,
-        }
-    }
-
-    /// Whether there is any effect.
-    pub fn any(self) -> bool {
-        self != Effect::NONE
-    }
-
-    /// Whether equal statements with this effect give equal results, so that the first of two is enough.
-    pub fn repeatable(self) -> bool {
-        !self.prints && !self.state
-    }
-}
+use crate::ir::ops::row;
+pub(crate) use crate::ir::ops::Effect;
+use crate::ir::walk::{deep, has_regions, regions, statements};
+use crate::ir::{Atom, Block, Module, Op, Scalar, Stmt, Ty, VarInfo};
+use diffeo_calculus::prim::{real, IntOp};
 
 /// The effects of functions and constants.
 pub(crate) struct Effects {
@@ -104,9 +67,7 @@ impl Effects {
     /// The effect of a statement, without its regions.
     pub fn own(&self, stmt: &Stmt, shapes: &Shapes, vars: &[VarInfo]) -> Effect {
         match &stmt.op {
-            Op::Int(op, args) if int_can_fail(*op, args) => Effect::STOPS,
-            Op::Round(..) | Op::Check(_) | Op::Stop(_) | Op::While { .. } => Effect::STOPS,
-            Op::Trace(..) | Op::Progress(..) => Effect::PRINTS,
+            Op::Int(op, args) if !int_can_fail(*op, args) => Effect::NONE,
             Op::Call(f, _) => self.functions[f.0 as usize],
             Op::Constant(c) => self.constants[c.0 as usize],
             // Rows of different sizes.
@@ -121,51 +82,7 @@ impl Effects {
                     Effect::NONE
                 }
             }
-            Op::AccAdd(..)
-            | Op::AccAddArray(..)
-            | Op::AccRead(..)
-            | Op::AccTake(..)
-            | Op::AccGet(_)
-            | Op::Push(..)
-            | Op::StackLen(_)
-            | Op::StackGet(..) => Effect::STATE,
-            Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::IsNan(_)
-            | Op::Text(_)
-            | Op::AppendText(..)
-            | Op::TextOp(..)
-            | Op::Show(..)
-            | Op::Dim(..)
-            | Op::Get(..)
-            | Op::Slice { .. }
-            | Op::Update { .. }
-            | Op::Elements(..)
-            | Op::Rows(_)
-            | Op::Empty(..)
-            | Op::Append(..)
-            | Op::Reshape(..)
-            | Op::ArgSort(_)
-            | Op::New(..)
-            | Op::Tag(_)
-            | Op::Field { .. }
-            | Op::If { .. }
-            | Op::Switch { .. }
-            | Op::For { .. }
-            | Op::Reduce { .. }
-            | Op::AccNew(_)
-            | Op::AccView(..)
-            | Op::AccSlice { .. }
-            | Op::AccReshape(..)
-            | Op::StackNew(_) => Effect::NONE,
+            op => row(op).effect,
         }
     }
 }
@@ -214,68 +131,15 @@ pub(crate) fn has_bounded_partials(op: &Op) -> bool {
 /// The cost of computing an operation speculatively, in additions. `None` where that is not allowed: it has effects, or
 /// a check or branch guards it.
 pub(crate) fn speculative_cost(op: &Op) -> Option<u32> {
-    use diffeo_calculus::prim::real::row;
-    Some(match op {
-        Op::Real(op, _) => row(*op).cost,
-        Op::PowInt(_, Atom::Int(n)) if (-8..=8).contains(n) => 5,
-        Op::PowInt(..) => 12,
+    match op {
+        Op::Real(op, _) => Some(real::row(*op).cost),
+        Op::PowInt(_, Atom::Int(n)) if (-8..=8).contains(n) => Some(5),
+        Op::PowInt(..) => Some(12),
         Op::Int(op, args) if !int_can_fail(*op, args) => {
-            if matches!(op, IntOp::Div | IntOp::Rem) {
-                4
-            } else {
-                1
-            }
+            Some(if matches!(op, IntOp::Div | IntOp::Rem) { 4 } else { 1 })
         }
-        Op::IntFits(IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg, _) => 1,
-        Op::Compare(_, kind, ..) => match kind {
-            crate::ir::Scalar::Real | crate::ir::Scalar::Int | crate::ir::Scalar::Bool => 1,
-            crate::ir::Scalar::Text => 12,
-        },
-        Op::Not(_) | Op::And(..) | Op::Or(..) | Op::Select(..) | Op::ToReal(_) | Op::IsNan(_) => 1,
-        Op::Dim(..) => 1,
-        Op::Int(..)
-        | Op::IntFits(..)
-        | Op::Round(..)
-        | Op::Text(_)
-        | Op::AppendText(..)
-        | Op::TextOp(..)
-        | Op::Show(..)
-        | Op::Check(_)
-        | Op::Stop(_)
-        | Op::Trace(..)
-        | Op::Progress(..)
-        | Op::Get(..)
-        | Op::Slice { .. }
-        | Op::Update { .. }
-        | Op::Elements(..)
-        | Op::Rows(_)
-        | Op::Empty(..)
-        | Op::Append(..)
-        | Op::Reshape(..)
-        | Op::ArgSort(_)
-        | Op::New(..)
-        | Op::Tag(_)
-        | Op::Field { .. }
-        | Op::If { .. }
-        | Op::Switch { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Build { .. }
-        | Op::Reduce { .. }
-        | Op::Call(..)
-        | Op::Constant(_)
-        | Op::AccNew(_)
-        | Op::AccAdd(..)
-        | Op::AccAddArray(..)
-        | Op::AccRead(..)
-        | Op::AccTake(..)
-        | Op::AccView(..)
-        | Op::AccSlice { .. }
-        | Op::AccReshape(..)
-        | Op::AccGet(_)
-        | Op::StackNew(_)
-        | Op::Push(..)
-        | Op::StackLen(_)
-        | Op::StackGet(..) => return None,
-    })
+        Op::IntFits(IntOp::Add | IntOp::Sub | IntOp::Mul | IntOp::Neg, _) => Some(1),
+        Op::Compare(_, Scalar::Text, ..) => Some(12),
+        op => row(op).cost,
+    }
 }

@@ -9,7 +9,7 @@
 //! elements, so that a comprehension can be fused with it.
 
 use super::shapes::{Shapes, Size};
-use super::walk::{deep, has_regions, operands, regions, regions_mut, same, var};
+use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, same, var};
 use crate::ir::{Atom, Block, Carried, Function, Module, Op, Reduction, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{IntOp, RealOp};
 

@@ -15,7 +15,7 @@
 
 use super::effects::{speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
-use super::walk::{
+use crate::ir::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, same, size, var,
     Copier,
 };
@@ -166,7 +166,7 @@ impl Survey {
                         Some(Some(*index))
                     }
                     Op::While { .. } => Some(None),
-                    Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => None,
+                    _ => None,
                 };
                 self.fusable |= matches!(stmt.op, Op::Build { .. });
                 path.extend(index);
@@ -351,7 +351,7 @@ impl Fuse<'_> {
             Op::For { index, .. } | Op::Build { index, .. } | Op::Reduce { index, .. } => {
                 Some(*index)
             }
-            Op::While { .. } | Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => None,
+            _ => None,
         };
         deep(|| {
             regions_mut(&mut stmt.op, |r| {

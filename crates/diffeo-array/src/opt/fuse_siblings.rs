@@ -8,7 +8,7 @@
 
 use super::effects::Effects;
 use super::shapes::Shapes;
-use super::walk::{
+use crate::ir::walk::{
     binders, deep, has_regions, operands, regions, regions_mut, same, size, statements, var, Copier,
 };
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};

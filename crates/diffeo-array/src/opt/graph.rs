@@ -1,6 +1,6 @@
 //! The call graph, callees first; the types of boxes that come from outside.
 
-use super::walk::statements;
+use crate::ir::walk::statements;
 use crate::ir::{BoxId, Elem, Module, Op, Ty};
 
 /// The call graph and its strongly connected components. The use of a constant is a call of its initialiser.

@@ -11,7 +11,7 @@
 
 use super::effects::{has_bounded_partials, speculative_cost, Effects};
 use super::shapes::Shapes;
-use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
+use crate::ir::walk::{binders, deep, has_regions, operands, regions, regions_mut, var, Copier};
 use crate::ir::{Atom, Block, Check, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::Comparison;
 use hashbrown::{HashMap, HashSet};
@@ -89,7 +89,7 @@ impl Hoist<'_> {
                 Some(count.clone())
             }
             Op::While { .. } => None,
-            Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => {
+            _ => {
                 regions_mut(&mut stmt.op, |r| self.block(r, level + 1));
                 return;
             }

@@ -19,8 +19,8 @@
 
 use super::effects::{int_can_fail, speculative_cost, Effect, Effects};
 use super::shapes::Shapes;
-use super::walk::{
-    binders, deep, leaf, operands, regions, regions_mut, same, size, statements, var, Copier,
+use crate::ir::walk::{
+    binders, deep, operands, regions, regions_mut, same, size, statements, var, Copier,
 };
 use crate::ir::{
     Atom, Block, Check, Module, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var, VarInfo,
@@ -66,7 +66,7 @@ impl Split<'_> {
                 Op::Build { .. } | Op::Reduce { .. } | Op::For { .. } => {
                     deep(|| self.checks_of(&stmt))
                 }
-                Op::If { .. } | Op::Switch { .. } | Op::While { .. } | leaf!() => None,
+                _ => None,
             };
             if let Some(checks) = split {
                 self.place(&checks, &stmt, &mut out);
@@ -201,7 +201,7 @@ impl Split<'_> {
                 }
                 op
             }
-            Op::Switch { .. } | Op::While { .. } | leaf!() => return None,
+            _ => return None,
         };
         Some(Stmt { results: Vec::new(), op, site: stmt.site })
     }

@@ -17,7 +17,7 @@
 //! Why it is right: only operations that were proved to fit are moved, and sums of these are the same in any order
 //! modulo 2^64. Elements that no step reads may be wrong, but computing them does not fail: divisors are constants.
 
-use super::walk::{binders, deep, has_regions, operands, regions, regions_mut, var};
+use crate::ir::walk::{binders, deep, has_regions, operands, regions, regions_mut, var};
 use crate::ir::{Atom, Block, Elem, Module, Op, Scalar, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::{Comparison, IntOp};
 use hashbrown::{HashMap, HashSet};
@@ -79,7 +79,7 @@ impl Tabulate {
                 | Op::Build { index, count, .. }
                 | Op::Reduce { index, count, .. } => Some(Some((*index, count.clone()))),
                 Op::While { .. } => Some(None),
-                Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => None,
+                _ => None,
             };
             let is_loop = counted.is_some();
             if let Some(counted) = counted {

@@ -13,7 +13,7 @@
 
 use super::effects::speculative_cost;
 use super::graph::{call_graph, CallGraph};
-use super::walk::{deep, has_regions, regions_mut, replace, size, statements, Copier};
+use crate::ir::walk::{deep, has_regions, regions_mut, replace, size, statements, Copier};
 use crate::ir::{
     Atom, Block, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Var, VarInfo,
 };

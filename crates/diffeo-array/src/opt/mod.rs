@@ -24,7 +24,7 @@
 //! | `index_tables.rs` | index tables |
 //! | `scatter_to_map.rs`, `promote.rs` | scatter to map; accumulator promotion |
 //! | `unroll.rs` | unrolling; small arrays as numbers |
-//! | `effects.rs`, `shapes.rs`, `graph.rs`, `walk.rs` | what passes ask: effects, sizes, calls; walks over terms |
+//! | `effects.rs`, `shapes.rs`, `graph.rs` | what passes ask: effects, sizes, calls |
 
 mod canonical_loops;
 mod constants;
@@ -55,7 +55,6 @@ mod sink_producers;
 mod specialise;
 mod tail;
 mod unroll;
-pub mod walk;
 
 pub use canonical_loops::canonical_loops;
 pub use constants::constants;

@@ -4,7 +4,7 @@
 //! views stand in one block, so the numbers in it are known at each place; each begins as 0 and is added to in the same
 //! order.
 
-use super::walk::{deep, has_regions, regions_mut, replace, uses, var};
+use crate::ir::walk::{deep, has_regions, regions_mut, replace, uses, var};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;

@@ -4,7 +4,7 @@
 //! `rows(elements(a, b), elements(c, d))` becomes `reshape(elements(a, b, c, d), 2, 2)`, which makes one block of
 //! memory instead of three. It runs late, because other passes understand rows.
 
-use super::walk::{deep, has_regions, regions_mut, var};
+use crate::ir::walk::{deep, has_regions, regions_mut, var};
 use crate::ir::{Atom, Block, Elem, Module, Op, Stmt, Ty, Var, VarInfo};
 use hashbrown::HashMap;
 

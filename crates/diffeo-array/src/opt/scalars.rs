@@ -14,7 +14,7 @@ use super::graph::{call_graph, CallGraph};
 use super::shapes::{Extent, Shapes, Size};
 use super::simplify::simplify_function;
 use super::specialise::unused;
-use super::walk::{deep, has_regions, operands, regions, regions_mut, statements, var};
+use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, statements, var};
 use crate::ir::{Atom, Block, Elem, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 

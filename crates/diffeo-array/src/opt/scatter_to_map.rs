@@ -4,7 +4,7 @@
 //! as the loop has steps, at its index, and touches no others; nothing else is added to them before they are read
 //! whole. Why it is right: each element is 0 plus one number, as is each element of the comprehension.
 
-use super::walk::{deep, has_regions, operands, regions, regions_mut, same, uses, var};
+use crate::ir::walk::{deep, has_regions, operands, regions, regions_mut, same, uses, var};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::RealOp;
 use hashbrown::HashMap;

@@ -1,6 +1,6 @@
 //! Static knowledge of array sizes: which sizes are equal, and which comprehensions certainly have rows of one size.
 
-use super::walk::{binders, deep, same, statements};
+use crate::ir::walk::{binders, deep, same, statements};
 use crate::ir::{Atom, Block, Function, Op, Stmt, Ty, Var, VarInfo};
 
 /// The size of an array in a dimension.
@@ -170,7 +170,7 @@ impl Shapes {
             Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } => {
                 deep(|| self.block(body));
             }
-            super::walk::leaf!() => {}
+            _ => {}
         }
         for v in &stmt.results {
             self.define(*v);
@@ -269,48 +269,7 @@ impl Shapes {
                 return;
             }
             // The others give no arrays, or arrays of which nothing is known.
-            Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Text(_)
-            | Op::AppendText(..)
-            | Op::TextOp(..)
-            | Op::Show(..)
-            | Op::Check(_)
-            | Op::Stop(_)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::Dim(..)
-            | Op::Empty(..)
-            | Op::Append(..)
-            | Op::New(..)
-            | Op::Tag(_)
-            | Op::Field { .. }
-            | Op::Reduce { .. }
-            | Op::Call(..)
-            | Op::Constant(_)
-            | Op::AccNew(_)
-            | Op::AccAdd(..)
-            | Op::AccAddArray(..)
-            | Op::AccRead(..)
-            | Op::AccTake(..)
-            | Op::AccView(..)
-            | Op::AccSlice { .. }
-            | Op::AccReshape(..)
-            | Op::AccGet(_)
-            | Op::StackNew(_)
-            | Op::Push(..)
-            | Op::StackLen(_)
-            | Op::StackGet(..) => return,
+            _ => return,
         };
         if let Some(v) = stmt.results.first() {
             self.set(*v, known);

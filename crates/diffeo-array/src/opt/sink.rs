@@ -6,7 +6,7 @@
 
 use super::effects::Effects;
 use super::shapes::Shapes;
-use super::walk::{deep, has_regions, operands, regions_mut, var};
+use crate::ir::walk::{deep, has_regions, operands, regions_mut, var};
 use crate::ir::{Atom, Block, Module, Op, Stmt, Ty, VarInfo};
 use hashbrown::HashMap;
 

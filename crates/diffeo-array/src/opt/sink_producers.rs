@@ -15,7 +15,7 @@ use super::fuse_siblings::refers;
 use super::graph::call_graph;
 use super::inline::Sites;
 use super::shapes::Shapes;
-use super::walk::{deep, operands, regions, regions_mut, size, statements, var, Copier};
+use crate::ir::walk::{deep, operands, regions, regions_mut, size, statements, var, Copier};
 use crate::ir::{Atom, Block, Function, Module, Op, Site, Stmt, Ty, Var, VarInfo};
 use hashbrown::{HashMap, HashSet};
 

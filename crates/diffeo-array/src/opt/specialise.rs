@@ -12,7 +12,9 @@
 use super::graph::call_graph;
 use super::shapes::{Shapes, Size};
 use super::simplify::simplify_function;
-use super::walk::{deep, has_regions, operands_mut, regions, regions_mut, size, statements, var};
+use crate::ir::walk::{
+    deep, has_regions, operands_mut, regions, regions_mut, size, statements, var,
+};
 use crate::ir::{Atom, Block, Check, Function, FunctionId, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_base::Name;
 use diffeo_calculus::prim::Comparison;

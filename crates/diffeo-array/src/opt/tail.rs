@@ -7,7 +7,7 @@
 //! trace: it took the place of its caller.
 
 use super::graph::components;
-use super::walk::{deep, Copier};
+use crate::ir::walk::{deep, Copier};
 use crate::ir::{
     Atom, Block, Carried, Function, FunctionId, Inlined, Module, Op, Site, SiteId, Stmt, Ty, Var,
     VarInfo,

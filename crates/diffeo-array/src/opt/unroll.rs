@@ -9,7 +9,7 @@
 
 use super::shapes::{Extent, Shapes, Size};
 use super::simplify::neutral;
-use super::walk::{
+use crate::ir::walk::{
     deep, has_regions, operands, operands_mut, regions, regions_mut, size, var, Copier,
 };
 use crate::ir::{
@@ -62,7 +62,7 @@ fn within(mut module: Module, statements: usize) -> Module {
 /// The variables that are used otherwise than for an element at a constant index, or as what is updated there.
 fn whole_uses(function: &Function) -> Vec<bool> {
     let mut whole = vec![false; function.vars.len()];
-    super::walk::statements(&function.body, &mut |stmt| {
+    crate::ir::walk::statements(&function.body, &mut |stmt| {
         let constant = |xs: &[Atom]| matches!(xs, [Atom::Int(_)]);
         let skipped = match &stmt.op {
             Op::Get(array, xs) if constant(xs) => Some(array),
@@ -147,7 +147,7 @@ impl Unroll {
         match stmt.op {
             Op::If { .. } | Op::Switch { .. } => self.branches(stmt, out),
             Op::For { .. } | Op::While { .. } => self.carried(stmt, out),
-            Op::Build { .. } | Op::Reduce { .. } | super::walk::leaf!() => out.push(stmt),
+            _ => out.push(stmt),
         }
     }
 
@@ -191,7 +191,7 @@ impl Unroll {
                 let totals = how.iter().map(|how| neutral(*how)).collect();
                 (index, body, State::Totals(totals), how)
             }
-            Op::If { .. } | Op::Switch { .. } | Op::While { .. } | super::walk::leaf!() => return,
+            _ => return,
         };
         for i in 0..steps {
             let mut map = HashMap::from([(index, Atom::Int(i))]);
@@ -443,15 +443,15 @@ fn only_sums(block: &Block) -> bool {
             regions(&stmt.op, |r| none &= !has_loops(r));
             none
         }
-        super::walk::leaf!() => true,
+        _ => true,
     })
 }
 
 fn has_loops(block: &Block) -> bool {
     let mut found = false;
-    super::walk::statements(block, &mut |stmt| match &stmt.op {
+    crate::ir::walk::statements(block, &mut |stmt| match &stmt.op {
         Op::For { .. } | Op::While { .. } | Op::Build { .. } | Op::Reduce { .. } => found = true,
-        Op::If { .. } | Op::Switch { .. } | super::walk::leaf!() => {}
+        _ => {}
     });
     found
 }

@@ -1,6 +1,7 @@
 //! Operations in the text of Flat.
 
 use super::{Parsed, Parser, Token};
+use crate::ir::ops::read;
 use crate::ir::{Atom, Block, Carried, Check, ConstantId, Op, Reduction, Scalar, SiteId, Stop, Ty};
 use crate::print::reduction_name;
 use diffeo_calculus::names::Named;
@@ -127,30 +128,6 @@ impl Parser<'_> {
         })
     }
 
-    /// An operand, and any number of others.
-    fn several(&mut self) -> Parsed<(Atom, Vec<Atom>)> {
-        let at = self.at;
-        let mut operands = self.operands()?;
-        if operands.is_empty() {
-            self.at = at;
-            return self.wrong("expected an operand");
-        }
-        Ok((operands.remove(0), operands))
-    }
-
-    /// Two operands, and any number of others between them.
-    fn around(&mut self) -> Parsed<(Atom, Vec<Atom>, Atom)> {
-        let at = self.at;
-        let (first, mut between) = self.several()?;
-        match between.pop() {
-            Some(last) => Ok((first, between, last)),
-            None => {
-                self.at = at;
-                self.wrong("expected two operands")
-            }
-        }
-    }
-
     /// An operation without blocks.
     pub(super) fn plain(&mut self) -> Parsed<Op> {
         let at = self.at;
@@ -162,112 +139,31 @@ impl Parser<'_> {
             return Ok(op);
         }
         Ok(match word.as_str() {
-            "pow_int" => {
-                let [x, n] = self.exactly()?;
-                Op::PowInt(x, n)
-            }
-            "not" => {
-                let [a] = self.exactly()?;
-                Op::Not(a)
-            }
-            "and" => {
-                let [a, b] = self.exactly()?;
-                Op::And(a, b)
-            }
-            "or" => {
-                let [a, b] = self.exactly()?;
-                Op::Or(a, b)
-            }
-            "select" => {
-                let [c, a, b] = self.exactly()?;
-                Op::Select(c, a, b)
-            }
-            "to_real" => {
-                let [a] = self.exactly()?;
-                Op::ToReal(a)
-            }
-            "is_nan" => {
-                let [a] = self.exactly()?;
-                Op::IsNan(a)
-            }
             "text" => Op::Text(self.text()?),
-            "append_text" => {
-                let [a, b] = self.exactly()?;
-                Op::AppendText(a, b)
-            }
             "show" => {
                 let scalar = self.scalar()?;
                 let [a] = self.exactly()?;
                 Op::Show(scalar, a)
-            }
-            "check_index" => {
-                let [index, length] = self.exactly()?;
-                Op::Check(Check::Index { index, length })
-            }
-            "check_slice" => {
-                let [lo, hi, length] = self.exactly()?;
-                Op::Check(Check::Slice { lo, hi, length })
-            }
-            "check_count" => {
-                let [count] = self.exactly()?;
-                Op::Check(Check::Count(count))
             }
             "check_size" => {
                 let what = self.bracketed(Parser::text)?;
                 let [expected, found] = self.exactly()?;
                 Op::Check(Check::Size { what, expected, found })
             }
-            "check_rows" => {
-                let [expected, found] = self.exactly()?;
-                Op::Check(Check::Rows { expected, found })
-            }
-            "fail" => {
-                let [message] = self.exactly()?;
-                Op::Stop(Stop::Fail(message))
-            }
-            "fail_nan" => {
-                let [] = self.exactly()?;
-                Op::Stop(Stop::Nan)
-            }
-            "fail_order" => {
-                let [] = self.exactly()?;
-                Op::Stop(Stop::Order)
-            }
             "fail_shape" => {
                 let what = self.bracketed(Parser::text)?;
                 let [difference] = self.exactly()?;
                 Op::Stop(Stop::Shape { what, difference })
-            }
-            "trace" => {
-                let [label, value] = self.exactly()?;
-                Op::Trace(label, value)
-            }
-            "progress" => {
-                let [label, step, value] = self.exactly()?;
-                Op::Progress(label, step, value)
             }
             "dim" => {
                 let dim = self.bracketed(Parser::number)?;
                 let [array] = self.exactly()?;
                 Op::Dim(array, dim)
             }
-            "get" => {
-                let (array, indices) = self.several()?;
-                Op::Get(array, indices)
-            }
-            "slice" => {
-                let [array, lo, hi] = self.exactly()?;
-                Op::Slice { array, lo, hi }
-            }
-            "update" => {
-                let (array, indices, value) = self.around()?;
-                Op::Update { array, indices, value }
-            }
             "elements" => {
                 let elem = self.bracketed(Parser::elem)?;
                 Op::Elements(elem, self.operands()?)
             }
-            "rows" => Op::Rows(self.operands()?),
             "empty" => {
                 let (elem, rank) = self.bracketed(|p| {
                     let elem = p.elem()?;
@@ -277,27 +173,11 @@ impl Parser<'_> {
                 let [] = self.exactly()?;
                 Op::Empty(elem, rank)
             }
-            "append" => {
-                let [a, b] = self.exactly()?;
-                Op::Append(a, b)
-            }
-            "reshape" => {
-                let (array, sizes) = self.several()?;
-                Op::Reshape(array, sizes)
-            }
-            "arg_sort" => {
-                let [array] = self.exactly()?;
-                Op::ArgSort(array)
-            }
             "new" => {
                 let id = self.box_id()?;
                 self.expect(":")?;
                 let tag = self.position("alternative", |p| p.variants.get(id.0 as usize))?;
                 Op::New(id, tag, self.operands()?)
-            }
-            "tag" => {
-                let [object] = self.exactly()?;
-                Op::Tag(object)
             }
             "field" => {
                 let (tag, index) = self.bracketed(|p| {
@@ -315,59 +195,23 @@ impl Parser<'_> {
             "constant" => {
                 Op::Constant(ConstantId(self.position("constant", |p| Some(&p.constants))?))
             }
-            "acc_new" => Op::AccNew(self.operands()?),
-            "acc_add" => {
-                let (acc, indices, value) = self.around()?;
-                Op::AccAdd(acc, indices, value)
-            }
-            "acc_add_array" => {
-                let [acc, array] = self.exactly()?;
-                Op::AccAddArray(acc, array)
-            }
-            "acc_read" => {
-                let (acc, indices) = self.several()?;
-                Op::AccRead(acc, indices)
-            }
-            "acc_take" => {
-                let (acc, indices) = self.several()?;
-                Op::AccTake(acc, indices)
-            }
-            "acc_view" => {
-                let (acc, indices) = self.several()?;
-                Op::AccView(acc, indices)
-            }
-            "acc_slice" => {
-                let [acc, lo, hi] = self.exactly()?;
-                Op::AccSlice { acc, lo, hi }
-            }
-            "acc_reshape" => {
-                let (acc, sizes) = self.several()?;
-                Op::AccReshape(acc, sizes)
-            }
-            "acc_get" => {
-                let [acc] = self.exactly()?;
-                Op::AccGet(acc)
-            }
             "stack_new" => {
                 let elems = self.list("[", "]", Parser::elem)?;
                 let [] = self.exactly()?;
                 Op::StackNew(elems.into())
             }
-            "push" => {
-                let (stack, components) = self.several()?;
-                Op::Push(stack, components)
-            }
-            "stack_len" => {
-                let [stack] = self.exactly()?;
-                Op::StackLen(stack)
-            }
-            "stack_get" => {
-                let [stack, position] = self.exactly()?;
-                Op::StackGet(stack, position)
-            }
             _ => {
-                self.at = at;
-                return self.wrong(format!("no operation is called `{word}`"));
+                if let Err(None) = read(&word, &[]) {
+                    self.at = at;
+                    return self.wrong(format!("no operation is called `{word}`"));
+                }
+                let behind = self.at;
+                let operands = self.operands()?;
+                read(&word, &operands).or_else(|names| {
+                    self.at = behind;
+                    let names = names.unwrap_or_default();
+                    self.wrong(format!("the operands of `{word}` are ({names})"))
+                })?
             }
         })
     }

@@ -5,6 +5,7 @@ use super::function::Lower;
 use super::scan::BlockNumber;
 use super::uses::{regions, uses, var, Use};
 use crate::low::Operand;
+use diffeo_array::ir::ops::row;
 use diffeo_array::ir::{Atom, Block, Op, Stmt, Var};
 use diffeo_base::deep;
 use hashbrown::HashMap;
@@ -194,18 +195,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// Notes which results are the only reference to their blocks.
     fn fresh_results(&mut self, results: &[Var], op: &Op) {
-        let fresh = matches!(
-            op,
-            Op::Update { .. }
-                | Op::Append(..)
-                | Op::Elements(..)
-                | Op::Rows(_)
-                | Op::ArgSort(_)
-                | Op::Build { .. }
-                | Op::AccNew(_)
-                | Op::AccGet(_)
-        );
-        if fresh {
+        if row(op).fresh {
             self.unshared.extend(results);
         } else if let Op::Call(callee, _) = op {
             let unshared = &self.cx.unshared[callee.0 as usize];

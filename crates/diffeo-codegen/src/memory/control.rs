@@ -8,8 +8,8 @@ use super::unique::{stays, Stays};
 use super::uses::{statements, var, Use};
 use super::Polls;
 use crate::low::{Binary, Compare, Expr, For, Operand, Reg, Stmt, Ty, Unary};
+use diffeo_array::ir::walk;
 use diffeo_array::ir::{Atom, Block, Carried, Op, Reduction, Stmt as Statement, Ty as Flat, Var};
-use diffeo_array::opt::walk;
 use diffeo_calculus::prim::{IntOp, RealOp};
 use hashbrown::HashMap;
 

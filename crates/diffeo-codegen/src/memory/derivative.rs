@@ -8,8 +8,8 @@ use crate::low::{
     Address, Binary, Compare, Expr, Operand, Raise, Runtime, Ty, DATA, STACK_DATA, STACK_LENGTH,
     STACK_ROOM,
 };
+use diffeo_array::ir::walk::{has_regions, Accumulators};
 use diffeo_array::ir::{Atom, Block, Elem, Op, Stmt, Ty as Flat, Var};
-use diffeo_array::opt::walk::{has_regions, Accumulators};
 
 impl Lower<'_, '_> {
     /// If a step uses accumulators at its own index only, so that no other step uses the same elements: how often it

@@ -1,11 +1,11 @@
 //! How operations use the references among their operands (borrow, keep, change), and the blocks of operations.
 
-use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Stop, Ty, Var, VarInfo};
-use diffeo_array::ir::{Carried, Check};
+use diffeo_array::ir::ops::{named_operands, Operand};
+use diffeo_array::ir::{Atom, Block, FunctionId, Module, Op, Stmt, Ty, Var, VarInfo};
 use diffeo_base::deep;
 use diffeo_calculus::prim::text::{self, Leaf};
 
-/// What an operation does with an operand.
+/// What an operation does with an operand that is a reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     /// Looks at it.
@@ -25,66 +25,12 @@ pub(super) fn uses(
     mut each: impl FnMut(&Atom, Use),
 ) {
     match op {
-        Op::Real(..)
-        | Op::PowInt(..)
-        | Op::Int(..)
-        | Op::IntFits(..)
-        | Op::Not(_)
-        | Op::And(..)
-        | Op::Or(..)
-        | Op::Select(..)
-        | Op::ToReal(_)
-        | Op::Round(..)
-        | Op::IsNan(_)
-        | Op::Text(_)
-        | Op::Check(
-            Check::Index { .. }
-            | Check::Slice { .. }
-            | Check::Count(_)
-            | Check::Size { .. }
-            | Check::Rows { .. },
-        )
-        | Op::Empty(..)
-        | Op::If { .. }
-        | Op::Switch { .. }
-        | Op::Build { .. }
-        | Op::Reduce { .. }
-        | Op::Constant(_)
-        | Op::Stop(Stop::Nan | Stop::Order)
-        | Op::AccNew(_)
-        | Op::StackNew(_) => {}
-        Op::Compare(_, _, a, b) | Op::AppendText(a, b) | Op::Trace(a, b) => {
-            each(a, Use::Read);
-            each(b, Use::Read);
-        }
         Op::TextOp(op, args) => {
             for (leaf, arg) in text::signature(*op).0.iter().zip(args) {
                 if *leaf == Leaf::Text {
                     each(arg, Use::Read);
                 }
             }
-        }
-        Op::Show(_, a)
-        | Op::Stop(Stop::Fail(a) | Stop::Shape { what: _, difference: a })
-        | Op::Progress(a, _, _)
-        | Op::Dim(a, _)
-        | Op::Get(a, _)
-        | Op::Slice { array: a, .. }
-        | Op::Reshape(a, _)
-        | Op::ArgSort(a)
-        | Op::Tag(a)
-        | Op::Field { object: a, .. }
-        | Op::AccAdd(a, ..)
-        | Op::AccRead(a, _)
-        | Op::AccTake(a, _)
-        | Op::AccView(a, _)
-        | Op::AccSlice { acc: a, .. }
-        | Op::AccReshape(a, _)
-        | Op::StackLen(a)
-        | Op::StackGet(a, _) => each(a, Use::Read),
-        Op::AccAddArray(acc, array) => {
-            each(acc, Use::Read);
-            each(array, Use::Read);
         }
         Op::Update { array, indices: _, value } => {
             each(array, Use::Change);
@@ -93,28 +39,17 @@ pub(super) fn uses(
                 matches!(value, Atom::Var(v) if matches!(vars[v.0 as usize].ty, Ty::Array(..)));
             each(value, if rows { Use::Read } else { Use::Keep });
         }
-        // What has been added up becomes the array.
-        Op::AccGet(a) => each(a, Use::Change),
-        Op::Append(a, b) => {
-            each(a, Use::Change);
-            each(b, Use::Read);
-        }
-        Op::Rows(atoms) => atoms.iter().for_each(|a| each(a, Use::Read)),
-        Op::Elements(_, atoms) | Op::New(_, _, atoms) => {
-            atoms.iter().for_each(|a| each(a, Use::Keep));
-        }
-        Op::Push(stack, atoms) => {
-            each(stack, Use::Read);
-            atoms.iter().for_each(|a| each(a, Use::Keep));
-        }
-        Op::For { carried, .. } | Op::While { carried, .. } => {
-            carried.iter().for_each(|Carried { init, .. }| each(init, Use::Keep));
-        }
         Op::Call(callee, args) => {
             for (i, arg) in args.iter().enumerate() {
                 each(arg, if keeps(*callee, i) { Use::Keep } else { Use::Read });
             }
         }
+        op => named_operands(op, |_, operand, atom| match operand {
+            Operand::Real | Operand::Int | Operand::Bool => {}
+            Operand::Text | Operand::Read => each(atom, Use::Read),
+            Operand::Change => each(atom, Use::Change),
+            Operand::Keep => each(atom, Use::Keep),
+        }),
     }
 }
 

@@ -10,8 +10,8 @@ use super::prepare::{array, chosen, is_extremum};
 use super::scope::Scope;
 use super::{unsupported, Reverser};
 use crate::ad::Unsupported;
+use crate::ir::walk::regions;
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Stmt, Ty, Var};
-use crate::opt::walk::regions;
 use diffeo_calculus::prim::{Comparison, IntOp};
 use std::collections::BTreeSet;
 

@@ -7,9 +7,9 @@
 use super::control::Loop;
 use super::scope::Scope;
 use super::Reverser;
+use crate::ir::walk::{has_regions, operands, operands_mut};
 use crate::ir::{Atom, Block, Carried, Op, Stmt, Ty, Var};
 use crate::opt::effects::speculative_cost;
-use crate::opt::walk::{has_regions, operands, operands_mut};
 use diffeo_calculus::prim::IntOp;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;

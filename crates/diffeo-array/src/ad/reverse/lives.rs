@@ -1,8 +1,8 @@
 //! Liveness of arrays: which arrays are used after a place where arrays are changed, passed to calls, or carried by
 //! loops.
 
+use crate::ir::walk::{binders, deep, operands, regions, statements};
 use crate::ir::{Atom, Block, Function, Op, Ty, Var};
-use crate::opt::walk::{binders, deep, operands, regions, statements};
 use hashbrown::{HashMap, HashSet};
 
 /// The arrays that are used later, at updates, appends, calls and loops: by their first result.

@@ -20,8 +20,8 @@
 use super::lives::{is_array, lives};
 use super::sources::{sources, Source};
 use crate::ad::{Activity, Deriver};
+use crate::ir::walk::{deep, regions};
 use crate::ir::{Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Stmt, Ty, Var};
-use crate::opt::walk::{deep, regions};
 use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 

@@ -9,11 +9,11 @@
 
 use crate::ad::Deriver;
 use crate::build::Builder;
+use crate::ir::walk::{deep, has_regions, operands_mut, regions_mut, statements};
 use crate::ir::{
     Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stmt,
     Ty, Var, VarInfo,
 };
-use crate::opt::walk::{deep, has_regions, operands_mut, regions_mut, statements};
 use diffeo_calculus::prim::{Comparison, IntOp};
 
 /// Makes arrays of the numbers of whose largest or smallest a function looks for; and slices of one array of those that

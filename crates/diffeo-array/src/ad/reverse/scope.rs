@@ -6,12 +6,13 @@
 
 use super::boxes::Bar;
 use super::{Place, Reverser};
-use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
-use crate::opt::shapes::Size;
-use crate::opt::walk::{
+use crate::ir::ops::{row, Group};
+use crate::ir::walk::{
     binders, deep, has_regions, operands, operands_mut, regions, regions_mut, statements,
     Accumulators,
 };
+use crate::ir::{Atom, Block, Op, Stmt, Ty, Var};
+use crate::opt::shapes::Size;
 use diffeo_calculus::prim::IntOp;
 use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -532,22 +533,7 @@ impl<'s> Reverser<'_, 's> {
 
 /// Whether an operation is one of numbers.
 fn is_simple(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Constant(_)
-    )
+    row(op).group == Group::Scalar || matches!(op, Op::Constant(_))
 }
 
 /// The variables of outside that an operation uses.

@@ -6,8 +6,8 @@
 
 use super::plan::Plan;
 use crate::ad::{activity, Deriver};
+use crate::ir::walk::deep;
 use crate::ir::{Elem, Function, FunctionId, Module, Ty, Var};
-use crate::opt::walk::deep;
 use hashbrown::{HashMap, HashSet};
 use std::rc::Rc;
 

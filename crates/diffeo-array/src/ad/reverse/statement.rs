@@ -5,8 +5,9 @@
 
 use super::{unsupported, Reverser};
 use crate::ad::{activity, slopes, Unsupported};
+use crate::ir::ops::{self, Group};
+use crate::ir::walk::{operands, regions, statements};
 use crate::ir::{Atom, Op, Stmt, Ty, Var};
-use crate::opt::walk::{operands, regions, statements};
 use diffeo_calculus::prim::real::{row, Derivative, Partial};
 use diffeo_calculus::prim::{IntOp, RealOp};
 
@@ -317,18 +318,10 @@ fn within<'a>(stmt: &'a Stmt, see: &mut dyn FnMut(&'a Stmt)) {
 
 /// What an operation is called in a message.
 fn name(op: &Op) -> &'static str {
-    match op {
-        Op::AccNew(_)
-        | Op::AccAdd(..)
-        | Op::AccAddArray(..)
-        | Op::AccRead(..)
-        | Op::AccTake(..)
-        | Op::AccView(..)
-        | Op::AccSlice { .. }
-        | Op::AccReshape(..)
-        | Op::AccGet(_) => "accumulators",
-        Op::StackNew(_) | Op::Push(..) | Op::StackGet(..) | Op::StackLen(_) => "stacks",
-        Op::Real(RealOp::Sign, _) => "signs",
+    match (ops::row(op).group, op) {
+        (Group::Accumulator, _) => "accumulators",
+        (Group::Stack, _) => "stacks",
+        (_, Op::Real(RealOp::Sign, _)) => "signs",
         _ => "an operation",
     }
 }

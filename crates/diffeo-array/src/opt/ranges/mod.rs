@@ -10,7 +10,7 @@ mod linear;
 mod prove;
 
 use super::shapes::{Extent, Shapes, Size};
-use super::walk::{binders, deep, operands_mut, var};
+use crate::ir::walk::{binders, deep, operands_mut, var};
 use crate::ir::{Atom, Block, Carried, Check, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
 use diffeo_calculus::prim::IntOp;
 use hashbrown::HashMap;
@@ -203,7 +203,7 @@ impl Ranges<'_> {
                 self.facts.reset(&mark);
                 stmt.op = Op::Reduce { how, count, index, body };
             }
-            super::walk::leaf!() => {
+            _ => {
                 let [v] = stmt.results[..] else {
                     out.push(stmt);
                     return ends;

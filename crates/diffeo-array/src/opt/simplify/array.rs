@@ -8,8 +8,8 @@
 //! indices of an array that exists.
 
 use super::super::shapes::{Extent, Size};
-use super::super::walk::same;
 use super::{element_of, New, Simplifier};
+use crate::ir::walk::same;
 use crate::ir::{Atom, Elem, Op, SiteId, Stmt, Ty, Var};
 use diffeo_calculus::prim::IntOp;
 
@@ -52,7 +52,7 @@ impl Simplifier {
         if let Some(size) = self.known_size(array, k) {
             return Some(size);
         }
-        let key = self.size_key(super::super::walk::var(array)?, k);
+        let key = self.size_key(crate::ir::walk::var(array)?, k);
         self.dims.get(&key).map(|v| Atom::Var(*v))
     }
 

@@ -2,8 +2,8 @@
 //! results and carried variables that are the same each time.
 
 use super::super::effects::{has_bounded_partials, speculative_cost};
-use super::super::walk::same;
 use super::{New, Simplifier};
+use crate::ir::walk::same;
 use crate::ir::{Atom, Block, Carried, Op, Reduction, Scalar, SiteId, Stmt, Ty, Var};
 use diffeo_calculus::prim::Comparison;
 
@@ -37,7 +37,7 @@ impl Simplifier {
                 self.push(Stmt { results, op: Op::Reduce { how, count, index, body }, site }, out);
                 false
             }
-            super::super::walk::leaf!() => {
+            _ => {
                 self.push(Stmt { results, op, site }, out);
                 false
             }

@@ -14,7 +14,8 @@ mod scalar;
 pub(crate) use control::neutral;
 
 use super::shapes::Shapes;
-use super::walk::{binders, has_regions, operands_mut, var};
+use crate::ir::ops::{row, Group};
+use crate::ir::walk::{binders, has_regions, operands_mut, var};
 use crate::ir::{Atom, Block, Check, Function, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
 use hashbrown::hash_map::{Entry, HashMap};
 
@@ -176,7 +177,7 @@ impl Simplifier {
         operands_mut(&mut stmt.op, |a| *a = self.resolve(a));
         if has_regions(&stmt.op) {
             binders(&stmt.op, |v| self.define(v));
-            return super::walk::deep(|| self.control(stmt, out));
+            return crate::ir::walk::deep(|| self.control(stmt, out));
         }
         if let Op::Check(check) = &stmt.op {
             return match self.check(check) {
@@ -258,16 +259,6 @@ impl Simplifier {
         match op {
             Op::Real(op, args) => self.real(*op, args, site, out),
             Op::PowInt(x, n) => self.pow_int(x, n, site, out),
-            Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_) => self.scalar(op),
             Op::Dim(array, k) => self.dim(array, *k),
             Op::Get(array, indices) => self.get(array, indices, site, out),
             Op::Slice { array, lo, hi } => self.slice(array, lo, hi, site, out),
@@ -286,39 +277,8 @@ impl Simplifier {
             },
             Op::Elements(elem, xs) => self.elements(*elem, xs),
             Op::AccView(acc, indices) if indices.is_empty() => Some(acc.clone().into()),
-            Op::Text(_)
-            | Op::AppendText(..)
-            | Op::TextOp(..)
-            | Op::Show(..)
-            | Op::Check(_)
-            | Op::Stop(_)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::Rows(_)
-            | Op::Empty(..)
-            | Op::ArgSort(_)
-            | Op::New(..)
-            | Op::Call(..)
-            | Op::Constant(_)
-            | Op::AccNew(_)
-            | Op::AccAdd(..)
-            | Op::AccAddArray(..)
-            | Op::AccRead(..)
-            | Op::AccTake(..)
-            | Op::AccView(..)
-            | Op::AccSlice { .. }
-            | Op::AccReshape(..)
-            | Op::AccGet(_)
-            | Op::StackNew(_)
-            | Op::Push(..)
-            | Op::StackLen(_)
-            | Op::StackGet(..)
-            | Op::If { .. }
-            | Op::Switch { .. }
-            | Op::For { .. }
-            | Op::While { .. }
-            | Op::Build { .. }
-            | Op::Reduce { .. } => None,
+            op if row(op).group == Group::Scalar => self.scalar(op),
+            _ => None,
         }
     }
 
@@ -333,7 +293,7 @@ impl Simplifier {
                 Some(0 <= *lo && lo <= hi && hi <= n)
             }
             // The length of an array is at least 0.
-            Check::Slice { lo: Atom::Int(0), hi, length } if super::walk::same(hi, length) => {
+            Check::Slice { lo: Atom::Int(0), hi, length } if crate::ir::walk::same(hi, length) => {
                 Some(true)
             }
             Check::Slice { .. } => None,
@@ -352,7 +312,7 @@ impl Simplifier {
 fn equal(a: &Atom, b: &Atom) -> Option<bool> {
     match (a, b) {
         (Atom::Int(a), Atom::Int(b)) => Some(a == b),
-        _ => super::walk::same(a, b).then_some(true),
+        _ => crate::ir::walk::same(a, b).then_some(true),
     }
 }
 

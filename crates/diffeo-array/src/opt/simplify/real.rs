@@ -1,7 +1,7 @@
 //! Rules for operations on Reals: those that hold for every value, nan, infinities and both zeros included.
 
-use super::super::walk::same;
 use super::{New, Simplifier};
+use crate::ir::walk::same;
 use crate::ir::{Atom, Op, SiteId, Stmt, Ty};
 use diffeo_calculus::prim::{real, RealOp};
 

@@ -1,9 +1,9 @@
 //! Rules for Ints and truth values. An operation on Ints that can fail is dropped only where it cannot fail.
 
 use super::{New, Simplifier};
+use crate::ir::walk::same;
 use crate::ir::{Atom, Op, Scalar};
 use crate::opt::effects::int_can_fail;
-use crate::opt::walk::same;
 use diffeo_calculus::prim::{int, Comparison, IntOp, Rounding};
 
 impl Simplifier {

@@ -1,7 +1,7 @@
 //! Changes that make a module wrong.
 
+use diffeo_array::ir::walk::{operands_mut, regions_mut};
 use diffeo_array::ir::{Atom, Block, Module, Op, SiteId, Stmt, Ty, Var, VarInfo};
-use diffeo_array::opt::walk::{operands_mut, regions_mut};
 
 /// A place where something can be made wrong, by its number; counts down to it.
 struct Mutator {

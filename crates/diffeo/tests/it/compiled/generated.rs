@@ -118,7 +118,7 @@ fn count(counts: &mut Counts, block: &Block) {
             _ => name,
         };
         *counts.entry(name).or_insert(0) += 1;
-        diffeo_array::opt::walk::regions(&stmt.op, |region| count(counts, region));
+        diffeo_array::ir::walk::regions(&stmt.op, |region| count(counts, region));
     }
 }
 

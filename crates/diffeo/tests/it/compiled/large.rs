@@ -40,7 +40,7 @@ fn statements(module: &Module) -> usize {
     fn of(block: &Block) -> usize {
         let regions = |stmt| {
             let mut count = 1;
-            diffeo_array::opt::walk::regions(stmt, |region| count += of(region));
+            diffeo_array::ir::walk::regions(stmt, |region| count += of(region));
             count
         };
         block.stmts.iter().map(|stmt| regions(&stmt.op)).sum()

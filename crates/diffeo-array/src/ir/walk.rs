@@ -2,183 +2,11 @@
 //!
 //! Everything here visits one level; a caller that wants the regions, too, recurses with [`deep`].
 
-use crate::ir::{Atom, Block, Check, Function, Op, SiteId, Stmt, Stop, Var, VarInfo};
+pub use super::ops::{operands, operands_mut};
+use super::ops::{row, Group};
+use super::{Atom, Block, Function, Op, SiteId, Stmt, Var, VarInfo};
 pub(crate) use diffeo_base::deep;
 use hashbrown::{HashMap, HashSet};
-
-/// Goes over the operands of an operation, those within its regions left out. For references of both kinds.
-macro_rules! operands {
-    ($op:expr, $each:expr) => {
-        match $op {
-            Op::Text(_)
-            | Op::Empty(..)
-            | Op::Constant(_)
-            | Op::StackNew(_)
-            | Op::Stop(Stop::Nan | Stop::Order) => {}
-            Op::Not(a)
-            | Op::ToReal(a)
-            | Op::Round(_, a)
-            | Op::IsNan(a)
-            | Op::Show(_, a)
-            | Op::Dim(a, _)
-            | Op::ArgSort(a)
-            | Op::Tag(a)
-            | Op::Field { object: a, .. }
-            | Op::AccGet(a)
-            | Op::StackLen(a)
-            | Op::Check(Check::Count(a))
-            | Op::Stop(Stop::Fail(a) | Stop::Shape { difference: a, .. })
-            | Op::If { cond: a, .. }
-            | Op::Switch { on: a, .. }
-            | Op::Build { count: a, .. }
-            | Op::Reduce { count: a, .. } => $each(a),
-            Op::PowInt(a, b)
-            | Op::Compare(_, _, a, b)
-            | Op::And(a, b)
-            | Op::Or(a, b)
-            | Op::AppendText(a, b)
-            | Op::Trace(a, b)
-            | Op::Append(a, b)
-            | Op::AccAddArray(a, b)
-            | Op::StackGet(a, b)
-            | Op::Check(
-                Check::Index { index: a, length: b }
-                | Check::Size { expected: a, found: b, .. }
-                | Check::Rows { expected: a, found: b },
-            ) => {
-                $each(a);
-                $each(b);
-            }
-            Op::Select(a, b, c)
-            | Op::Progress(a, b, c)
-            | Op::Slice { array: a, lo: b, hi: c }
-            | Op::AccSlice { acc: a, lo: b, hi: c }
-            | Op::Check(Check::Slice { lo: a, hi: b, length: c }) => {
-                $each(a);
-                $each(b);
-                $each(c);
-            }
-            Op::Real(_, xs)
-            | Op::Int(_, xs)
-            | Op::TextOp(_, xs)
-            | Op::IntFits(_, xs)
-            | Op::Elements(_, xs)
-            | Op::Rows(xs)
-            | Op::New(_, _, xs)
-            | Op::Call(_, xs)
-            | Op::AccNew(xs) => {
-                for x in xs {
-                    $each(x);
-                }
-            }
-            Op::Get(a, xs)
-            | Op::Reshape(a, xs)
-            | Op::AccRead(a, xs)
-            | Op::AccTake(a, xs)
-            | Op::AccView(a, xs)
-            | Op::AccReshape(a, xs)
-            | Op::Push(a, xs) => {
-                $each(a);
-                for x in xs {
-                    $each(x);
-                }
-            }
-            Op::Update { array, indices, value } | Op::AccAdd(array, indices, value) => {
-                $each(array);
-                for x in indices {
-                    $each(x);
-                }
-                $each(value);
-            }
-            Op::For { count, carried, .. } => {
-                $each(count);
-                for c in carried {
-                    $each(init!(c));
-                }
-            }
-            Op::While { carried, .. } => {
-                for c in carried {
-                    $each(init!(c));
-                }
-            }
-        }
-    };
-}
-
-/// The operands of an operation, without those within its regions.
-pub fn operands(op: &Op, mut each: impl FnMut(&Atom)) {
-    macro_rules! init {
-        ($c:expr) => {
-            &$c.init
-        };
-    }
-    operands!(op, each);
-}
-
-/// The operands of an operation, to be changed, without those within its regions.
-pub fn operands_mut(op: &mut Op, mut each: impl FnMut(&mut Atom)) {
-    macro_rules! init {
-        ($c:expr) => {
-            &mut $c.init
-        };
-    }
-    operands!(op, each);
-}
-
-/// The pattern of the operations without regions.
-macro_rules! leaf {
-    () => {
-        Op::Real(..)
-            | Op::PowInt(..)
-            | Op::Int(..)
-            | Op::IntFits(..)
-            | Op::Compare(..)
-            | Op::Not(_)
-            | Op::And(..)
-            | Op::Or(..)
-            | Op::Select(..)
-            | Op::ToReal(_)
-            | Op::Round(..)
-            | Op::IsNan(_)
-            | Op::Text(_)
-            | Op::AppendText(..)
-            | Op::TextOp(..)
-            | Op::Show(..)
-            | Op::Check(_)
-            | Op::Stop(_)
-            | Op::Trace(..)
-            | Op::Progress(..)
-            | Op::Dim(..)
-            | Op::Get(..)
-            | Op::Slice { .. }
-            | Op::Update { .. }
-            | Op::Elements(..)
-            | Op::Rows(_)
-            | Op::Empty(..)
-            | Op::Append(..)
-            | Op::Reshape(..)
-            | Op::ArgSort(_)
-            | Op::New(..)
-            | Op::Tag(_)
-            | Op::Field { .. }
-            | Op::Call(..)
-            | Op::Constant(_)
-            | Op::AccNew(_)
-            | Op::AccAdd(..)
-            | Op::AccAddArray(..)
-            | Op::AccRead(..)
-            | Op::AccTake(..)
-            | Op::AccView(..)
-            | Op::AccSlice { .. }
-            | Op::AccReshape(..)
-            | Op::AccGet(_)
-            | Op::StackNew(_)
-            | Op::Push(..)
-            | Op::StackLen(_)
-            | Op::StackGet(..)
-    };
-}
-pub(crate) use leaf;
 
 /// Goes over the regions of an operation that has some. For references of both kinds.
 macro_rules! regions {
@@ -201,7 +29,7 @@ macro_rules! regions {
                 $each(body);
             }
             Op::For { body, .. } | Op::Build { body, .. } | Op::Reduce { body, .. } => $each(body),
-            leaf!() => {}
+            _ => {}
         }
     };
 }
@@ -218,15 +46,7 @@ pub fn regions_mut(op: &mut Op, mut each: impl FnMut(&mut Block)) {
 
 /// Whether the operation has regions.
 pub fn has_regions(op: &Op) -> bool {
-    match op {
-        Op::If { .. }
-        | Op::Switch { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Build { .. }
-        | Op::Reduce { .. } => true,
-        leaf!() => false,
-    }
+    row(op).group == Group::Control
 }
 
 /// The variables that an operation defines for its regions: the index of a loop, what it carries.
@@ -238,7 +58,7 @@ pub fn binders(op: &Op, mut each: impl FnMut(Var)) {
         }
         Op::While { carried, .. } => carried.iter().for_each(|c| each(c.param)),
         Op::Build { index, .. } | Op::Reduce { index, .. } => each(*index),
-        Op::If { .. } | Op::Switch { .. } | leaf!() => {}
+        _ => {}
     }
 }
 
@@ -251,7 +71,7 @@ pub fn binders_mut(op: &mut Op, mut each: impl FnMut(&mut Var)) {
         }
         Op::While { carried, .. } => carried.iter_mut().for_each(|c| each(&mut c.param)),
         Op::Build { index, .. } | Op::Reduce { index, .. } => each(index),
-        Op::If { .. } | Op::Switch { .. } | leaf!() => {}
+        _ => {}
     }
 }
 
@@ -386,7 +206,7 @@ pub(crate) fn shell(op: &Op) -> Op {
             index: *index,
             body: Block::default(),
         },
-        leaf!() => op.clone(),
+        _ => op.clone(),
     }
 }
 
