@@ -312,6 +312,9 @@ pub enum Op {
     ToReal(Atom),
     /// `Real → Int`; fails where there is no Int.
     Round(Rounding, Atom),
+    /// `Real → Int`, where it was proved that there is one. It may be computed where it was not proved, if nothing
+    /// looks at the result: then it is 0.
+    RoundFits(Rounding, Atom),
     /// `Real → Bool`
     IsNan(Atom),
 

@@ -384,6 +384,7 @@ impl<'m> Printer<'m> {
                 format!("{}[{}]", comparison.name(), self.ty(&scalar.ty()))
             }
             Op::Round(rounding, _) => rounding.name().to_string(),
+            Op::RoundFits(rounding, _) => format!("{word}.{}", rounding.name()),
             Op::Show(scalar, _) => format!("{word}[{}]", self.ty(&scalar.ty())),
             Op::Check(Check::Size { what, .. }) | Op::Stop(Stop::Shape { what, .. }) => {
                 format!("{word}[{}]", escape(what, '"'))

@@ -211,6 +211,9 @@ fn scalar(cx: &mut Context<'_>, op: &Op, args: &[Value]) -> Results {
             int::round(*rounding, *x)
                 .map_err(|_| Stopped::new(Why::Round(*rounding), [Operand::Real(*x)]))?,
         ),
+        (Op::RoundFits(rounding, _), [Value::Real(x)]) => {
+            Value::Int(int::round(*rounding, *x).unwrap_or_default())
+        }
         (Op::IsNan(_), [Value::Real(x)]) => Value::Bool(x.is_nan()),
         (op, _) => return Err(mistyped(op)),
     };

@@ -49,6 +49,11 @@ impl Generator<'_> {
                 let x = self.atom(&Ty::Real);
                 let rounding = self.pick(Rounding::ALL);
                 self.emit(Op::Round(rounding, x));
+                // Half of any Int fits.
+                let n = self.atom(&Ty::Int);
+                let x = self.one(Op::ToReal(n));
+                let half = self.one(Op::Real(RealOp::Mul, vec![x, Atom::Real(0.5)]));
+                self.emit(Op::RoundFits(rounding, half));
             }
             _ => {
                 let x = self.atom(&Ty::Real);

@@ -337,6 +337,7 @@ operations! {
         [xs: Ints] { Op::Int(_, xs) } = Row::scalar("int", Output::Rule).effect(Effect::STOPS);
         [xs: Ints] { Op::IntFits(_, xs) } = Row::scalar("fits", Output::Rule);
         [a: Read, b: Read] { Op::Compare(_, _, a, b) } = Row::scalar("compare", Output::Rule).cost(1);
+        [x: Real] { Op::RoundFits(_, x) } = Row::scalar("fits", Output::Int).cost(4);
         [x: Real] { Op::Round(_, x) } = Row::scalar("round", Output::Int).effect(Effect::STOPS);
 
         [] { Op::Text(_) } = Row::text("text", Output::Text);

@@ -6,7 +6,8 @@ pub use super::ops::{operands, operands_mut};
 use super::ops::{row, Group};
 use super::{Atom, Block, Function, Op, SiteId, Stmt, Var, VarInfo};
 pub(crate) use diffeo_base::deep;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
 /// Goes over the regions of an operation that has some. For references of both kinds.
 macro_rules! regions {
@@ -246,11 +247,11 @@ pub(crate) fn replace(block: &mut Block, replaced: &HashMap<Var, Atom>) {
 #[derive(Debug, Default)]
 pub struct Accumulators {
     /// Those that they make.
-    pub own: HashSet<Var>,
+    pub own: BTreeSet<Var>,
     /// Those that they read.
-    pub read: HashSet<Var>,
+    pub read: BTreeSet<Var>,
     /// Those that they add to or take from.
-    pub changed: HashSet<Var>,
+    pub changed: BTreeSet<Var>,
     /// Whether they do anything else in order: call, print, use stacks.
     pub ordered: bool,
 }

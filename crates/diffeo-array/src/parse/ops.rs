@@ -231,6 +231,10 @@ impl Parser<'_> {
         if let Some(op) = word.strip_prefix("int.").and_then(IntOp::named) {
             return Ok(Some(Op::Int(op, self.operands()?)));
         }
+        if let Some(rounding) = word.strip_prefix("fits.").and_then(Rounding::named) {
+            let [a] = self.exactly()?;
+            return Ok(Some(Op::RoundFits(rounding, a)));
+        }
         if let Some(op) = word.strip_prefix("fits.").and_then(IntOp::named) {
             return Ok(Some(Op::IntFits(op, self.operands()?)));
         }

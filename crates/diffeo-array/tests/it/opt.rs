@@ -434,6 +434,33 @@ case!(
 );
 
 case!(
+    rounding_that_fits,
+    [ranges, dce],
+    "entry main fn main(x: Real, n: Int) -> ([]Int) {
+        size: Real = real.abs(x)
+        small: Bool = lt[Real](size, 1100.0)
+        a: Int = if small { k: Int = round(x) yield k } else { yield 0 }
+        below: Bool = lt[Real](x, 10.0)
+        b: Int = if below {
+            above: Bool = le[Real](-10.0, x)
+            m: Int = if above { k2: Int = floor(x) yield k2 } else { yield 1 }
+            yield m
+        } else { yield 2 }
+        c: Int = if below { up: Real = real.max(x, -3.0) k3: Int = ceil(up) yield k3 } else { yield 3 }
+        r: Real = to_real(n)
+        h: Real = real.mul(r, 0.5)
+        d: Int = trunc(h)
+        e: Int = trunc(r)
+        all: []Int = elements[Int](a, b, c, d, e)
+        return all }",
+    [Value::Real(2.5), Value::Int(7)],
+    [Value::Real(-1e4), Value::Int(i64::MAX - 1)],
+    [Value::Real(f64::NAN), Value::Int(3)],
+    [Value::Real(f64::INFINITY), Value::Int(3)],
+    [Value::Real(f64::NEG_INFINITY), Value::Int(3)]
+);
+
+case!(
     comprehensions_without_arrays,
     [fuse, dce],
     "entry main fn main(xs: []Real) -> (Real, Real) {

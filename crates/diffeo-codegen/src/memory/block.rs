@@ -221,6 +221,7 @@ impl<'a> Lower<'_, 'a> {
             Op::Select(c, a, b) => vec![self.choose(c, a, b)],
             Op::ToReal(a) => vec![self.real_of(a)],
             Op::Round(rounding, a) => vec![self.round(*rounding, a)],
+            Op::RoundFits(rounding, a) => vec![self.round_fits(*rounding, a)],
             Op::IsNan(a) => vec![self.is_nan(a)],
             Op::Text(text) => vec![self.cx.text(text)],
             Op::AppendText(a, b) => vec![self.append_text(a, b)],

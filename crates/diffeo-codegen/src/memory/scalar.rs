@@ -121,6 +121,21 @@ impl Lower<'_, '_> {
 
     /// Real to Int, or failure.
     pub fn round(&mut self, rounding: Rounding, a: &Atom) -> Operand {
+        let (whole, fits) = self.whole(rounding, a);
+        let x = self.word(a);
+        self.check(fits, Raise::Round(rounding), vec![x]);
+        self.set(Ty::Int, Expr::Unary(Unary::ToInt, whole))
+    }
+
+    /// Real to Int; 0 where there is none.
+    pub fn round_fits(&mut self, rounding: Rounding, a: &Atom) -> Operand {
+        let (whole, fits) = self.whole(rounding, a);
+        let whole = self.select(Ty::Real, fits, whole, Operand::Real(0.0));
+        self.set(Ty::Int, Expr::Unary(Unary::ToInt, whole))
+    }
+
+    /// The whole number that a Real is rounded to, and whether it is an Int.
+    fn whole(&mut self, rounding: Rounding, a: &Atom) -> (Operand, Operand) {
         let x = self.word(a);
         let whole = match rounding {
             Rounding::Floor | Rounding::Ceil | Rounding::Trunc => {
@@ -143,9 +158,7 @@ impl Lower<'_, '_> {
         let limit = -(i64::MIN as f64);
         let above = self.compare(Compare::Le, Operand::Real(-limit), whole);
         let below = self.compare(Compare::Lt, whole, Operand::Real(limit));
-        let fits = self.set(Ty::Bool, Expr::Binary(Binary::And, above, below));
-        self.check(fits, Raise::Round(rounding), vec![x]);
-        self.set(Ty::Int, Expr::Unary(Unary::ToInt, whole))
+        (whole, self.set(Ty::Bool, Expr::Binary(Binary::And, above, below)))
     }
 
     /// Whether it is nan.

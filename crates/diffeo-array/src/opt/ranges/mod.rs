@@ -1,4 +1,5 @@
-//! Check elimination: removes checks that certainly hold, and makes operations on Ints that certainly fit unchecked.
+//! Check elimination: removes checks that certainly hold, and makes operations that certainly fit unchecked: those on
+//! Ints, and rounding.
 //!
 //! What it needs: nothing; it finds more after `inline` and `cse`. How it works: it walks through a function and keeps
 //! facts on Ints that hold at the current place: the index of a loop is at least 0 and below the count, a check before
@@ -8,11 +9,12 @@
 
 mod linear;
 mod prove;
+mod reals;
 
 use super::shapes::{Extent, Shapes, Size};
 use crate::ir::walk::{binders, deep, operands_mut, var};
 use crate::ir::{Atom, Block, Carried, Check, Module, Op, Scalar, Stmt, Ty, Var, VarInfo};
-use diffeo_calculus::prim::IntOp;
+use diffeo_calculus::prim::{IntOp, RealOp};
 use hashbrown::HashMap;
 use linear::Linear;
 use prove::{Facts, Says};
@@ -123,6 +125,10 @@ impl Ranges<'_> {
                     (&stmt.results[..], &then.results[..], &otherwise.results[..])
                 {
                     self.chosen(v, &cond, x, y);
+                    // `cond and x`
+                    if *y == Atom::Bool(false) {
+                        self.facts.set_says(v, Says::And(cond.clone(), x.clone()));
+                    }
                 }
                 // Behind a branch that stops, the other one was taken.
                 if a != b {
@@ -379,6 +385,22 @@ impl Ranges<'_> {
                     return Some(Atom::Bool(value));
                 }
                 self.facts.set_says(v, Says::Compare(*comparison, a.clone(), b.clone()));
+            }
+            Op::Compare(comparison, Scalar::Real, a, b) => {
+                self.facts.set_says(v, Says::Reals(*comparison, a.clone(), b.clone()));
+            }
+            Op::Round(rounding, x) => {
+                if self.facts.real_interval(x).is_some_and(reals::has_int) {
+                    *op = Op::RoundFits(*rounding, x.clone());
+                }
+            }
+            Op::ToReal(_) | Op::Real(..) => {
+                if let Op::Real(RealOp::Abs, xs) = op {
+                    self.facts.set_absolute(v, var(&xs[0]));
+                }
+                if let Some(interval) = self.facts.result_interval(op) {
+                    self.facts.narrow(v, interval);
+                }
             }
             Op::Not(a) => self.facts.set_says(v, Says::Not(a.clone())),
             Op::And(a, b) => self.facts.set_says(v, Says::And(a.clone(), b.clone())),

@@ -5,6 +5,7 @@
 //! latest first, until a number is left. The number of replacements is bounded, so a proof takes constant time.
 
 use super::linear::{Linear, Term};
+use super::reals::Interval;
 use crate::ir::{Atom, Var};
 use diffeo_calculus::prim::Comparison;
 
@@ -32,6 +33,10 @@ struct Known {
     choice: Option<(Option<Var>, Atom, Atom)>,
     /// A truth value that says this.
     says: Option<Says>,
+    /// The least and the largest that a Real can be, which is no nan then.
+    real: Option<Interval>,
+    /// The Real that it is the absolute value of.
+    absolute: Option<Var>,
     order: u32,
 }
 
@@ -39,6 +44,7 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(super) enum Says {
     Compare(Comparison, Atom, Atom),
+    Reals(Comparison, Atom, Atom),
     Not(Atom),
     And(Atom, Atom),
     Or(Atom, Atom),
@@ -50,6 +56,7 @@ enum Undo {
     Most(Var, i64),
     Lower(Var),
     Upper(Var),
+    Real(Var, Option<Interval>),
     /// It had no form.
     Form(Var),
 }
@@ -74,6 +81,8 @@ impl Facts {
             upper: Vec::new(),
             choice: None,
             says: None,
+            real: None,
+            absolute: None,
             order: 0,
         };
         Facts { known: vec![nothing; vars], undo: Vec::new(), now: 0 }
@@ -91,6 +100,7 @@ impl Facts {
                 Some(Undo::Most(v, n)) => self.known[v.0 as usize].most = n,
                 Some(Undo::Lower(v)) => drop(self.known[v.0 as usize].lower.pop()),
                 Some(Undo::Upper(v)) => drop(self.known[v.0 as usize].upper.pop()),
+                Some(Undo::Real(v, interval)) => self.known[v.0 as usize].real = interval,
                 Some(Undo::Form(v)) => self.known[v.0 as usize].form = None,
                 None => {}
             }
@@ -116,6 +126,29 @@ impl Facts {
 
     pub fn set_says(&mut self, v: Var, says: Says) {
         self.known[v.0 as usize].says = Some(says);
+    }
+
+    /// The interval of a Real.
+    pub fn real(&self, v: Var) -> Option<Interval> {
+        self.known[v.0 as usize].real
+    }
+
+    /// Notes that a Real lies in an interval.
+    pub fn note_real(&mut self, v: Var, within: Interval) {
+        let known = self.known[v.0 as usize].real;
+        let all = (f64::NEG_INFINITY, f64::INFINITY);
+        let (low, high) = known.unwrap_or(all);
+        self.undo.push(Undo::Real(v, known));
+        self.known[v.0 as usize].real = Some((low.max(within.0), high.min(within.1)));
+    }
+
+    /// The Real that a variable is the absolute value of.
+    pub fn absolute(&self, v: Var) -> Option<Var> {
+        self.known[v.0 as usize].absolute
+    }
+
+    pub fn set_absolute(&mut self, v: Var, of: Option<Var>) {
+        self.known[v.0 as usize].absolute = of;
     }
 
     /// The linear form of an Int in variables of which only bounds are known.
@@ -263,7 +296,8 @@ impl Facts {
                 self.truth(&a, false, depth - 1);
                 self.truth(&b, false, depth - 1);
             }
-            Says::And(..) | Says::Or(..) => {}
+            Says::Reals(comparison, a, b) if value => self.assume_reals(comparison, &a, &b),
+            Says::Reals(..) | Says::And(..) | Says::Or(..) => {}
             Says::Compare(comparison, a, b) => {
                 let (a, b) = (self.form(&a), self.form(&b));
                 match (comparison, value) {

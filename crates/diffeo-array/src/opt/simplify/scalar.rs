@@ -33,7 +33,9 @@ impl Simplifier {
             },
             Op::Select(c, a, b) => self.select(c, a, b),
             Op::ToReal(Atom::Int(n)) => Some(Atom::Real(*n as f64).into()),
-            Op::Round(rounding, Atom::Real(x)) => round(*rounding, *x).map(|n| Atom::Int(n).into()),
+            Op::Round(rounding, Atom::Real(x)) | Op::RoundFits(rounding, Atom::Real(x)) => {
+                round(*rounding, *x).map(|n| Atom::Int(n).into())
+            }
             // Small Ints are Reals exactly, but this one may be large: then it is a Real that is an Int.
             Op::IsNan(Atom::Real(x)) => Some(Atom::Bool(x.is_nan()).into()),
             Op::IsNan(a) => match self.def(a)? {

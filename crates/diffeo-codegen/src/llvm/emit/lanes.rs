@@ -44,7 +44,9 @@ pub(super) struct Lanes {
 impl Emitter<'_, '_> {
     /// Allocates stack slots for the lanes of registers that are set several times, and for copies.
     pub(super) fn room_for_lanes(&mut self) {
-        for (_, plan) in self.plans.clone().values() {
+        let mut plans: Vec<Rc<Plan>> = self.plans.values().map(|(_, plan)| plan.clone()).collect();
+        plans.sort_unstable_by_key(|plan| plan.number);
+        for plan in plans {
             let mut registers: Vec<Reg> = plan.classes.keys().copied().collect();
             registers.sort_unstable();
             for r in registers {

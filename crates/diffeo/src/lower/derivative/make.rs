@@ -4,8 +4,8 @@
 use super::{Derivative, State, What};
 use crate::lower::{Lower, Unsupported};
 use diffeo_array::ad::{self, differentiable, Rule};
-use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
 use diffeo_array::ir::walk::{size, statements};
+use diffeo_array::ir::{Atom, FunctionId, Op, Site, SiteId, Stmt, Stop, Ty as Flat, Var, VarInfo};
 use diffeo_array::opt::{early, Early};
 use diffeo_array::typing::param_types;
 use diffeo_base::{deep, Name, Span};
