@@ -1,9 +1,10 @@
 import concurrent.futures
 import multiprocessing
+import os
+import shutil
 import socket
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -64,42 +65,50 @@ def test_the_digits_do_not_depend_on_who_computes(m):
         with concurrent.futures.ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             assert both(m, pool) == expected
 
-    class Mapped:
-        """As a pool of Ray, which has `map` alone."""
-
-        def map(self, function, tasks):
-            return [function(task) for task in tasks]
-
-    assert both(m, Mapped()) == expected
     # Another cut into parts rounds otherwise, in the last digits.
     other = diffeo.sum_over((XS, YS), m.loss, part=1000)(W)
     assert other == pytest.approx(diffeo.sum_over((XS, YS), m.loss)(W), rel=1e-13)
 
 
-def test_processes_of_mpi(m):
-    # Three processes, played by threads; with mpi4py, `MPI.COMM_WORLD` stands here.
-    told, meet = [None] * 3, threading.Barrier(3)
+SHARE = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import diffeo
 
-    class Communicator:
-        def __init__(self, rank):
-            self.rank = rank
+m = diffeo.source(open(sys.argv[1]).read(), "sums.deo")
+random = np.random.default_rng(7)
+rows = random.random((int(sys.argv[2]), 3)), random.random(int(sys.argv[2]))
+total = diffeo.sum_over(rows, m.loss, MPI.COMM_WORLD)
+value, slope = diffeo.value_and_grad(total)(np.array([0.1, -0.2, 0.3]))
+with open(f"{MPI.COMM_WORLD.Get_rank()}.txt", "w") as told:
+    told.write(np.float64(value).tobytes().hex() + " " + slope.tobytes().hex())
+"""
 
-        def Get_rank(self):
-            return self.rank
 
-        def Get_size(self):
-            return 3
+@pytest.mark.parametrize("processes", [1, 3])
+def test_processes_of_mpi(m, tmp_path, processes):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which("mpiexec")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec")
+    (tmp_path / "sums.deo").write_text(TEXT)
+    (tmp_path / "process.py").write_text(SHARE)
+    command = [mpiexec, "-n", str(processes), sys.executable, "process.py", "sums.deo", str(ROWS)]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    expected = " ".join(part.hex() for part in both(m, None))
+    assert [(tmp_path / f"{rank}.txt").read_text() for rank in range(processes)] == [expected] * processes
 
-        def allgather(self, value):
-            told[self.rank] = value
-            meet.wait()
-            found = list(told)
-            meet.wait()
-            return found
 
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(lambda rank: both(m, Communicator(rank)), range(3)))
-    assert found == [both(m, None)] * 3
+def test_ray(m):
+    ray = pytest.importorskip("ray")
+    pool = pytest.importorskip("ray.util.multiprocessing")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        assert both(m, pool.Pool(2)) == both(m, None)
+    finally:
+        ray.shutdown()
 
 
 def test_dask(m):
