@@ -192,7 +192,8 @@ pub fn differences(module: &Module, args: &[Value]) -> Result<Vec<f64>, RuntimeE
 }
 
 pub fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-6 * (1.0 + a.abs().max(b.abs())) || (a.is_nan() && b.is_nan())
+    let close = (a - b).is_finite() && (a - b).abs() <= 1e-6 * (1.0 + a.abs().max(b.abs()));
+    close || a == b || (a.is_nan() && b.is_nan())
 }
 
 /// The gradient of a program is that of differences, before and after the passes of the optimiser, at the first and

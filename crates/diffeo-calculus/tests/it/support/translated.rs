@@ -59,7 +59,8 @@ fn difference(got: &Value, expected: &Value, tolerance: f64) -> Option<String> {
         (Value::Real(x), Value::Real(y)) => {
             let close = x == y
                 || (x.is_nan() && y.is_nan())
-                || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0);
+                || (x - y).is_finite()
+                    && (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0);
             (!close).then(|| format!("{x:?} is not {y:?}"))
         }
         (Value::Unit, Value::Unit) => None,

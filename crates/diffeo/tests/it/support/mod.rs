@@ -317,7 +317,9 @@ pub fn near_largest(a: &str, b: &str, tolerance: f64) -> bool {
 
 fn agree(a: &str, b: &str, allowed: &dyn Fn(f64, f64) -> f64) -> bool {
     let ((xs, s), (ys, t)) = (split(a), split(b));
-    let close =
-        |x: f64, y: f64| x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= allowed(x, y);
+    let close = |x: f64, y: f64| {
+        let finite = x.is_finite() && y.is_finite();
+        x == y || x.is_nan() && y.is_nan() || finite && (x - y).abs() <= allowed(x, y)
+    };
     s == t && xs.len() == ys.len() && xs.iter().zip(&ys).all(|(x, y)| close(*x, *y))
 }
