@@ -19,7 +19,7 @@ use diffeo_codegen::cache::Cache;
 use diffeo_codegen::engine::{CompileError, Compiled, Cpu};
 use diffeo_codegen::memory::Polls;
 use diffeo_codegen::{c, cranelift, llvm, low, memory};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long a step of a program's way took.
@@ -90,12 +90,21 @@ pub fn flat_with(
     let start = Instant::now();
     let mut lowered = lower::lower(program, entry, options)?;
     done("lower", &lowered.module, start, see);
-    for pass in PASSES {
+    for pass in PASSES.iter().filter(|pass| !left_out().iter().any(|name| name == pass.name)) {
         let start = Instant::now();
         lowered.module = (pass.run)(lowered.module);
         done(pass.name, &lowered.module, start, see);
     }
     Ok(lowered)
+}
+
+/// The passes that the environment variable `DIFFEO_WITHOUT` leaves out, to see what each is worth or which is wrong.
+pub(crate) fn left_out() -> &'static [String] {
+    static LEFT_OUT: OnceLock<Vec<String>> = OnceLock::new();
+    LEFT_OUT.get_or_init(|| {
+        let names = std::env::var("DIFFEO_WITHOUT").unwrap_or_default();
+        names.split(',').filter(|name| !name.is_empty()).map(String::from).collect()
+    })
 }
 
 /// What makes machine code.

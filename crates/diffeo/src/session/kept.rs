@@ -6,6 +6,7 @@
 use super::engine::{Engine, How};
 use crate::lower::value::Interface;
 use crate::lower::Options;
+use crate::pipeline;
 use diffeo_array::ir::Module as Flat;
 use diffeo_calculus::term::{GlobalId, Program};
 use diffeo_codegen::cache::Cache;
@@ -44,7 +45,8 @@ struct Found {
 impl Place {
     /// That of a definition's code, if it is kept and the engine begins with Cranelift's.
     pub fn of(program: &Program, entry: GlobalId, options: Options, how: How) -> Option<Place> {
-        if !how.keep || !matches!(how.engine, Engine::Auto | Engine::Jit) {
+        let usual = pipeline::left_out().is_empty();
+        if !how.keep || !usual || !matches!(how.engine, Engine::Auto | Engine::Jit) {
             return None;
         }
         let processor = cranelift::processor(how.cpu)?;
