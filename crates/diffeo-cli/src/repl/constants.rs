@@ -2,7 +2,8 @@
 //!
 //! What comes in: an entry point. What goes out: the entry point in whose program the constants are literals of their values. A
 //! constant is known by where it is defined and by its name, which has its type arguments. What no literal can be (a function, an
-//! empty array whose rows have a length), and what is too long for one, is computed anew at each input.
+//! empty array whose rows have a length), and what is too long for one, is computed anew at each input: at the first one that
+//! needs it twice, to see that it is so.
 
 use diffeo::{Entry, Session};
 use diffeo_base::{deep, Name, Span};
@@ -16,9 +17,9 @@ use std::rc::Rc;
 /// How many Reals, Ints, constructors and so on a literal may have.
 const MOST: usize = 100_000;
 
-/// The values that are known.
+/// The values that are known; none of constants that are computed anew.
 #[derive(Clone, Default)]
-pub struct Constants(HashMap<(Span, Name), Value>);
+pub struct Constants(HashMap<(Span, Name), Option<Value>>);
 
 impl Constants {
     /// Keeps the value of an entry point.
@@ -32,9 +33,8 @@ impl Constants {
     fn insert(&mut self, program: &Program, id: GlobalId, value: &Value) {
         let global = &program.globals[id.0 as usize];
         let mut left = MOST;
-        if literal(value, &global.ty, &program.datas, global.span, &mut left).is_some() {
-            self.0.insert((global.span, global.name.clone()), value.clone());
-        }
+        let found = literal(value, &global.ty, &program.datas, global.span, &mut left);
+        self.0.insert((global.span, global.name.clone()), found.map(|_| value.clone()));
     }
 
     /// An entry point whose constants are literals. Those that are not known yet are computed by `run`; one that fails is left to
@@ -63,7 +63,7 @@ impl Constants {
                     self.insert(&program, id, &value);
                 }
             }
-            let Some(value) = self.0.get(&key) else { continue };
+            let Some(Some(value)) = self.0.get(&key) else { continue };
             let mut left = MOST;
             let body = literal(value, &global.ty, &program.datas, global.body.span, &mut left);
             if let Some(body) = body {
