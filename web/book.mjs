@@ -33,8 +33,9 @@ function code(text) {
 }
 
 function block(info, text) {
-  const [language] = info.trim().split(/\s+/);
-  const program = language === "diffeo" ? text : language === "sh" ? evaluated(text) : null;
+  const [language, file] = info.trim().split(/\s+/);
+  // A program with a name belongs to files beside it, which the playground does not have.
+  const program = language === "diffeo" ? !file?.endsWith(".deo") && text : language === "sh" ? evaluated(text) : null;
   const inner = language === "diffeo" ? code(text) : escaped(text.trimEnd());
   const link = program ? `<a class="try" href="../${address(program)}">Try it</a>` : "";
   return `<div class="example"><pre><code>${inner}</code></pre>${link}</div>\n`;

@@ -14,7 +14,6 @@ const PROGRAMS = {
 };
 
 const PAGES = {
-  "tutorial.md": "Tutorial",
   "derivatives.md": "Derivatives",
   "optim.md": "Optimisation",
   "ode.md": "Differential equations",

@@ -226,7 +226,7 @@ test("the book opens its programs in the playground", async () => {
   const tab = await context.newPage();
   await tab.goto(new URL("../dist/book/tutorial.html", import.meta.url).href);
   await picture(tab, "book");
-  await tab.locator("a.try").nth(4).click();
+  await tab.locator("a.try").nth(2).click();
   await tab.waitForSelector('body[data-state="ready"]');
   assert.match(await tab.locator(".cm-content").innerText(), /def main/);
   await tab.close();

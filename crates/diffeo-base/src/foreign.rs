@@ -27,6 +27,8 @@ pub enum Role {
     Module,
     /// A function of Diffeo that is given something it does not take.
     Function,
+    /// A function of a library for plots.
+    Plot,
 }
 
 use Role::*;
@@ -180,6 +182,7 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Value, &["otherwise"], "write `else`"),
     (Value, &["self", "this"], "a function takes what it works on as a parameter"),
     (Value, &["error", "failwith", "panic", "throw", "exit"], "write `fail(\"…\")`"),
+    (Value, &["it"], "in a session, `it` is the last value, once there is one"),
     (Value, &["ref"], UNCHANGED),
     (Value, &["head", "hd"], "the first element of an array is `xs[0]`; a list is taken apart with `case xs of { x :: rest -> … | Nil -> … }`"),
     (Value, &["tail", "tl"], "write `drop(1, xs)` for an array; a list is taken apart with `case xs of { x :: rest -> … | Nil -> … }`"),
@@ -232,6 +235,21 @@ const TABLE: &[(Role, &[&str], &str)] = &[
     (Member, &["fold", "reduce"], FOLDS),
     // Modules.
     (Module, &["np", "numpy", "jnp", "jax", "torch", "tf", "scipy", "math", "Math", "cmath", "tensorflow", "LinearAlgebra", "Statistics", "Base", "Float", "Int", "std", "Prelude", "List", "Array", "Seq", "Data", "f64", "F64", "Float64"], PRELUDE),
+    // Members of the module `plot`.
+    (Plot, &["plot"], "`plot.line(xs, ys)` is a line through points, `plot.curve(f, a, b)` the graph of a function"),
+    (Plot, &["scatter"], "write `plot.points(xs, ys)`"),
+    (Plot, &["hist"], "write `plot.histogram(bins, xs)`"),
+    (Plot, &["bar", "barh"], "write `plot.bars(names, heights)`"),
+    (Plot, &["imshow", "matshow", "pcolormesh", "image", "contour", "contourf"], "write `plot.heatmap(values)`, or `plot.heatmap_at(xs, ys, values)`"),
+    (Plot, &["xlabel", "ylabel", "label", "labels", "set_xlabel", "set_ylabel"], "write `|> plot.axes(\"x\", \"y\", _)` behind the plot"),
+    (Plot, &["legend"], "`|> plot.name(\"text\", _)` puts a layer into the legend"),
+    (Plot, &["subplot", "subplots", "figure"], "`plot.grid(columns, plots)` is plots side by side, `plot.layers(plots)` over one another"),
+    (Plot, &["fill_between"], "write `plot.band(xs, lows, highs)`"),
+    (Plot, &["axhline"], "write `plot.hline(y)`"),
+    (Plot, &["axvline"], "write `plot.vline(x)`"),
+    (Plot, &["xlim", "ylim", "axis"], "write `|> plot.x_range(low, high, _)` or `|> plot.y_range(low, high, _)` behind the plot"),
+    (Plot, &["loglog", "semilogx", "semilogy", "xscale", "yscale"], "write `|> plot.log_x` or `|> plot.log_y` behind the plot"),
+    (Plot, &["savefig", "save", "show", "draw", "display"], "the program gives the plot, and `diffeo run FILE --plot picture.svg` draws it"),
     // Functions of Diffeo taken for something else.
     (Function, &["max"], "`max(a, b)` is the larger of two numbers; that of an array is `maximum(xs)`"),
     (Function, &["min"], "`min(a, b)` is the smaller of two numbers; that of an array is `minimum(xs)`"),

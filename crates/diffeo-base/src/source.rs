@@ -75,6 +75,11 @@ impl SourceMap {
         Some(FileId(found as u32))
     }
 
+    /// Whether there is such a file.
+    pub fn has(&self, file: FileId) -> bool {
+        (file.0 as usize) < self.files.len()
+    }
+
     /// The byte at a line and column.
     pub fn offset(&self, file: FileId, at: LineColumn) -> Option<usize> {
         let range = self.line_range(file, at.line.checked_sub(1)?)?;

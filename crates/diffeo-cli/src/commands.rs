@@ -2,13 +2,13 @@
 
 use crate::args::{CheckArgs, EvalArgs, Evaluation, Kinks, Processor, RunArgs};
 use crate::arguments::{argument, Refusal};
-use crate::outputs::outputs;
+use crate::outputs::{outputs, spare};
 use crate::progress::{Account, Line};
 use crate::render::Messages;
 use crate::watch::{self, Asks};
 use crate::{plot, print, Stop};
 use clap::ValueEnum;
-use diffeo::data::{check_writable, write_results, DataError, Output, Problem};
+use diffeo::data::{check_writable, write_results, DataError, Output, Problem, Target};
 use diffeo::pipeline::timed;
 use diffeo::{Cpu, Entry, How, Limits, ModuleId, Options, Session};
 use diffeo_base::{Diagnostic, Span};
@@ -273,6 +273,9 @@ pub fn run(args: &RunArgs, setting: Setting) -> Result<(), Stop> {
     };
     plot::expected(&shell, &args.plots, ty, datas, args.evaluation.json)?;
     let outs = outputs(&args.out, &entry.name, ty).map_err(|wrong| shell.usage(&wrong))?;
+    let pictures = args.plots.iter().filter_map(|to| Some(&to.file.as_ref()?.0));
+    let targets: Vec<&Target> = outs.iter().map(|out| &out.place.target).chain(pictures).collect();
+    spare(&args.file, &targets).map_err(|wrong| shell.usage(&[*wrong]))?;
     for out in &outs {
         check_writable(&out.place, out.ty(ty), datas).map_err(|e| refused(&shell, &e))?;
     }

@@ -6,6 +6,7 @@ use crate::args::DocArgs;
 use crate::commands::{Setting, Shell};
 use crate::{print, Stop};
 use diffeo::{library, Session};
+use diffeo_base::foreign::{replacement, Role};
 use diffeo_base::{closest, Diagnostic, Span};
 use diffeo_front::query::SymbolKind;
 use serde_json::{json, Value as Json};
@@ -145,6 +146,12 @@ pub fn unknown(session: &mut Session, name: &str) -> Diagnostic {
     }
     let last = |full: &str| full.rsplit('.').next().unwrap_or(full).to_string();
     let wanted = last(name);
+    let role = if name.starts_with("plot.") { Role::Plot } else { Role::Value };
+    let known = replacement(role, &wanted).or_else(|| replacement(Role::Plot, &wanted));
+    if let Some(help) = known {
+        let message = format!("the library has nothing called `{name}`");
+        return Diagnostic::error("unknown-name", Span::NONE, message).help(help);
+    }
     let mut near: Vec<&String> = Vec::new();
     let lasts: Vec<String> = all.iter().map(|full| last(full)).collect();
     if let Some(hit) = closest(&wanted, lasts.iter().map(String::as_str)) {

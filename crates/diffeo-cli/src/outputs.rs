@@ -93,9 +93,28 @@ fn output(text: &str, name: &str, result: &Ty) -> Result<Wanted, Box<Diagnostic>
         None => {
             let endings = ".json, .csv, .tsv, .txt, .dat, .npy, .npz";
             let message = format!("`--out {text}` ends in none of {endings}");
-            let help = format!("write the format after it, as in `--out {text}:csv`");
+            let is_picture = [".svg", ".png"].iter().any(|ending| file.ends_with(ending));
+            let help = match is_picture {
+                true => format!("a plot is drawn by `--plot {text}`"),
+                false => format!("write the format after it, as in `--out {text}:csv`"),
+            };
             Err(Box::new(usage(message).help(help)))
         }
+    }
+}
+
+/// Refuses to write what a program gives over the program.
+pub fn spare(program: &Path, targets: &[&Target]) -> Result<(), Box<Diagnostic>> {
+    let is_program = |target: &&Target| match target {
+        Target::File(path) => absolute(path) == absolute(program),
+        Target::Standard => false,
+    };
+    match targets.iter().any(|target| is_program(target)) {
+        true => {
+            let message = format!("what is written would take the place of {}", program.display());
+            Err(Box::new(usage(message).help("this is the program: name another file")))
+        }
+        false => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::commands::Shell;
 use crate::{print, Stop};
 use diffeo::data::{write_bytes, Problem, Target};
 use diffeo::plot::{
-    check, find, is_plot, may_hold, notes, png, svg, terminal, vega_lite, Plot, Style,
+    check, find, is_plot, may_hold, notes, png, summary, svg, terminal, vega_lite, Plot, Style,
 };
 use diffeo_base::{Diagnostic, Span};
 use diffeo_calculus::ty::{DataDecl, Ty};
@@ -127,13 +127,26 @@ fn look(shell: &Shell, path: &str, plot: &Plot) -> Result<(), Stop> {
 }
 
 fn characters(shell: &Shell, path: &str, plot: &Plot, named: bool) -> Result<(), Stop> {
+    let heading = if named { format!("{path}\n") } else { String::new() };
+    print::text(&(heading + &in_characters(shell, plot)))
+}
+
+/// A plot that a session shows: in characters, or as a few words where it cannot be drawn.
+pub fn picture(shell: &Shell, plot: &Plot) -> String {
+    match look(shell, "", plot) {
+        Ok(()) => in_characters(shell, plot),
+        Err(_) => summary(plot),
+    }
+}
+
+/// As wide as the terminal.
+fn in_characters(shell: &Shell, plot: &Plot) -> String {
     let width =
         terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
     let told = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
     let width = width.or_else(told).unwrap_or(WIDTH).clamp(30, 300);
     let color = shell.setting.messages.colors_output();
-    let heading = if named { format!("{path}\n") } else { String::new() };
-    print::text(&(heading + &terminal(plot, Style { width, color })))
+    terminal(plot, Style { width, color })
 }
 
 fn file(shell: &Shell, target: &Target, format: Format, plot: &Plot) -> Result<(), Stop> {

@@ -5,16 +5,19 @@
 //! pipe, they are read as they are, and the exit status tells whether all of them were right.
 
 mod command;
+mod constants;
 mod edit;
 
 use crate::args::{Evaluation, ReplArgs};
 use crate::commands::{function_text, result_type, Setting, Shell};
 use crate::printable::printable;
 use crate::watch::{self, Asks};
-use crate::{print, Stop};
-use diffeo::{Cpu, ModuleId};
+use crate::{plot, print, Stop};
+use constants::Constants;
+use diffeo::plot::show;
+use diffeo::{Cpu, Entry, How, ModuleId};
 use diffeo_base::{Diagnostic, FileId, Span};
-use diffeo_calculus::show::show;
+use diffeo_calculus::value::Value;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -44,6 +47,7 @@ enum Input {
 struct Repl {
     shell: Shell,
     context: Option<ModuleId>,
+    constants: Constants,
     how: Evaluation,
     cpu: Cpu,
     /// How long a run may take.
@@ -61,7 +65,8 @@ pub fn repl(args: &ReplArgs, setting: Setting, timeout: Option<Duration>) -> Res
     watch::ensure(&shell.setting.limits, shell.setting.messages);
     let Evaluation { json, kinks, engine, unfold } = args.evaluation;
     let how = Evaluation { json, kinks, engine, unfold };
-    let mut repl = Repl { shell, context: None, how, cpu, timeout, failed: false };
+    let constants = Constants::default();
+    let mut repl = Repl { shell, context: None, constants, how, cpu, timeout, failed: false };
     if let Some(file) = &args.file {
         let path = file.display().to_string();
         repl.guarded(|repl| repl.load(&path))?;
@@ -129,9 +134,9 @@ fn input(text: &str) -> Input {
     if ["def", "type", "import"].contains(&first) || trimmed.starts_with('#') {
         return Input::Definitions(trimmed.to_string());
     }
-    if wrong(trimmed, false).is_none() {
+    let Some(as_expression) = wrong(trimmed, false) else {
         return Input::Expression(trimmed.to_string());
-    }
+    };
     // `let x = e` without a body, and `x = e`.
     let as_definition = match trimmed.strip_prefix("let ") {
         Some(rest) => format!("def {rest}"),
@@ -142,13 +147,30 @@ fn input(text: &str) -> Input {
         Some(error) if first == "let" && at_end(&error, &as_definition) => {
             Input::Definitions(as_definition)
         }
+        // It is what it goes further as.
+        Some(error) if first != "let" && start(&error) > start(&as_expression) + "def ".len() => {
+            Input::Definitions(as_definition)
+        }
         Some(_) => Input::Expression(trimmed.to_string()),
     }
 }
 
+fn start(error: &Diagnostic) -> usize {
+    error.primary.span.start as usize
+}
+
 /// Whether an error is that the text ends.
 fn at_end(error: &Diagnostic, text: &str) -> bool {
-    error.primary.span.start as usize >= text.trim_end().len()
+    start(error) >= text.trim_end().len()
+}
+
+/// The command that a word of other sessions stands for.
+fn meant(text: &str) -> Option<&'static str> {
+    match text {
+        "quit" | "quit()" | "exit" | "exit()" | "q" => Some("quit"),
+        "help" | "help()" | "?" => Some("help"),
+        _ => None,
+    }
 }
 
 /// Whether an input goes on with the next line.
@@ -191,6 +213,7 @@ impl Repl {
             Err(Stop::Refused | Stop::Usage) => {
                 self.failed = true;
                 (self.shell.session, self.context) = before;
+                self.constants.go_back(&self.shell.session);
                 Ok(Next::Goes)
             }
             Err(Stop::OutputClosed) => Err(Stop::OutputClosed),
@@ -214,6 +237,15 @@ impl Repl {
 
     /// An expression, checked.
     fn checked(&mut self, text: &str) -> Result<ModuleId, Stop> {
+        if let Some(command) = meant(text) {
+            let word = text.trim_end_matches("()");
+            let names = self.shell.session.visible(self.context);
+            if !names.iter().any(|name| name.as_str() == word) {
+                let d = Diagnostic::error("command", Span::NONE, format!("`{text}` is no command"));
+                self.shell.report(&[d.help(format!("commands begin with a colon: `:{command}`"))]);
+                return Err(Stop::Refused);
+            }
+        }
         let module = self.shell.session.expression(self.context, text);
         self.shell.flush()?;
         module.ok_or(Stop::Refused)
@@ -226,14 +258,36 @@ impl Repl {
         print::text(&shown)
     }
 
+    /// Runs an entry point on the constants of the session.
+    fn evaluate(&mut self, entry: Entry) -> Result<(Entry, Value), Stop> {
+        let Evaluation { kinks, engine, unfold, .. } = self.how;
+        let (cpu, shell) = (self.cpu, &mut self.shell);
+        let entry = self.constants.put(entry, &mut |constant| {
+            watch::doing(format!("evaluating `{}`", constant.name), Asks::Always);
+            let (mut options, line) = shell.options(kinks);
+            if kinks == crate::args::Kinks::Ignore {
+                options.kinks = diffeo::Kinks::Ignore;
+            }
+            let how = How { engine: engine.into(), cpu, counted: false, keep: true, unfold };
+            let run = shell.session.run_on(constant, None, options, how);
+            line.clear();
+            let value = run.result.ok()?;
+            shell.took(run.operations, run.warnings, kinks);
+            Some(value)
+        });
+        let how = Evaluation { json: self.how.json, kinks, engine, unfold };
+        let value = self.shell.evaluate(&entry, None, &how, self.cpu)?;
+        Ok((entry, value))
+    }
+
     /// The value of a checked expression, as it is shown.
     fn value(&mut self, module: ModuleId) -> Result<String, Stop> {
         if self.shell.session.is_function(module, "it") {
             return Ok(function_text(&self.shell.session, module));
         }
         let entry = self.shell.entry(module, "it")?;
-        let how = Evaluation { unfold: self.how.unfold, ..self.how };
-        let value = self.shell.evaluate(&entry, None, &how, self.cpu)?;
+        let (entry, value) = self.evaluate(entry)?;
+        self.constants.keep(&entry, &value);
         watch::doing("showing the value".to_string(), Asks::Always);
         let (ty, datas) = (result_type(&entry), &entry.program.datas);
         if self.how.json {
@@ -241,6 +295,9 @@ impl Repl {
             // Writing to memory does not fail.
             let _ = diffeo::data::to_json(&mut out, &value, ty, datas);
             return Ok(String::from_utf8_lossy(&out).into_owned());
+        }
+        if let Some(picture) = diffeo::plot::of(&value, ty, datas) {
+            return Ok(plot::picture(&self.shell, &picture));
         }
         let text = show(&value, ty, datas);
         Ok(match text.char_indices().nth(MOST) {
@@ -293,7 +350,12 @@ mod tests {
         assert_eq!(input("let x = 1"), Input::Definitions("def x = 1".into()));
         assert_eq!(input("x = 1"), Input::Definitions("def x = 1".into()));
         assert_eq!(input("f(x: Real) = x"), Input::Definitions("def f(x: Real) = x".into()));
-        assert_eq!(input("1 +* 2"), Input::Expression("1 +* 2".into()));
+        for text in ["1 +* 2", "a == b == c", "x := 3", "sin 1.0", "1, 2"] {
+            assert_eq!(input(text), Input::Expression(text.into()));
+        }
+        for text in ["a = 3; b = 4", "x = 3 +* 2", "x ="] {
+            assert_eq!(input(text), Input::Definitions(format!("def {text}")));
+        }
     }
 
     #[test]
@@ -304,6 +366,7 @@ mod tests {
             "[1,",
             "let x = 1 in",
             "let x =",
+            "x =",
             "def f(x) =",
             "if a then b",
             "fn x ->",

@@ -493,7 +493,12 @@ impl Resolver<'_> {
                                 field.span,
                                 format!("the module `{name}` has no `{}`", field.name),
                             );
-                            if let Some(found) = hint {
+                            let is_library = library::source(name).is_some();
+                            let role = if name == "plot" { Role::Plot } else { Role::Value };
+                            let known = replacement(role, &field.name).filter(|_| is_library);
+                            if let Some(help) = known {
+                                d = d.help(help);
+                            } else if let Some(found) = hint {
                                 d = d.help(format!("did you mean `{name}.{found}`?"));
                             }
                             d.notes.extend(self.db.hidden_library(module));

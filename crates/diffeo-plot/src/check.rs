@@ -154,6 +154,9 @@ pub fn notes(plot: &Plot) -> Vec<String> {
             out.push(format!("nothing{of} has a place: the picture is empty"));
         }
     }
+    if all(plot).is_empty() {
+        out.push("there is no plot of the grid: the picture is empty".to_string());
+    }
     out
 }
 
@@ -195,7 +198,9 @@ pub fn summary(plot: &Plot) -> String {
                             let what = if n == 1 { what.trim_end_matches('s') } else { what };
                             format!("{n} {what}{name}")
                         }
-                        (what @ ("line" | "band"), n) => format!("{what}{name} of {n} points"),
+                        (what @ ("line" | "band"), n) => {
+                            format!("{what}{name} of {n} point{}", if n == 1 { "" } else { "s" })
+                        }
                         (what, _) => format!("{what}{name}"),
                     }
                 })

@@ -97,7 +97,9 @@ fn reach(mark: &Mark, x: &mut Extent, y: &mut Extent, values: &mut Extent) {
             }
         }
         Mark::Bars(_, heights) => {
-            y.base();
+            if heights.iter().any(|h| y.has(*h)) {
+                y.base();
+            }
             heights.iter().for_each(|h| y.take(*h));
         }
         Mark::Band(xs, lows, highs) => {
@@ -119,7 +121,9 @@ fn reach(mark: &Mark, x: &mut Extent, y: &mut Extent, values: &mut Extent) {
             }
         }
         Mark::Boxes(lefts, rights, heights) => {
-            y.base();
+            if !heights.is_empty() {
+                y.base();
+            }
             for ((left, right), height) in lefts.iter().zip(rights).zip(heights) {
                 if y.has(*height) || *height == 0.0 {
                     x.take_edge(*left);
@@ -128,6 +132,7 @@ fn reach(mark: &Mark, x: &mut Extent, y: &mut Extent, values: &mut Extent) {
                 }
             }
         }
+        Mark::Cells(_, _, cells) if cells.is_empty() => {}
         Mark::Cells(xs, ys, cells) => {
             for (positions, extent) in [(xs, &mut *x), (ys, &mut *y)] {
                 for edge in scale::edges(positions, extent.log).into_iter().flatten() {

@@ -4,12 +4,14 @@
 //! [`format()`] lays a text out anew.
 
 pub mod ast;
+mod classes;
 mod format;
 mod lexer;
 mod parser;
 mod print;
 mod token;
 
+pub use classes::{classes, Class};
 pub use format::format;
 pub use parser::{parse, parse_expression};
 pub use print::print;

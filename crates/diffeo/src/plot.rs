@@ -19,7 +19,8 @@ pub use diffeo_plot::{
 };
 
 use crate::host::{from_core, Value};
-use diffeo_calculus::show::show_with;
+use diffeo_base::deep;
+use diffeo_calculus::show::{is_list, show_with};
 use diffeo_calculus::ty::{DataDecl, Ty};
 use diffeo_calculus::value::Value as Core;
 use diffeo_plot::{Axis, Figure, Layer, Mark};
@@ -169,8 +170,8 @@ pub fn show(value: &Core, ty: &Ty, datas: &[DataDecl]) -> String {
     show_with(value, ty, datas, &|value, ty| Some(summary(&of(value, ty, datas)?)))
 }
 
-/// The plots in a value, each with the way to it: fields and numbers of components or elements, with points between;
-/// the empty one where the value itself is a plot.
+/// The plots in a value, each with the way to it: names of fields, numbers of components or elements, and constructors but
+/// `Just`, with points between; the empty one where the value itself is a plot.
 pub fn find(value: &Core, ty: &Ty, datas: &[DataDecl]) -> Vec<(String, Plot)> {
     let mut out = Vec::new();
     collect(value, ty, datas, String::new(), &mut out);
@@ -179,15 +180,47 @@ pub fn find(value: &Core, ty: &Ty, datas: &[DataDecl]) -> Vec<(String, Plot)> {
 
 /// Whether values of a type may hold plots where [`find`] looks for them.
 pub fn may_hold(ty: &Ty, datas: &[DataDecl]) -> bool {
+    holds(ty, datas, &mut Vec::new())
+}
+
+/// The same within variants of these types, which hold no plot that is not found elsewhere.
+fn holds(ty: &Ty, datas: &[DataDecl], within: &mut Vec<Ty>) -> bool {
     match ty {
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| may_hold(ty, datas)),
-        Ty::Tuple(types) => types.iter().any(|ty| may_hold(ty, datas)),
-        Ty::Array(of) => may_hold(of, datas),
-        ty => is_plot(ty, datas),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds(ty, datas, within)),
+        Ty::Tuple(types) => types.iter().any(|ty| holds(ty, datas, within)),
+        Ty::Array(of) => holds(of, datas, within),
+        Ty::Data(..) if is_plot(ty, datas) => true,
+        Ty::Data(id, args) => {
+            // A type may come back to itself, also at arguments that grow.
+            if within.contains(ty) || within.len() == LEVELS {
+                return false;
+            }
+            let Some(decl) = datas.get(id.0 as usize) else { return false };
+            within.push(ty.clone());
+            let tags = 0..decl.constructors.len() as u32;
+            let mut fields = tags.flat_map(|tag| decl.fields(tag, args));
+            let found = fields.any(|ty| holds(&ty, datas, within));
+            within.pop();
+            found
+        }
+        Ty::Real | Ty::Int | Ty::Bool | Ty::String | Ty::Unit | Ty::Fun(_) | Ty::Param(_) => false,
     }
 }
 
+/// How deep variant types are searched within one another.
+const LEVELS: usize = 10;
+
 fn collect(value: &Core, ty: &Ty, datas: &[DataDecl], path: String, out: &mut Vec<(String, Plot)>) {
+    deep(|| collect_within(value, ty, datas, path, out));
+}
+
+fn collect_within(
+    value: &Core,
+    ty: &Ty,
+    datas: &[DataDecl],
+    path: String,
+    out: &mut Vec<(String, Plot)>,
+) {
     let below =
         |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
     if !may_hold(ty, datas) {
@@ -209,6 +242,31 @@ fn collect(value: &Core, ty: &Ty, datas: &[DataDecl], path: String, out: &mut Ve
                 collect(&element, of, datas, below(&i.to_string()), out);
             }
         }
-        _ => out.extend(of(value, ty, datas).map(|plot| (path, plot))),
+        (_, Ty::Data(..)) if is_plot(ty, datas) => {
+            out.extend(of(value, ty, datas).map(|plot| (path, plot)));
+        }
+        (Core::Data(data), Ty::Data(id, args)) => {
+            let decl = &datas[id.0 as usize];
+            if is_list(decl) {
+                let (mut rest, mut i) = (value.clone(), 0);
+                while let [head, tail] = rest.fields() {
+                    collect(head, &args[0], datas, below(&i.to_string()), out);
+                    (rest, i) = (tail.clone(), i + 1);
+                }
+                return;
+            }
+            let name = decl.constructors[data.tag as usize].name.as_str();
+            let path = if name == "Just" { path } else { below(name) };
+            let types = decl.fields(data.tag, args);
+            match (&types[..], &data.fields[..]) {
+                ([ty], [field]) => collect(field, ty, datas, path, out),
+                (types, fields) => {
+                    for (i, (ty, field)) in types.iter().zip(fields).enumerate() {
+                        collect(field, ty, datas, format!("{path}.{i}"), out);
+                    }
+                }
+            }
+        }
+        _ => {}
     }
 }

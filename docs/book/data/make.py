@@ -29,6 +29,11 @@ here = pathlib.Path(__file__).parent
     "# spectrometer 7, 2024-05-02\n#   nm   counts\n  400.0    120\n  410.0    355\n  420.0   1210\n  430.0    640\n"
     "  440.0    180   # shutter moved\n"
 )
+# A title above, notes below, days first in dates: as an agency publishes a series.
+(here / "gauge.csv").write_text(
+    "Gauge 7 at the mill\nDay,Level (cm)\n29/02/2024,212.5\n01/03/2024,-4\n02/03/2024,None\nSource: made up for this page\n"
+    "Levels are above the datum of 1950, and those since March are provisional\n"
+)
 # A tab, quotes and line breaks in them.
 (here / "survey.tsv").write_text(
     'id\tage\tsmoker\tremark\n1\t34\tno\t"said ""never"""\n2\t51\tyes\t"two lines:\nsince 1990"\n3\t\tno\t\n'

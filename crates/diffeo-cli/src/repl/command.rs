@@ -96,8 +96,7 @@ impl Repl {
         };
         let module = self.checked(&format!("value_and_grad({f})({x})"))?;
         let entry = self.shell.entry(module, "it")?;
-        let how = crate::args::Evaluation { json: false, ..self.how };
-        let pair = self.shell.evaluate(&entry, None, &how, self.cpu)?;
+        let (entry, pair) = self.evaluate(entry)?;
         let ty = crate::commands::result_type(&entry);
         let (diffeo_calculus::Ty::Tuple(types), [value, gradient]) = (ty, pair.fields()) else {
             return Err(Stop::Refused);

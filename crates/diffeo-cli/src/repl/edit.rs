@@ -7,13 +7,15 @@ use crate::{print, Stop};
 use diffeo::{ModuleId, Session};
 use diffeo_base::{Diagnostic, Span};
 use diffeo_front::library;
+use diffeo_syntax::Class;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{CompletionType, Config, Context, Editor, Helper};
+use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// How many inputs are remembered.
@@ -28,7 +30,36 @@ struct Asked {
 }
 
 impl Helper for Asked {}
-impl Highlighter for Asked {}
+
+impl Highlighter for Asked {
+    fn highlight<'l>(&self, line: &'l str, _at: usize) -> Cow<'l, str> {
+        Cow::Owned(colored(line))
+    }
+
+    fn highlight_char(&self, _line: &str, _at: usize, kind: CmdKind) -> bool {
+        // What a letter does to the rest of the line is seen at once.
+        kind != CmdKind::MoveCursor
+    }
+}
+
+/// A text in colours.
+fn colored(text: &str) -> String {
+    let mut out = String::new();
+    let mut end = 0;
+    for (range, class) in diffeo_syntax::classes(text) {
+        let color = match class {
+            Class::Keyword => 34,
+            Class::Number => 36,
+            Class::Text => 32,
+            Class::Upper => 33,
+            Class::Comment => 90,
+        };
+        out += &text[end..range.start];
+        out += &format!("\x1b[{color}m{}\x1b[0m", &text[range.clone()]);
+        end = range.end;
+    }
+    out + &text[end..]
+}
 
 impl Hinter for Asked {
     type Hint = String;
@@ -117,9 +148,14 @@ pub fn session(repl: &mut Repl) -> Result<(), Stop> {
         repl.shell.report(&[Diagnostic::error("unreadable-input", Span::NONE, message)]);
         Stop::Refused
     };
-    let config = Config::builder()
-        .max_history_size(REMEMBERED)
-        .map(|config| config.completion_type(CompletionType::List).auto_add_history(true).build());
+    let colors = match repl.shell.setting.messages.colors_output() {
+        true => ColorMode::Forced,
+        false => ColorMode::Disabled,
+    };
+    let config = Config::builder().max_history_size(REMEMBERED).map(|config| {
+        let config = config.completion_type(CompletionType::List).auto_add_history(true);
+        config.color_mode(colors).build()
+    });
     let editor = config.and_then(Editor::<Asked, FileHistory>::with_config);
     let mut editor = editor.map_err(|error| refused(repl, &error))?;
     let history = history_file();

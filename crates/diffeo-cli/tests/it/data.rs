@@ -286,14 +286,10 @@ fn tables_of_the_book_are_read_by_the_program() {
     read("lab.xlsx:skip=2").prints("[0.5, 1.0, 2.0, 4.0]");
     read("doses.csv").fails(1, &["column 1 is not UTF-8", "`:encoding=latin-1`"]);
     read("doses.csv:encoding=latin-1").fails(1, &["separated by semicolons", "`:sep=semicolon`"]);
-    read("doses.csv:sep=;:encoding=latin-1").fails(
-        1,
-        &[
-            "doses.csv:2: column 1 (`Dose (µM)`)",
-            "found `0,1`",
-            "`:decimal=comma`",
-            "missing are an empty cell",
-        ],
-    );
+    read("doses.csv:sep=;:encoding=latin-1")
+        .fails(1, &["doses.csv:2: column 1 (`Dose (µM)`)", "found `0,1`", "`:decimal=comma`"]);
+    std::fs::write(folder.0.join("nd.csv"), "dose_um\nn.d.\n").expect("a file");
+    let done = folder.run(&["run", "n.deo", "--arg", "t=nd.csv"]);
+    done.fails(1, &["found `n.d.`", "missing are an empty cell", "write `:na=n.d.`"]);
     read("sensor.parquet").fails(1, &["no column `dose_um`", "`time`"]);
 }

@@ -215,61 +215,6 @@ fn a_check_keeps_to_the_bounds() {
         .fails(1, &["error[timeout]"]);
 }
 
-/// Whether the lines of a text are these, where `…` stands for anything; a line `…` for any lines.
-fn matches(expected: &str, found: &str) -> bool {
-    let lines: Vec<&str> = expected.trim_end().lines().collect();
-    let mut rest: Vec<&str> = found.trim_end().lines().collect();
-    let fits = |pattern: &str, line: &str| {
-        let mut parts = pattern.split('…');
-        let first = parts.next().unwrap_or("");
-        let mut rest = line.strip_prefix(first);
-        for part in parts {
-            rest = rest.and_then(|rest| Some(&rest[rest.find(part)? + part.len()..]));
-        }
-        rest.is_some_and(|rest| rest.is_empty() || pattern.ends_with('…'))
-    };
-    let mut anywhere = false;
-    for line in lines {
-        if line == "…" {
-            anywhere = true;
-            continue;
-        }
-        let skipped = rest.iter().position(|found| fits(line, found));
-        match skipped {
-            Some(n) if n == 0 || anywhere => drop(rest.drain(..=n)),
-            Some(_) | None => return false,
-        }
-        anywhere = false;
-    }
-    anywhere || rest.is_empty()
-}
-
-/// The commands of the tutorial's page on checking, each on the program before it.
-#[test]
-fn the_tutorial_is_right_about_gradients() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/book/tutorial.md")).expect("the tutorial");
-    let (mut program, mut command, mut run) = (String::new(), String::new(), 0);
-    for block in page.split("```").skip(1).step_by(2) {
-        let (kind, text) = block.split_once('\n').unwrap_or((block, ""));
-        match kind {
-            "diffeo" => program = text.to_string(),
-            "sh" => command = text.trim_end().to_string(),
-            "text" if command.starts_with("diffeo grad") => {
-                let words: Vec<&str> = command.split(' ').skip(1).collect();
-                let done = Folder::new().with(words[1], &program).run(&words);
-                assert!(matches(text, &done.out), "{command}:\n{}{}", done.out, done.err);
-                run += 1;
-            }
-            _ => {}
-        }
-        if kind != "sh" {
-            command.clear();
-        }
-    }
-    assert!(run >= 4, "the tutorial has {run} of them");
-}
-
 /// Every example whose program has a point for one of its functions.
 #[test]
 fn derivatives_of_the_examples_agree() {

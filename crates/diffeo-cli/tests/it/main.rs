@@ -20,3 +20,4 @@ mod repl;
 mod sample;
 mod terminal;
 mod tools;
+mod tutorial;

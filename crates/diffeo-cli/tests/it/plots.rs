@@ -49,10 +49,14 @@ fn the_pictures_of_the_book_are_current() {
         ("iris", &iris),
         ("lotka_volterra", &[]),
         ("mgh17", &[]),
+        ("missing_data", &[]),
         ("misra1a", &[]),
         ("network", &[]),
         ("option", &[]),
+        ("papers", &[]),
         ("pendulum", &[]),
+        ("quaternion", &[]),
+        ("tree", &[]),
     ];
     let page = std::fs::read_to_string(root().join("docs/book/plot.md")).expect("the page");
     let start = page.find("```diffeo\n").expect("a program") + 10;
@@ -64,6 +68,9 @@ fn the_pictures_of_the_book_are_current() {
         words.extend(args.iter().map(ToString::to_string));
         runs.push((name, words));
     }
+    let examples = std::fs::read_dir(root().join("examples")).expect("the examples").flatten();
+    let examples = examples.filter(|entry| entry.path().extension().is_some_and(|e| e == "deo"));
+    assert_eq!(runs.len(), examples.count() + 1, "each example has a picture");
     let mut failures = Vec::new();
     for (name, words) in runs {
         let mut args = vec!["run"];
@@ -127,6 +134,68 @@ fn files_and_fields() {
 }
 
 #[test]
+fn plots_in_lists_and_variants() {
+    let (folder, path) = program(
+        "
+import plot
+type Report = Plain(String) | Illustrated(String, plot.Plot)
+type Tree = Leaf(Maybe[plot.Plot]) | Node(Tree, Tree)
+def at(y: Real) = plot.hline(y)
+def main = {
+  all = list[at(1.0), at(2.0)],
+  maybe = Just(at(3.0)),
+  none = list[Nothing, Just([at(4.0)])],
+  report = [Plain(\"a\"), Illustrated(\"b\", at(5.0))],
+  tree = Node(Leaf(Nothing), Node(Leaf(Just(at(6.0))), Leaf(Nothing)))
+}
+def nothing: Maybe[plot.Plot] = Nothing
+def plain = list[Just(1.0)]
+",
+    );
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    for (field, y) in [
+        ("all.0", 1.0),
+        ("all.1", 2.0),
+        ("maybe", 3.0),
+        ("none.1.0", 4.0),
+        ("report.1.Illustrated.1", 5.0),
+        ("tree.Node.1.Node.0.Leaf", 6.0),
+    ] {
+        let json = at("p.json");
+        let output = diffeo(&["run", &path, "--plot", &format!("{field}={json}")]);
+        assert!(output.status.success(), "{field}: {}", text(&output.stderr));
+        let json = std::fs::read(&json).expect("a file");
+        let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+        assert_eq!(json["layer"][0]["data"]["values"][0]["at"], y, "{field}");
+    }
+    let output = diffeo(&["run", &path, "--plot", "a.svg"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("the result has 6 plots") && said.contains("`all.0`"), "{said}");
+    let output = diffeo(&["run", &path, "--entry", "nothing", "--plot"]);
+    assert!(text(&output.stderr).contains("the result has no plot this time"));
+    let output = diffeo(&["run", &path, "--entry", "plain", "--plot"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_empty_says_so() {
+    for plot in [
+        "line([], [])",
+        "bars([], [])",
+        "histogram(5, [])",
+        "heatmap([[]])",
+        "layers([])",
+        "points([nan], [1.0])",
+        "grid(2, [])",
+    ] {
+        let (_folder, path) = program(&format!("import plot\ndef main = plot.{plot}"));
+        let output = diffeo(&["run", &path, "--plot"]);
+        let said = text(&output.stderr);
+        assert!(output.status.success() && said.contains("the picture is empty"), "{plot}: {said}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let (_folder, path) = program(TWO);
     let wrong = |args: &[&str], status: i32, expected: &str| {
@@ -141,6 +210,10 @@ fn what_is_wrong_is_said() {
     wrong(&["--plot", "c=a.svg"], 2, "the result has no plot `c`");
     wrong(&["--plot", "a.gif"], 2, "a picture is a .svg, .png or .json file");
     wrong(&["--plot", "b.deo"], 2, "this is the program");
+    wrong(&["--plot", &format!("left={path}:svg")], 2, "this is the program: name another file");
+    wrong(&["--out", &format!("{path}:json")], 2, "this is the program: name another file");
+    assert!(std::fs::read_to_string(&path).is_ok_and(|text| text == TWO), "it is still there");
+    wrong(&["--out", "left=a.svg"], 2, "a plot is drawn by `--plot left=a.svg`");
     wrong(&["--json", "--plot"], 2, "`--plot` draws among the JSON of `--json`");
     wrong(&["--plot", "left=/no/such/folder/a.svg"], 1, "there is no such folder");
     let (_folder, number) = program("def main = 3.0");

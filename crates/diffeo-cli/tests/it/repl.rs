@@ -116,6 +116,106 @@ fn a_run_has_a_time() {
     assert!(done.err.contains("error[timeout]"), "{}", done.err);
 }
 
+#[test]
+fn a_constant_is_computed_once() {
+    let input = "\
+let data = trace(\"computed\", [sin(real(i)) for i < 5])
+data[1] == sin(1.0)
+sum(data) - data[2]
+let scaled = {by = trace(\"scaled\", 2.0), data = data}
+scaled.by * scaled.data[1]
+grad(fn x -> x * scaled.data[1])(1.0)
+:grad fn x -> x * scaled.by at 3.0
+trace(\"shown\", (Just(1.5), list[true], \"a\"))
+(it, data[0])
+it
+let data = trace(\"anew\", 7)
+data + data
+scaled.data[0]
+let none = trace(\"none\", Nothing)
+from_maybe(1, none) + 1
+from_maybe(1.5, none)
+from_maybe(2, none)
+let empty = trace(\"empty\", [[1.0]][0..0])
+length(empty)
+length(empty) + 1
+";
+    let done = Folder::new().run_with(&["repl"], input);
+    assert_eq!(done.status, 0, "{done:?}");
+    let lines: Vec<&str> = done.err.lines().collect();
+    let labels: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
+    // A polymorphic constant has a value for each type. No literal is an empty array of rows: that is seen when it is
+    // computed for the first time.
+    let once = ["computed", "scaled", "shown", "anew", "none", "none"];
+    let expected: Vec<&str> = once.into_iter().chain(["empty"; 3]).collect();
+    assert_eq!(labels, expected, "{}", done.err);
+    for part in
+        ["value     6.0\ngradient  2.0", "((Just(1.5), list[true], \"a\"), 0.0)\n", "\n14\n"]
+    {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+}
+
+#[test]
+fn a_constant_that_fails_is_told_where_it_is_needed() {
+    let input = "\
+let bad = [1.0][3]
+let long = iota(200000)
+if length(long) > 3 then 1.0 else bad
+bad
+long[5]
+1 + 1
+";
+    let done = Folder::new().run_with(&["repl"], input);
+    let said = "bad : Real\nlong : []Int\n1.0\n5\n2\n";
+    assert_eq!(done.out.replace("[200000]", "[]"), said, "{done:?}");
+    assert_eq!(done.err.matches("index-out-of-bounds").count(), 1, "{}", done.err);
+}
+
+#[test]
+fn plots_are_drawn_and_words_of_other_sessions_answered() {
+    let input = "\
+plot.line([0.0, 1.0], [2.0, 3.0])
+{a = plot.hline(1.0)}
+it.a
+";
+    let done = Folder::new().run_with(&["repl"], input);
+    assert_eq!((done.status, &*done.err), (0, ""), "{done:?}");
+    assert!(done.out.contains("2.0 ┤") && done.out.contains("{a = <plot: horizontal line>}"));
+    let input = "it\nquit\nhelp()\na = 3; b = 4\nlet quit = 2\nquit\n";
+    let done = Folder::new().run_with(&["repl"], input);
+    assert_eq!((done.status, &*done.out), (1, "quit : Int\n2\n"), "{done:?}");
+    for part in ["there is no `it` here", "`:quit`", "`:help`", "there are no semicolons"] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_session_has_colours_unless_there_are_to_be_none() {
+    let folder = Folder::new();
+    let shown = |variable: Option<(&str, &str)>, color: &str| {
+        let mut command = folder.command(&["repl", "--color", color]);
+        command.stdin(std::process::Stdio::inherit());
+        command.env("HOME", &folder.0).env("XDG_STATE_HOME", "").env("TERM", "xterm");
+        command.envs(variable);
+        let mut p = rexpect::session::spawn_command(command, Some(20_000)).expect("a terminal");
+        p.exp_string("> ").expect("the prompt");
+        p.send_line("let x = Just(2.5) in \"text\"").expect("it is taken");
+        let shown = p.exp_string("\r\n").expect("the line");
+        p.send_control('d').expect("it is taken");
+        p.exp_eof().expect("it ends");
+        shown
+    };
+    let plain = shown(Some(("NO_COLOR", "1")), "auto");
+    assert!(!plain.contains("\x1b[34m") && plain.contains("let x = Just(2.5)"), "{plain:?}");
+    assert!(!shown(None, "never").contains("\x1b[34m"));
+    let colored = shown(None, "auto");
+    for part in ["\x1b[34mlet", "\x1b[33mJust", "\x1b[36m2.5", "\x1b[32m\"text\""] {
+        assert!(colored.contains(part), "{part:?}: {colored:?}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_session_edits_completes_and_is_interrupted() {
@@ -124,6 +224,7 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
         let mut command = folder.command(&["repl"]);
         command.stdin(std::process::Stdio::inherit());
         command.env("HOME", &folder.0).env("XDG_STATE_HOME", "").env("TERM", "xterm");
+        command.env("NO_COLOR", "1");
         rexpect::session::spawn_command(command, Some(20_000)).expect("a terminal")
     };
     let typed = |p: &mut rexpect::session::PtySession, keys: &str| {

@@ -39,8 +39,10 @@ impl Session {
         };
         let own = of(self, id);
         let earlier = context.and_then(|context| of(self, context));
-        if let Some(earlier) = earlier {
-            self.db.module_mut(id).scope.values.insert(Name::new("it"), earlier);
+        let values = &mut self.db.module_mut(id).scope.values;
+        match earlier {
+            Some(earlier) => drop(values.insert(Name::new("it"), earlier)),
+            None => drop(values.remove("it")),
         }
         self.db.module_mut(id).scope.modules.extend(modules);
         let checked = self.adopt(id, context, text);

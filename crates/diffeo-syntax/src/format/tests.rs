@@ -42,7 +42,10 @@ fn programs() -> Vec<String> {
     }
     for page in files("docs/book", ".md") {
         let blocks = page.split("\n```").skip(1).step_by(2);
-        programs.extend(blocks.filter_map(|b| b.strip_prefix("diffeo\n")).map(str::to_owned));
+        let is_program = |info: &str| info == "diffeo" || info.ends_with(".deo");
+        let programs_of_page = blocks.filter_map(|block| block.split_once('\n'));
+        let programs_of_page = programs_of_page.filter(|(info, _)| is_program(info));
+        programs.extend(programs_of_page.map(|(_, text)| text.to_owned()));
     }
     let is_right = |text: &String| !parse(FILE, text).1.iter().any(Diagnostic::is_error);
     programs.retain(is_right);

@@ -177,6 +177,8 @@ pub enum Problem {
         header: bool,
         /// The first one.
         first: String,
+        /// How many rows stand above.
+        above: usize,
     },
     /// Another separator than the table is read with.
     Separator {

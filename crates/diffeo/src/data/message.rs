@@ -37,7 +37,11 @@ impl DataError {
         message.push_str(&self.problem.text(name, datas));
         let mut diagnostic = Diagnostic::error("data", Span::NONE, message);
         diagnostic.help = self.help(datas);
-        if matches!(self.problem, Problem::Cell(..) | Problem::MissingCell(..)) {
+        let may_be_missing = match &self.problem {
+            Problem::Cell(_, _, cell, _) => !cell.bytes().any(|b| b.is_ascii_digit()),
+            problem => matches!(problem, Problem::MissingCell(..)),
+        };
+        if may_be_missing {
             let texts: Vec<String> = MISSING.iter().map(|text| format!("`{text}`")).collect();
             diagnostic = diagnostic.note(format!(
                 "missing are an empty cell, {} and what `:na=…` after the name of the file lists",
@@ -67,6 +71,20 @@ impl DataError {
                 Some(format!(
                     "if this line is none of the data, leave it out with `{place}{format}:skip=1`"
                 ))
+            }
+            (Problem::Cell(_, ty, cell, _), Source::File(_) | Source::StandardInput, _) => {
+                let format = match &self.source {
+                    Source::File(path) => Format::of(&path.to_string_lossy()),
+                    _ => None,
+                };
+                let is_text = !matches!(format, Some((Format::Parquet | Format::Arrow, _)));
+                let date = is_time(cell.trim()).then(|| DATE.to_string());
+                let help = || self.problem.help(datas).or_else(|| unread(cell.trim(), ty, datas));
+                if is_text {
+                    date.or_else(help)
+                } else {
+                    self.problem.help(datas)
+                }
             }
             (problem, _, _) => problem.help(datas),
         }
@@ -197,7 +215,10 @@ impl Problem {
                 if *header { "as in the header" } else { "on the line" }
             ),
             Problem::Separator { found, one: true, .. } => {
-                format!("the line has one field; it seems to be separated by {}", separators(*found))
+                format!(
+                    "the line has one field; it seems to be separated by {}",
+                    separators(*found)
+                )
             }
             Problem::Separator { found, one: false, .. } => {
                 format!("the line seems to be separated by {}", separators(*found))
@@ -212,7 +233,12 @@ impl Problem {
                 format!("{} goes on with `{}` behind its closing quote", column.text(), short(text))
             }
             Problem::Cell(column, wanted, cell, _) => {
-                format!("{} must be of type `{}`, found `{}`", column.text(), ty(wanted), short(cell))
+                format!(
+                    "{} must be of type `{}`, found `{}`",
+                    column.text(),
+                    ty(wanted),
+                    short(cell)
+                )
             }
             Problem::MissingCell(column, wanted, mark) => format!(
                 "{} must be of type `{}`, but {}",
@@ -248,7 +274,11 @@ impl Problem {
                 format!("the array {shape}, the type has {}", count(*rank, "dimension"))
             }
             Problem::Dtype(dtype, wanted) => {
-                format!("the elements have the dtype `{}`, the type wants `{}`", short(dtype), ty(wanted))
+                format!(
+                    "the elements have the dtype `{}`, the type wants `{}`",
+                    short(dtype),
+                    ty(wanted)
+                )
             }
             Problem::BeyondInt(position, value) => {
                 format!("element {position} is {value}, beyond the largest Int, {}", i64::MAX)
@@ -343,14 +373,19 @@ impl Problem {
                 Some("a Bool is true, yes, t, y or 1, or false, no, f, n or 0".to_string())
             }
             Problem::Cells { first, .. } if mark(first).is_some() => mark(first).map(comments),
-            Problem::Cells { wanted, found: 1, first, .. }
+            Problem::Cells { wanted, found: 1, first, above, .. }
                 if *wanted > 1 && !first.trim().is_empty() =>
             {
-                Some(
-                    "if this is a note and no data, delete the line, or begin it with a character such as `#` and \
-                     write `:comment=#` after the name of the file; `:skip=1` leaves out a line at the top"
+                Some(match above {
+                    0 => "if this is a note and no data, `:skip=1` after the name of the file leaves out a line at \
+                          the top"
                         .to_string(),
-                )
+                    n => format!(
+                        "if this is a note below the data, `:rows={n}` after the name of the file reads the {} \
+                         above it",
+                        if *n == 1 { "row".to_string() } else { format!("{n} rows") }
+                    ),
+                })
             }
             Problem::Cells { .. } => {
                 Some("a cell that holds the separator stands in quotes".to_string())
@@ -374,6 +409,10 @@ impl Problem {
                 };
                 near.or_else(|| Some(format!("{}{title}", listed("the columns are", columns))))
             }
+            Problem::RepeatedColumn(_) => Some(
+                "rename one of them in the file, or read the columns by position: as tuples, with `:header=yes`"
+                    .to_string(),
+            ),
             Problem::AmbiguousColumn(_, first, _) => Some(format!(
                 "name the field as the column: `{{\"{}\": …}}`",
                 short(first)
@@ -442,7 +481,6 @@ impl Problem {
             | Problem::RepeatedField(..)
             | Problem::UnknownConstructor(..)
             | Problem::Ragged(..)
-            | Problem::RepeatedColumn(_)
             | Problem::Cell(..)
             | Problem::BadFile(..)
             | Problem::NoSheet(None, _)
@@ -610,4 +648,51 @@ fn short(text: &str) -> String {
         out.push('…');
     }
     out
+}
+
+const DATE: &str = "in a table as text, a date or time is a String, of which `time.parse(\"%Y-%m-%d\", text)` makes seconds, in the \
+                    form that you say";
+
+/// Whether a cell seems to be a date or a time of day.
+fn is_time(cell: &str) -> bool {
+    let numbers = |text: &str, signs: &[char]| {
+        let parts: Vec<&str> = text.split(signs).collect();
+        let short = |part: &&str| part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
+        parts.iter().all(|part| !part.is_empty() && short(part)).then_some(parts.len())
+    };
+    let day = cell.split(['T', ' ']).next().unwrap_or(cell);
+    let signs = ['-', '/', '.'];
+    signs.iter().any(|sign| numbers(day, &[*sign]) == Some(3))
+        || numbers(cell, &[':']).is_some_and(|parts| parts > 1)
+}
+
+/// What to do about a cell that is no number.
+fn unread(cell: &str, ty: &Ty, datas: &[DataDecl]) -> Option<String> {
+    let may_be_missing = matches!(ty, Ty::Data(..));
+    if !may_be_missing && !matches!(ty, Ty::Real | Ty::Int) {
+        return None;
+    }
+    let typographic = |c: char| ('\u{2010}'..='\u{2015}').contains(&c) || c == '\u{2212}';
+    if let Some(number) =
+        cell.strip_prefix(typographic).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    {
+        return Some(format!("a negative number is written `-{}`, with a hyphen", short(number)));
+    }
+    if cell.bytes().any(|b| b.is_ascii_digit()) {
+        return Some(
+            "cells that are more than numbers are read as Strings; `text.parse_real` makes a number of a part of one"
+                .to_string(),
+        );
+    }
+    let wanted = if may_be_missing {
+        String::new()
+    } else {
+        format!(", and `Maybe[{}]` as the type", show_type(ty, datas))
+    };
+    let plain = cell.len() <= 20 && !cell.contains(['|', ':']);
+    plain.then(|| {
+        format!(
+            "if it stands for a missing cell, write `:na={cell}` after the name of the file{wanted}"
+        )
+    })
 }

@@ -8,7 +8,7 @@ use super::place::Format;
 use encoding_rs::{Encoding, UTF_16LE, UTF_8, WINDOWS_1252};
 
 /// The options by name, with their values in words.
-const VALUES: [(&str, &str); 9] = [
+const VALUES: [(&str, &str); 10] = [
     (
         "sep",
         "`comma`, `semicolon`, `tab`, `space` (any run of blanks) or a character other than `\"`",
@@ -18,6 +18,7 @@ const VALUES: [(&str, &str); 9] = [
     ("na", "texts that stand for a missing cell, separated by `|`"),
     ("comment", "one character, which begins a comment to the end of the line"),
     ("skip", "the number of lines to leave out at the top"),
+    ("rows", "the number of rows to read; the header is none"),
     ("header", "`yes` or `no`"),
     ("encoding", "`utf-8`, `latin-1` or `utf-16`"),
     ("sheet", "the name of a sheet"),
@@ -50,6 +51,8 @@ pub(super) struct Options {
     pub missing: Vec<String>,
     pub comment: Option<char>,
     pub skip: usize,
+    /// How many rows are read at most.
+    pub rows: Option<usize>,
     pub header: Option<bool>,
     pub encoding: Option<&'static Encoding>,
     #[cfg_attr(not(feature = "binary-tables"), allow(dead_code))]
@@ -90,6 +93,7 @@ impl Options {
             missing: Vec::new(),
             comment: None,
             skip: 0,
+            rows: None,
             header: None,
             encoding: None,
             sheet: None,
@@ -137,6 +141,7 @@ impl Options {
             }
             "comment" => self.comment = Some(character(value)?),
             "skip" => self.skip = value.parse().ok()?,
+            "rows" => self.rows = Some(value.parse().ok()?),
             "header" => {
                 self.header = match value {
                     "yes" => Some(true),

@@ -6,7 +6,8 @@
 //! or stopped: the `text` block after it must be contained in the first error's `error[code]: message`. A
 //! block `sh` between the two is the command line: its `--arg`, `--kinks` and `--json` count, and files are
 //! looked for from the root of the repository. A block `sh` with `diffeo eval`, followed by `text`, is an
-//! expression and its value; what `diffeo grad` prints is tested with the program. Blocks in other languages, or in none, are not run.
+//! expression and its value. Blocks in other languages, or in none, are not run here. The tutorial is run by the tests of
+//! `diffeo-cli`, as a session of a shell.
 //!
 //! In doc comments of the standard library, a line `> e` is an expression and the next line its value.
 
@@ -263,15 +264,14 @@ fn judge(outcome: &Outcome, is_error: bool, expected: Option<&str>) -> Result<()
 fn the_programs_of_the_book_do_what_it_says() {
     let mut failures = Vec::new();
     let mut run = 0;
-    for (page, text) in pages() {
+    // The tutorial is a session of a shell, which the tests of the program `diffeo` go through.
+    for (page, text) in pages().into_iter().filter(|(page, _)| page != "tutorial.md") {
         let blocks = blocks(&text);
         let info = |i: usize| blocks.get(i).map_or("", |b: &Block| b.info.as_str());
         let mut i = 0;
         while i < blocks.len() {
             let block = &blocks[i];
-            let elsewhere =
-                |i: usize| blocks.get(i).is_some_and(|b: &Block| b.text.starts_with("diffeo grad"));
-            let has_command = info(i + 1) == "sh" && info(i + 2) == "text" && !elsewhere(i + 1);
+            let has_command = info(i + 1) == "sh" && info(i + 2) == "text";
             let result = match block.info.as_str() {
                 "diffeo" | "diffeo error" => {
                     let how =
@@ -280,10 +280,6 @@ fn the_programs_of_the_book_do_what_it_says() {
                     let expected = (info(i + 1) == "text").then(|| blocks[i + 1].text.as_str());
                     i += usize::from(expected.is_some());
                     judge(&program(&block.text, &how), block.info != "diffeo", expected)
-                }
-                "sh" if elsewhere(i) => {
-                    i += 2;
-                    continue;
                 }
                 "sh" if info(i + 1) == "text" => {
                     i += 1;

@@ -116,7 +116,7 @@ impl<'t> Wanted<'t> {
             found if found == wanted => Ok(()),
             found => {
                 let first = names.first().cloned().unwrap_or_default();
-                Err(Problem::Cells { wanted, found, header: false, first })
+                Err(Problem::Cells { wanted, found, header: false, first, above: 0 })
             }
         };
         let cells: Vec<(usize, Cell<'t>)> = match layout {

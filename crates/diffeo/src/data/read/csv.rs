@@ -1,6 +1,5 @@
 //! Tables as text: CSV, TSV and other files with a separator, in UTF-8, UTF-16 or Latin-1.
 
-use super::cell::Cells;
 use super::column::Column;
 use super::input::Input;
 use super::records::{Records, Separates};
@@ -48,7 +47,7 @@ pub(super) fn read(
         (None, _, _) => Separates::Unknown { comma: options.numbers.decimal != ',' },
     };
     let records = Records::new(input, separates, options.comment, options.skip)?;
-    let mut table = Table { source: records, cells: Cells::new(&options), header: options.header };
+    let mut table = Table::new(records, &options);
     let named = matches!(layout, Layout::Records(_) | Layout::Columns(_));
     // Without a header, a file in which nothing is left is a table of no rows.
     if table.source.at_end()? {

@@ -3,7 +3,7 @@
 //! The cells come in their order and not as a rectangle, which a single cell far away would make larger than any
 //! memory.
 
-use super::cell::{Cells, Found};
+use super::cell::Found;
 use super::column::Column;
 use super::input::Input;
 use super::table::{Source, Table};
@@ -59,8 +59,7 @@ pub(super) fn read(
         row: 0,
         record: Vec::new(),
     };
-    let cells = Cells::new(&options);
-    let mut table = Table { source: sheet, cells, header: options.header };
+    let mut table = Table::new(sheet, &options);
     let mut column = Column::new(ty);
     table.read(&layout, field.order(&layout), &mut column)?;
     Ok(column.into_value().ok_or(Problem::Empty)?)

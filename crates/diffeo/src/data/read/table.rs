@@ -6,6 +6,7 @@ use super::column::Column;
 use super::names::places;
 use super::Failure;
 use crate::data::error::{CsvColumn, Problem};
+use crate::data::options::Options;
 use crate::data::shape::{Cell, Layout};
 use diffeo_base::Name;
 
@@ -31,9 +32,27 @@ pub(super) struct Table<S> {
     pub cells: Cells,
     /// Whether the first record names the columns.
     pub header: Option<bool>,
+    /// How many rows are read at most.
+    rows: Option<usize>,
+    /// How many were begun.
+    begun: usize,
 }
 
 impl<S: Source> Table<S> {
+    pub fn new(source: S, options: &Options) -> Table<S> {
+        let (cells, header, rows) = (Cells::new(options), options.header, options.rows);
+        Table { source, cells, header, rows, begun: 0 }
+    }
+
+    /// Reads the next row; false at the end, and behind as many as are wanted.
+    fn next(&mut self, blank: bool) -> Result<bool, Failure> {
+        if self.rows.is_some_and(|rows| self.begun >= rows) {
+            return Ok(false);
+        }
+        self.begun += 1;
+        self.source.next(blank)
+    }
+
     /// Reads into the column of a value; `order` is that of the fields, where it is known.
     pub fn read(
         &mut self,
@@ -80,7 +99,7 @@ impl<S: Source> Table<S> {
                 return self.named(fields, order, &mut columns.iter_mut().collect::<Vec<_>>());
             }
             (Layout::Tuples(cells), Column::Tuple(columns)) => {
-                while self.source.next(false)? {
+                while self.next(false)? {
                     self.expect(cells.len(), false)?;
                     for (i, (cell, column)) in cells.iter().zip(&mut *columns).enumerate() {
                         self.cell(i, None, cell, column)?;
@@ -88,7 +107,7 @@ impl<S: Source> Table<S> {
                 }
             }
             (Layout::Rows(cell), Column::Rows { width, count, elements }) => {
-                while self.source.next(cell.maybe.is_some() && width.is_none_or(|n| n == 1))? {
+                while self.next(cell.maybe.is_some() && width.is_none_or(|n| n == 1))? {
                     let cells = *width.get_or_insert(self.source.len());
                     self.expect(cells, false)?;
                     for i in 0..cells {
@@ -98,7 +117,7 @@ impl<S: Source> Table<S> {
                 }
             }
             (Layout::Cells(cell), column) => {
-                while self.source.next(cell.maybe.is_some())? {
+                while self.next(cell.maybe.is_some())? {
                     self.expect(1, false)?;
                     self.cell(0, None, cell, column)?;
                 }
@@ -136,7 +155,7 @@ impl<S: Source> Table<S> {
         };
         let width = header.as_ref().map_or(fields.len(), Vec::len);
         let blank = width == 1 && fields[0].1.maybe.is_some();
-        while self.source.next(blank)? {
+        while self.next(blank)? {
             self.expect(width, header.is_some())?;
             for ((&place, (_, cell)), column) in places.iter().zip(fields).zip(&mut *columns) {
                 self.cell(place, header.as_deref(), cell, column)?;
@@ -160,7 +179,9 @@ impl<S: Source> Table<S> {
             true => Ok(()),
             false => {
                 let first = String::from_utf8_lossy(self.source.cell(0).text).into_owned();
-                Err(self.source.failure(Problem::Cells { wanted: cells, found, header, first }))
+                let above = self.begun - 1;
+                let problem = Problem::Cells { wanted: cells, found, header, first, above };
+                Err(self.source.failure(problem))
             }
         }
     }

@@ -33,6 +33,9 @@ fn each_option_changes_how_a_table_is_read() {
         ("t.csv", "% a\n1.5,\"2\" % b\n3,4\n", ":comment=%"),
         ("t.csv", "title\n\n1.5,2\n3,4\n", ":skip=2"),
         ("t.csv", "a,b\n1.5,2\n3,4\n", ":header=yes"),
+        ("t.csv", "1.5,2\n3,4\nSource: \"them\", or not\n", ":rows=2"),
+        ("t.csv", "title\na,b\n1.5,2\n3,4\n5\n", ":rows=2:header=yes:skip=1"),
+        ("t.csv", "1.5,2\n3,4\n", ":rows=9"),
         ("t.csv", "title\na;b\n1,5;2\n3;4\n", ":skip=1:header=yes:sep=semicolon:decimal=comma"),
         ("t.tsv", "1.5\t2\n3\t4\n", ""),
         ("t.txt", "1.5\t2\n3\t4\n", ""),
@@ -59,6 +62,7 @@ fn a_wrong_option_is_answered_with_what_there_is() {
         "`na`",
         "`comment`",
         "`skip`",
+        "`rows`",
         "`header`",
         "`encoding`",
     ];
@@ -392,6 +396,30 @@ fn another_separator_is_named_with_its_option() {
 }
 
 #[test]
+fn cells_that_are_no_numbers_are_answered_with_what_to_do() {
+    let folder = Folder::new();
+    let ty = Ty::array(record([("a", Ty::Real), ("b", Ty::Int)]));
+    for (text, words) in [
+        ("2024-02-30,1", &["`time.parse("][..]),
+        ("1,28.02.2024", &["`time.parse("]),
+        ("12:30:15,1", &["`time.parse("]),
+        ("2024-02-28T12:30,1", &["`time.parse("]),
+        ("−3,1", &["`-3`"]),
+        ("3 mg,1", &["`text.parse_real`"]),
+        ("<0.5,1", &["`text.parse_real`"]),
+        ("n.d.,1", &["`:na=n.d.`", "`Maybe[Real]`"]),
+    ] {
+        let path = folder.file("t.csv", format!("a,b\n{text}\n"));
+        assert!(read(&path, &ty).contains("must be of type"), "{text}");
+        let help = help(&path, &ty).unwrap_or_default();
+        assert!(words.iter().all(|word| help.contains(word)), "{text}: {help}");
+    }
+    let path = folder.file("t.csv", "a,a,b\n1,2,3\n");
+    assert!(read(&path, &ty).ends_with("the header has the column `a` twice"));
+    assert!(help(&path, &ty).is_some_and(|help| help.contains("rename one")));
+}
+
+#[test]
 fn notes_around_a_table_are_named_with_what_to_do() {
     let folder = Folder::new();
     let ty = Ty::array(record([("a", Ty::Real), ("b", Ty::Real)]));
@@ -409,7 +437,7 @@ fn notes_around_a_table_are_named_with_what_to_do() {
         (
             "a,b\n1,2\nSource: WHO\n",
             "FILE:3: expected 2 fields as in the header, found 1",
-            "delete the line",
+            "`:rows=1` after the name of the file reads the row above it",
         ),
         (
             "Doses of 2020\na,b\n1,2\n",
