@@ -27,7 +27,12 @@ pub const MODULES: &[(&str, &str)] = &[
     ),
     (
         "ode",
-        concat!(include_str!("../../../std/ode.deo"), include_str!("../../../std/ode/stiff.deo")),
+        concat!(
+            include_str!("../../../std/ode.deo"),
+            include_str!("../../../std/ode/stiff.deo"),
+            include_str!("../../../std/ode/adjoint.deo"),
+            include_str!("../../../std/ode/dense.deo")
+        ),
     ),
     (
         "optim",
