@@ -1,5 +1,6 @@
 //! Least squares with certified answers: all nonlinear problems of the NIST in `tests/nist`, by `levenberg_marquardt`
-//! with its usual options, from both starts. The table of what comes out is printed (`cargo test … nist -- --nocapture`).
+//! with its usual options, from both starts. The table of what comes out is printed beside SciPy's (`cargo test … nist --
+//! --nocapture`), which `tests/nist/fits.py` made.
 
 use crate::support::{root, run_on};
 use diffeo::{Engine, Kinks};
@@ -107,20 +108,32 @@ def main = [fit({:?}), fit({:?})]
     rows.map(|row| row.split(", ").map(|x| x.parse().expect("a number")).collect()).collect()
 }
 
+/// What SciPy makes of the start of a problem, as `fits.py` wrote it.
+fn of_scipy(table: &str, name: &str, start: usize) -> String {
+    let row = table.lines().find_map(|line| line.strip_prefix(&format!("{name} {start} ")));
+    let cells: Vec<&str> =
+        row.unwrap_or_else(|| panic!("{name} {start}: no row of SciPy")).split(' ').collect();
+    assert_eq!(cells.len(), 6, "{name}");
+    cells.iter().map(|cell| format!("{cell:>7}")).collect()
+}
+
 #[test]
 fn every_problem_of_the_nist_is_fitted_from_both_starts() {
     let mut problems: Vec<(&str, &Model)> =
         MODELS.iter().flat_map(|m| m.names.iter().map(move |name| (*name, m))).collect();
     problems.sort_unstable_by_key(|(name, _)| *name);
     assert_eq!(problems.len(), 27);
-    println!("problem    start  digits  of errors  steps");
+    let scipy = root().join("tests/nist/scipy.txt");
+    let scipy = std::fs::read_to_string(scipy).expect("the table of SciPy");
+    println!("Digits of the parameters, and of their standard errors");
+    println!("problem    start  Diffeo         steps  curve_fit     least_squares exact");
     let mut wrong = Vec::new();
     for (name, model) in problems {
         for (start, row) in fits(name, model).iter().enumerate() {
             let [digits, of_errors, steps, converged] = row[..] else { panic!("{name}: {row:?}") };
             let line =
                 format!("{name:<10} {:>5}  {digits:>6.1}  {of_errors:>9.1}  {steps:>5}", start + 1);
-            println!("{line}");
+            println!("{line}{}", of_scipy(&scipy, name, start + 1));
             // The residuals of Lanczos1 are rounding of its data, and so are the standard errors.
             let least = if name == "Lanczos1" { 2.0 } else { 9.0 };
             if !(digits >= 9.0 && of_errors >= least && converged == 1.0) {
