@@ -435,12 +435,34 @@ pub struct Evaluation {
     pub unfold: Option<u64>,
 }
 
+/// What draws of a posterior come from.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Method {
+    /// The posterior, by Hamiltonian Monte Carlo: the no-U-turn sampler
+    Nuts,
+    /// Laplace's approximation: the normal distribution at the mode
+    Laplace,
+    /// Variational inference: the nearest independent normal distributions
+    Meanfield,
+}
+
+impl From<Method> for diffeo::Method {
+    fn from(method: Method) -> diffeo::Method {
+        match method {
+            Method::Nuts => diffeo::Method::Nuts,
+            Method::Laplace => diffeo::Method::Laplace,
+            Method::Meanfield => diffeo::Method::MeanField,
+        }
+    }
+}
+
 const SAMPLE_EXAMPLES: &str = "\
 Examples:
   diffeo sample schools.deo --arg y='[28, 8, -3]' --arg sigma='[15, 10, 16]'
   diffeo sample fit.deo log_density --arg table=points.csv --chains 8 --seed 1
   diffeo sample fit.deo --arg table=points.csv --predict replicate --out draws.csv
   diffeo sample fit.deo --arg table=points.csv --target-accept 0.95 --json
+  diffeo sample fit.deo --arg table=points.csv --method laplace
 
 ENTRY is a function of a record of parameters, and perhaps one of data, to a Real: the logarithm of
 the posterior density, up to a constant. The definition `parameters`, a record or a function of data,
@@ -454,7 +476,12 @@ says what values each parameter takes, by the module bayes:
 
 The table has mean, Monte Carlo standard error, standard deviation and quantiles of each number, bulk
 and tail effective sample sizes, and R-hat. Warnings say what the draws do not tell, and what to do.
-The same seed gives the same draws, however many threads there are.";
+The same seed gives the same draws, however many threads there are. Ctrl-C keeps the draws that there
+are, with those of the warm-up left out; a second one ends the program.
+
+--method laplace and --method meanfield draw from a normal distribution of the parameters before their
+transforms: with the mode and the curvature there, or the nearest one without correlations. They take much
+less time, where they are near: a warning says that they are not.";
 
 /// `diffeo sample`
 #[derive(Args, Debug)]
@@ -470,6 +497,10 @@ pub struct SampleArgs {
     /// Give the data NAME (a field of the record of data) this value, as for `run`
     #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub args: Vec<(String, String)>,
+
+    /// What the draws come from
+    #[arg(long, value_enum, default_value_t = Method::Nuts)]
+    pub method: Method,
 
     /// The definition that says what values each parameter takes; where there is none of this name, they
     /// are Reals

@@ -7,8 +7,8 @@ use crate::progress::Line;
 use crate::{print, Stop};
 use diffeo::data::reason;
 use diffeo::{
-    Diagnostic, Entry, HostOptions, Message, ModuleId, Names, Program, SampleOptions, Samples,
-    SourceMap, Span, Step, Summary, Value,
+    Diagnostic, Entry, Exceeded, HostOptions, Message, Method, ModuleId, Names, Program,
+    SampleOptions, Samples, SourceMap, Span, Step, Summary, Value,
 };
 use diffeo_base::{Label, Severity};
 use diffeo_calculus::ty::Ty;
@@ -179,6 +179,8 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
         ..HostOptions::default()
     };
     let options = SampleOptions {
+        method: args.method.into(),
+        keep_partial: true,
         chains: args.chains,
         warmup: args.warmup,
         draws: args.draws,
@@ -196,7 +198,11 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     let samples = sampled.map_err(|error| match limits.check() {
         Err(bound) => {
             let message = format!("{}, while sampling `{}`", bound.message(), args.entry);
-            shell.report(&[Diagnostic::error(bound.code(), Span::NONE, message)]);
+            let d = Diagnostic::error(bound.code(), Span::NONE, message);
+            shell.report(&[match bound {
+                Exceeded::Interrupt => d.note("there are no draws to keep"),
+                Exceeded::Time(_) | Exceeded::Memory(_) => d,
+            }]);
             Stop::Refused
         }
         Ok(()) => refused(&shell, &error),
@@ -226,6 +232,19 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
         false => print::text(&table(&samples))?,
     }
     shell.report(&advice);
+    if samples.interrupted {
+        let message = format!(
+            "interrupted, while sampling `{}`: {} of {} draws are kept, of {} of {} chains",
+            samples.entry,
+            samples.draws(),
+            args.draws,
+            samples.chains.len(),
+            args.chains
+        );
+        let d = Diagnostic::error(Exceeded::Interrupt.code(), Span::NONE, message);
+        shell.report(&[d]);
+        return Err(Stop::Refused);
+    }
     shell.tell();
     Ok(())
 }
@@ -281,6 +300,21 @@ fn table(samples: &Samples) -> String {
         let _ = writeln!(text, "… and {} more, which `--json` and `--out` have", all.len() - ROWS);
     }
     let (chains, draws) = (samples.chains.len(), samples.draws());
+    if let Some(found) = &samples.approximation {
+        let (of, evidence) = match samples.method {
+            Method::MeanField => ("independent normal distributions", "log evidence above"),
+            Method::Laplace | Method::Nuts => ("Laplace's approximation", "log evidence about"),
+        };
+        let _ = writeln!(
+            text,
+            "\n{} draws of {of}, seed {}: {evidence} {}, Pareto k {:.2}",
+            chains * draws,
+            samples.seed,
+            digits(found.log_evidence),
+            found.pareto_k
+        );
+        return text;
+    }
     let deepest = samples.chains.iter().flat_map(|c| &c.depth).max().copied().unwrap_or(0);
     let least = samples.e_bfmi.iter().copied().fold(f64::INFINITY, f64::min);
     let _ = writeln!(
@@ -319,8 +353,23 @@ fn to_json(samples: &Samples, files: &[String]) -> Json {
             .collect()
     };
     let warnings: Vec<&str> = samples.advice.iter().map(|m| m.message.as_str()).collect();
+    let method = match samples.method {
+        Method::Nuts => "nuts",
+        Method::Laplace => "laplace",
+        Method::MeanField => "meanfield",
+    };
+    let approximation = samples.approximation.map(|found| {
+        json!({
+            "log_evidence": number(found.log_evidence),
+            "converged": found.converged,
+            "pareto_k": number(found.pareto_k),
+        })
+    });
     json!({
         "entry": samples.entry,
+        "method": method,
+        "approximation": approximation,
+        "interrupted": samples.interrupted,
         "chains": samples.chains.len(),
         "draws": samples.draws(),
         "warmup": samples.warmup,

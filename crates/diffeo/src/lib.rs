@@ -35,5 +35,7 @@ pub use host::{
     Array, Error, FromDiffeo, Function, HostOptions, Lines, Mismatch, Program, Report, Reports,
     ToDiffeo, Type, Types, Value,
 };
-pub use sample::{Chain, Names, SampleOptions, Samples, Step, Steps, Summary, Variable};
+pub use sample::{
+    Approximation, Chain, Method, Names, SampleOptions, Samples, Step, Steps, Summary, Variable,
+};
 pub use session::{Engine, How, Prepared, Run, Session};

@@ -153,6 +153,82 @@ fn bad_posteriors_are_warned_of() {
 }
 
 #[test]
+fn approximations_give_tables_and_files_too() {
+    let folder = folder();
+    let args = ["sample", "m.deo", "--arg", Y, "--arg", SIGMA, "--draws", "300"];
+    let laplace = folder.run(&[&args[..], &["--method", "laplace", "--out", "draws.csv"]].concat());
+    assert_eq!(laplace.status, 0, "{}", laplace.err);
+    let last = laplace.out.lines().last().expect("a line");
+    assert!(last.starts_with("1200 draws of Laplace's approximation, seed 0: "), "{last}");
+    let text = std::fs::read_to_string(folder.0.join("draws_4.csv")).expect("a file");
+    let header = text.lines().find(|line| line.starts_with("lp__")).expect("a header");
+    assert!(
+        header.ends_with(",energy__,log_q__,effects.1,effects.2,effects.3,mean,sd"),
+        "{header}"
+    );
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 301);
+    let other = folder.run(&[&args[..], &["--method", "meanfield", "--json"]].concat());
+    assert_eq!(other.status, 0, "{}", other.err);
+    let found = json(&other.out);
+    assert_eq!(found["method"], "meanfield");
+    assert!(found["approximation"]["log_evidence"].is_number(), "{found}");
+    folder
+        .run(&["sample", "m.deo", "flat", "--parameters", "one", "--method", "advi"])
+        .fails(2, &["nuts, laplace, meanfield"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_the_draws() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+    let folder = Folder::new().with(
+        "m.deo",
+        "import bayes\ndef parameters = {x = bayes.Free}\n\
+         def log_density({x}: {x: Real}) -> Real = -0.5 * x * x\n\
+         def shown({x}: {x: Real}) = {y = trace(\"x\", x) + 0.0 * (loop s = 0.0 for i < 100000 do s + sin(s + x))}\n",
+    );
+    // The first chain shows its draws, slowly, when it has them all; the second one has not begun.
+    let mut child = folder
+        .command(&[
+            "sample",
+            "m.deo",
+            "--predict",
+            "shown",
+            "--draws",
+            "600",
+            "--chains",
+            "2",
+            "--threads",
+            "1",
+            "--out",
+            "draws.csv",
+            "--json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut err = BufReader::new(child.stderr.take().expect("its messages"));
+    let mut line = String::new();
+    err.read_line(&mut line).expect("a line of trace");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).expect("the rest of the messages");
+    let mut out = String::new();
+    let _ = child.stdout.take().expect("its output").read_to_string(&mut out);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{rest}");
+    assert!(rest.contains("error[interrupted]: interrupted, while sampling"), "{rest}");
+    assert!(rest.contains("draws are kept, of 1 of 2 chains"), "{rest}");
+    let found = json(&out);
+    assert_eq!((&found["interrupted"], &found["draws"]), (&true.into(), &600.into()));
+    let file = found["files"][0].as_str().expect("a file");
+    let text = std::fs::read_to_string(folder.0.join(file)).expect("the draws");
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 601);
+}
+
+#[test]
 fn a_timeout_ends_it() {
     folder()
         .run(&["sample", "m.deo", "slow", "--parameters", "one", "--timeout", "0.5"])

@@ -2,8 +2,9 @@
 
 use super::diagnose::Summary;
 use super::model::Model;
-use super::Samples;
+use super::{Approximation, Method, Samples};
 use crate::Message;
+use std::cmp::Ordering;
 
 /// From where on chains do not agree.
 const R_HAT: f64 = 1.01;
@@ -31,6 +32,38 @@ pub(super) fn not_compiled(entry: &str) -> Message {
         format!("there is no machine code for the gradient of `{entry}`: the evaluator has run it, which takes much longer"),
         "`diffeo grad FILE ENTRY -v` says why",
     )
+}
+
+/// From where on an approximation is poor.
+const PARETO_K: f64 = 0.7;
+
+/// What is wrong with an approximation.
+pub(super) fn of_approximation(method: Method, found: &Approximation) -> Vec<Message> {
+    let mut all = Vec::new();
+    if !found.converged {
+        all.push(warning(
+            "not-converged",
+            "the search for the approximation ended before it had converged".to_string(),
+            "scale parameters and predictors to about 1, or begin elsewhere (`--seed`, `--init`); `--method nuts` draws from the posterior itself",
+        ));
+    }
+    // A nan: there are few draws, or some have no density.
+    if found.pareto_k.partial_cmp(&PARETO_K) != Some(Ordering::Less) {
+        let how = match method {
+            Method::MeanField => {
+                "correlations and tails that independent normal distributions do not have"
+            }
+            Method::Laplace | Method::Nuts => {
+                "skewness and tails that a normal distribution does not have"
+            }
+        };
+        all.push(warning(
+            "approximation",
+            format!("the approximation is poor: the Pareto k of its weights is {:.2}, and should be below {PARETO_K}", found.pareto_k),
+            &format!("the posterior has {how}, or there are few draws: take `--method nuts`"),
+        ));
+    }
+    all
 }
 
 /// What is wrong with draws.

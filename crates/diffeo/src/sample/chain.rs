@@ -6,6 +6,7 @@
 use super::model::Model;
 use super::{Chain, SampleOptions, Step};
 use crate::host::{Array, Error, Repeated, Undefined, Value};
+use crate::Message;
 use diffeo_calculus::eval::Kinks;
 use nuts_rs::rand::rngs::ChaCha8Rng;
 use nuts_rs::rand::{RngExt, SeedableRng};
@@ -58,12 +59,40 @@ struct Told {
     /// The first point at which the program stopped, and how many there were.
     stopped: Option<Error>,
     stops: u64,
+    /// The last point that was looked at, and the density there.
+    last: (Vec<f64>, f64),
 }
 
-struct Density<'m> {
+pub(super) struct Density<'m> {
     repeated: Repeated<'m>,
     dimension: usize,
     told: Rc<RefCell<Told>>,
+}
+
+impl<'m> Density<'m> {
+    /// The density of a model.
+    ///
+    /// # Errors
+    /// The data do not fit.
+    pub fn new(model: &'m Model, interrupt: &Arc<AtomicBool>) -> Result<Density<'m>, Error> {
+        let repeated = Repeated::new(&model.gradient, model.data.as_ref(), interrupt.clone())?;
+        Ok(Density { repeated, dimension: model.dimension, told: Rc::default() })
+    }
+
+    /// The log density at a point, -inf where there is none.
+    ///
+    /// # Errors
+    /// The run has ended.
+    pub fn value(&mut self, x: &[f64]) -> Result<f64, Error> {
+        match self.look(x, &mut vec![0.0; x.len()]) {
+            Ok(value) => Ok(value),
+            Err(Nowhere::Here(_)) => Ok(f64::NEG_INFINITY),
+            Err(Nowhere::Ended) => {
+                let ended = self.told.borrow_mut().ended.take();
+                Err(ended.unwrap_or_else(super::interrupted))
+            }
+        }
+    }
 }
 
 impl HasDims for Density<'_> {
@@ -91,6 +120,11 @@ impl Density<'_> {
                 Undefined::NanGradient => Nowhere::Here(NAN_GRADIENT.to_string()),
             }
         })?;
+        {
+            let last = &mut self.told.borrow_mut().last;
+            x.clone_into(&mut last.0);
+            last.1 = value;
+        }
         if value.is_nan() {
             return Err(Nowhere::Here("the log density is nan".to_string()));
         }
@@ -151,9 +185,8 @@ pub(super) fn run(
 ) -> Result<Chain, Error> {
     let interrupt = options.host.interrupt.clone().unwrap_or_default();
     let begun = Instant::now();
-    let told = Rc::new(RefCell::new(Told::default()));
-    let repeated = Repeated::new(&model.gradient, model.data.as_ref(), interrupt.clone())?;
-    let mut density = Density { repeated, dimension: model.dimension, told: told.clone() };
+    let mut density = Density::new(model, &interrupt)?;
+    let told = density.told.clone();
     let mut rng = ChaCha8Rng::seed_from_u64(seed_of(options.seed, number as u64));
     let start = start(model, options, &mut density, &mut rng)?;
     let mut settings = DiagNutsSettings {
@@ -167,8 +200,8 @@ pub(super) fn run(
     let failed = |why: String| {
         // Further lines are where in the sampler.
         let why = why.lines().next().unwrap_or_default();
-        let ended = told.borrow_mut().ended.take();
-        ended.unwrap_or_else(|| Error::new("sampler", format!("chain {number}: {why}")))
+        let mut told = told.borrow_mut();
+        told.ended.take().unwrap_or_else(|| lost(model, number, &told.last, why))
     };
     let sampled = catch_unwind(AssertUnwindSafe(|| {
         let mut chain = settings
@@ -178,14 +211,23 @@ pub(super) fn run(
         let mut found = Chain::new(model, options, number);
         let total = options.warmup + options.draws;
         for i in 0..total {
+            let kept = options.keep_partial && !found.log_density.is_empty();
+            if interrupt.load(Ordering::Relaxed) && kept {
+                break;
+            }
             if stop.load(Ordering::Relaxed) || interrupt.load(Ordering::Relaxed) {
                 return Err(super::interrupted());
             }
             if i == options.warmup {
                 found.warmup_seconds = begun.elapsed().as_secs_f64();
             }
-            let (point, _, stats, progress) =
-                chain.expanded_draw().map_err(|why| failed(why.to_string()))?;
+            let (point, _, stats, progress) = match chain.expanded_draw() {
+                Ok(drawn) => drawn,
+                Err(why) => match failed(why.to_string()) {
+                    error if error.is_interrupt() && kept => break,
+                    error => return Err(error),
+                },
+            };
             if let Some(metric) = stats.hamiltonian.transformation.mass_matrix_inv {
                 found.metric = metric;
             }
@@ -228,12 +270,32 @@ pub(super) fn run(
     let told = told.borrow_mut();
     (found.stops, found.stopped) = (told.stops, told.stopped.clone());
     drop(told);
-    values(model, options, &mut found, &interrupt)?;
+    match values(model, options, &mut found, &interrupt) {
+        // They are made later, of what is kept.
+        Err(error) if error.is_interrupt() && options.keep_partial => found.forget_values(),
+        made => made?,
+    }
     Ok(found)
 }
 
+/// That a chain is where the sampler finds no step.
+fn lost(model: &Model, number: usize, (point, value): &(Vec<f64>, f64), why: &str) -> Error {
+    let at = Value::Reals(Array::vector(point.clone()));
+    let at = model.constrain.evaluate(&at).map_or(String::new(), |value| shown(&value));
+    let mut message = Message::error(
+        "sampler",
+        format!("chain {number} cannot go on: no step from where it is has a density"),
+    );
+    if !at.is_empty() {
+        message.notes.push(format!("the log density is {value:.4e} where the parameters are {at}"));
+    }
+    message.notes.push(format!("the sampler says: {why}"));
+    message.help = Some("is the posterior proper? A density that grows without bound, as that of a scale towards 0, has none: give the parameter a prior".to_string());
+    Error::one(message)
+}
+
 /// The first point: 0 and random numbers, until the density and its gradient are finite.
-fn start(
+pub(super) fn start(
     model: &Model,
     options: &SampleOptions,
     density: &mut Density<'_>,
@@ -338,7 +400,7 @@ fn no_start(
 }
 
 /// A value on one line, shortened.
-fn shown(value: &Value<'_>) -> String {
+pub(super) fn shown(value: &Value<'_>) -> String {
     let reals = |xs: &[f64]| {
         let some: Vec<String> = xs.iter().take(4).map(|x| format!("{x:.4}")).collect();
         let more = if xs.len() > 4 { ", …" } else { "" };
@@ -392,7 +454,7 @@ pub(super) fn numbers(value: &Value<'_>, out: &mut Vec<f64>) -> Option<Vec<usize
 }
 
 /// The values of parameters and predictions at the points of a chain.
-fn values(
+pub(super) fn values(
     model: &Model,
     options: &SampleOptions,
     chain: &mut Chain,

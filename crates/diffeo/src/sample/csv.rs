@@ -1,6 +1,6 @@
 //! Draws as files that Stan's tools read: one CSV file for each chain, with the comments of CmdStan.
 
-use super::{indices, Chain, Samples, Variable};
+use super::{indices, Chain, Method, Samples, Variable};
 use std::io::{self, Write};
 
 /// The columns of variables, as Stan names them (`theta.1`, `l.2.1`, counted from 1, the first index fastest), each with its
@@ -31,6 +31,11 @@ impl Samples {
         let parameters = columns(&self.parameters);
         let predictions = columns(&self.predictions);
         let draws = chain.log_density.len();
+        let by = match self.method {
+            Method::Nuts => "nuts-rs",
+            Method::Laplace => "Laplace's approximation",
+            Method::MeanField => "mean-field approximation",
+        };
         for line in [
             // Readers look for the version of Stan whose form this is.
             "stan_version_major = 2".to_string(),
@@ -55,7 +60,7 @@ impl Samples {
             format!("id = {}", chain.number + 1),
             "random".to_string(),
             format!("  seed = {}", self.seed),
-            format!("sampler = Diffeo {} (nuts-rs)", env!("CARGO_PKG_VERSION")),
+            format!("sampler = Diffeo {} ({by})", env!("CARGO_PKG_VERSION")),
         ] {
             writeln!(out, "# {line}")?;
         }
@@ -70,6 +75,9 @@ impl Samples {
         ]
         .map(str::to_string)
         .to_vec();
+        if !chain.log_approximation.is_empty() {
+            header.push("log_q__".to_string());
+        }
         header.extend(parameters.iter().chain(&predictions).map(|(name, _)| name.clone()));
         writeln!(out, "{}", header.join(","))?;
         writeln!(out, "# Adaptation terminated")?;
@@ -91,6 +99,9 @@ impl Samples {
                 u8::from(chain.divergent[i]),
                 chain.energy[i]
             )?;
+            if let Some(q) = chain.log_approximation.get(i) {
+                write!(out, ",{q}")?;
+            }
             let row = &chain.values[i * width..(i + 1) * width];
             let further = chain.predictions.get(i * predicted..(i + 1) * predicted).unwrap_or(&[]);
             for x in parameters.iter().map(|(_, at)| row[*at]) {

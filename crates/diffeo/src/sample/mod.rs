@@ -8,16 +8,21 @@
 //! |---|---|
 //! | `model.rs` | definitions, kinds of parameters, the density of unconstrained vectors |
 //! | `chain.rs` | one chain, by the crate nuts-rs |
+//! | `approximate.rs` | draws from normal distributions near the posterior |
+//! | `partial.rs` | what is kept of chains that were interrupted |
 //! | `diagnose.rs` | R-hat, effective sample sizes, energies |
 //! | `advice.rs` | what diagnostics mean, and what to do |
 //! | `csv.rs` | files as Stan writes them |
 
 mod advice;
+mod approximate;
 mod chain;
 mod csv;
 mod diagnose;
 mod model;
+mod partial;
 
+pub use approximate::Approximation;
 pub use diagnose::Summary;
 use model::Definitions;
 pub use model::{Names, Variable};
@@ -49,9 +54,23 @@ pub struct Step {
 /// Takes reports of chains, on any thread.
 pub type Steps = Arc<dyn Fn(&Step) + Send + Sync>;
 
+/// What draws come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Method {
+    /// The posterior, by the no-U-turn sampler.
+    #[default]
+    Nuts,
+    /// The normal distribution with the mode of the posterior and the curvature there, of unconstrained parameters.
+    Laplace,
+    /// The independent normal distributions that are nearest to the posterior, of unconstrained parameters.
+    MeanField,
+}
+
 /// How to sample.
 #[derive(Clone)]
 pub struct SampleOptions {
+    /// What draws come from. The approximations have no warm-up.
+    pub method: Method,
     /// How many chains.
     pub chains: usize,
     /// How many draws a chain makes to adapt to the posterior, which are thrown away.
@@ -70,6 +89,9 @@ pub struct SampleOptions {
     pub parameters: String,
     /// The definition that makes predictions.
     pub predict: Option<String>,
+    /// Whether an interrupt ends the draws only: those that there are make the result, and the flag of `host` is put
+    /// back.
+    pub keep_partial: bool,
     /// Takes reports.
     pub progress: Option<Steps>,
     /// How functions are run. `threads` is how many chains run at once; `time` is for each chain.
@@ -80,6 +102,7 @@ impl Default for SampleOptions {
     /// Four chains of 1000 draws after 1000 for the warm-up, as in Stan.
     fn default() -> SampleOptions {
         SampleOptions {
+            method: Method::Nuts,
             chains: 4,
             warmup: 1000,
             draws: 1000,
@@ -89,6 +112,7 @@ impl Default for SampleOptions {
             radius: 2.0,
             parameters: "parameters".to_string(),
             predict: None,
+            keep_partial: false,
             progress: None,
             host: HostOptions::default(),
         }
@@ -140,6 +164,8 @@ pub struct Chain {
     pub steps: Vec<u64>,
     /// Whether a trajectory left the energy that it had.
     pub divergent: Vec<bool>,
+    /// The log density of the approximation at unconstrained points, where draws come from one.
+    pub log_approximation: Vec<f64>,
     /// The step size after the warm-up.
     pub step_size: f64,
     /// The inverse of the diagonal metric.
@@ -169,6 +195,7 @@ impl Chain {
             depth: Vec::with_capacity(draws),
             steps: Vec::with_capacity(draws),
             divergent: Vec::with_capacity(draws),
+            log_approximation: Vec::new(),
             step_size: f64::NAN,
             metric: vec![1.0; model.dimension],
             warmup_seconds: 0.0,
@@ -180,6 +207,17 @@ impl Chain {
             stopped: None,
         }
     }
+
+    /// Whether the parameters of the draws are known.
+    fn has_values(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    fn forget_values(&mut self) {
+        self.values.clear();
+        self.predictions.clear();
+        self.predicted.clear();
+    }
 }
 
 /// Draws, and what they tell.
@@ -187,6 +225,12 @@ impl Chain {
 pub struct Samples {
     /// The definition that was sampled.
     pub entry: String,
+    /// What draws come from.
+    pub method: Method,
+    /// What is known of the approximation that they come from.
+    pub approximation: Option<Approximation>,
+    /// Whether an interrupt ended the chains.
+    pub interrupted: bool,
     /// The seed.
     pub seed: u64,
     /// How many draws the warm-up had.
@@ -268,18 +312,34 @@ impl Program {
         for function in rest.chain(model.predict.as_ref().map(|(f, _)| f)) {
             function.prepare();
         }
-        let chains = run(&model, options, at_once)?;
+        let (chains, approximation, interrupted) = match options.method {
+            Method::Nuts => {
+                let (chains, interrupted) = run(&model, options, at_once)?;
+                (chains, None, interrupted)
+            }
+            Method::Laplace | Method::MeanField => {
+                let (chains, found) = approximate::run(&definitions, &model, options)?;
+                (chains, Some(found), false)
+            }
+        };
+        let nuts = approximation.is_none();
         let mut samples = Samples {
             entry: entry.to_string(),
+            method: options.method,
+            approximation,
+            interrupted,
             seed: options.seed,
-            warmup: options.warmup,
+            warmup: if nuts { options.warmup } else { 0 },
             target_accept: options.target_accept,
             max_depth: options.max_depth,
             predictions: chains.first().map_or(Vec::new(), |chain| chain.predicted.clone()),
             parameters: model.parameters.clone(),
             summaries: Vec::new(),
             predicted: Vec::new(),
-            e_bfmi: chains.iter().map(|chain| diagnose::e_bfmi(&chain.energy)).collect(),
+            e_bfmi: match nuts {
+                true => chains.iter().map(|chain| diagnose::e_bfmi(&chain.energy)).collect(),
+                false => Vec::new(),
+            },
             chains,
             advice: Vec::new(),
         };
@@ -289,7 +349,10 @@ impl Program {
         }
         samples.summaries = samples.summarised(&samples.parameters, |chain| &chain.values);
         samples.predicted = samples.summarised(&samples.predictions, |chain| &chain.predictions);
-        samples.advice = advice::advice(&samples, &model);
+        samples.advice = match &samples.approximation {
+            None => advice::advice(&samples, &model),
+            Some(found) => advice::of_approximation(samples.method, found),
+        };
         samples.advice.extend(told(&model));
         if !compiled && options.host.engine == Engine::Auto {
             samples.advice.push(advice::not_compiled(entry));
@@ -317,8 +380,12 @@ fn told(model: &model::Model) -> Vec<Message> {
     messages
 }
 
-/// All chains, so many at once.
-fn run(model: &model::Model, options: &SampleOptions, at_once: usize) -> Result<Vec<Chain>, Error> {
+/// All chains, so many at once; and whether they were interrupted.
+fn run(
+    model: &model::Model,
+    options: &SampleOptions,
+    at_once: usize,
+) -> Result<(Vec<Chain>, bool), Error> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let done: Mutex<Vec<(usize, Result<Chain, Error>)>> = Mutex::default();
     let work = || loop {
@@ -327,7 +394,9 @@ fn run(model: &model::Model, options: &SampleOptions, at_once: usize) -> Result<
             return;
         }
         let result = chain::run(model, options, number, &stop);
-        if result.is_err() {
+        // Where an interrupt has ended one, others keep what they have.
+        let others_go_on = |error: &Error| options.keep_partial && error.is_interrupt();
+        if result.as_ref().is_err_and(|error| !others_go_on(error)) {
             stop.store(true, Ordering::Relaxed);
         }
         done.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
@@ -349,10 +418,17 @@ fn run(model: &model::Model, options: &SampleOptions, at_once: usize) -> Result<
             Err(error) => failed.push(error),
         }
     }
-    let cause = failed.iter().position(|error| !error.is_interrupt()).unwrap_or(0);
-    match failed.is_empty() {
-        true => Ok(chains),
-        false => Err(failed.swap_remove(cause)),
+    let cause = failed.iter().position(|error| !error.is_interrupt());
+    let short = chains.iter().any(|chain| chain.log_density.len() < options.draws);
+    match cause {
+        Some(cause) => Err(failed.swap_remove(cause)),
+        None if failed.is_empty() && !short && chains.iter().all(Chain::has_values) => {
+            Ok((chains, false))
+        }
+        None if options.keep_partial && !chains.is_empty() => {
+            Ok((partial::kept(model, options, chains)?, true))
+        }
+        None => Err(failed.swap_remove(0)),
     }
 }
 

@@ -207,6 +207,8 @@ pub(super) struct Model {
     pub gradient: Function,
     /// The log density at a point and the data.
     pub density: Function,
+    /// The same as text: of a point `x'` and the data `d'`.
+    pub text: String,
     pub data: Option<Value<'static>>,
     /// The parameters at a point.
     pub constrain: Function,
@@ -353,10 +355,8 @@ impl Definitions {
         let made =
             |text: String| program.expression_with(&text, MODULES, density.options().clone());
         let name = density.name();
-        let function = made(format!(
-            "fn {parameter} -> {bindings}{name}({record}{further}) + ({})",
-            jacobians.join(" + ")
-        ))?;
+        let text = format!("{bindings}{name}({record}{further}) + ({})", jacobians.join(" + "));
+        let function = made(format!("fn {parameter} -> {text}"))?;
         let constrain = made(format!("fn (x': []Real) -> {bindings}{record}"))?;
         let predict = match &self.predict {
             None => None,
@@ -381,11 +381,20 @@ impl Definitions {
             dimension,
             gradient: function.value_and_grad(&[0])?,
             density: function,
+            text,
             data: self.takes_data.then(|| part(data, taken)).transpose()?,
             constrain,
             predict,
             coordinates,
         })
+    }
+
+    /// An expression in the scope of the program, which sees `bayes'` and `random'`.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(super) fn expression(&self, text: &str) -> Result<Function, Error> {
+        self.density.program().expression_with(text, MODULES, self.density.options().clone())
     }
 
     /// Each parameter with what values it takes, in the order of the names.

@@ -1,6 +1,6 @@
 //! `Program::sample`: what draws depend on, and what is refused.
 
-use diffeo::{HostOptions, Program, SampleOptions, Samples, Value};
+use diffeo::{HostOptions, Method, Program, SampleOptions, Samples, Value};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -26,6 +26,13 @@ def stops_below({x}: {x: Real}) -> Real = if x > -4.0 then -0.5 * x * x else fai
 def jumpy({x}: {x: Real}) -> Real = -1e8 * abs(x * 1e3 - real(round(x * 1e3)))
 def spike({x}: {x: Real}) -> Real = -10.0 * log(abs(x))
 def pair({x}: {x: Real}) = (x, x)
+def two = {a = bayes.Free, b = bayes.Free}
+def leaning({a, b}: {a: Real, b: Real}) -> Real = stats.normal_logpdf(a, 1.0, 2.0) + stats.normal_logpdf(b, 3.0 * a, 0.5)
+def ridge({a, b}: {a: Real, b: Real}) -> Real = -sq(a + b - 1.0)
+def saddle({a, b}: {a: Real, b: Real}) -> Real = sq(a) * exp(-1e-3 * sq(a)) - sq(b)
+def scale = {x = bayes.Positive}
+def unbounded({x}: {x: Real}) -> Real = -2.0 * log(x)
+def heavy({x}: {x: Real}) -> Real = stats.cauchy_logpdf(x, 0.0, 1.0)
 def not_record(x: Real) -> Real = x
 def vector({x}: {x: [n]Real}) -> Real = -norm_sq(x)
 def three = {x = bayes.Array(3, bayes.Free)}
@@ -370,4 +377,122 @@ fn files_have_the_columns_of_stan() {
     let ours = names.iter().position(|name| *name == "table[1,0]").expect("a number");
     let row: Vec<f64> = rows[1].split(',').map(|x| x.parse().expect("a number")).collect();
     assert_eq!(row[at + 1], samples.chains[0].values[ours]);
+}
+
+fn by(method: Method, parameters: &str) -> SampleOptions {
+    SampleOptions { method, ..options(parameters) }
+}
+
+#[test]
+fn approximations_of_normal_distributions_are_exact() {
+    for method in [Method::Laplace, Method::MeanField] {
+        let samples = sample("normal", &by(method, "one"));
+        let (_, x) = &samples.summaries[0];
+        assert!((x.mean - 3.0).abs() < 5.0 * x.mcse && (x.sd - 2.0).abs() < 0.1, "{x:?}");
+        let found = samples.approximation.expect("an approximation");
+        assert!(found.converged && found.log_evidence.abs() < 1e-6, "{method:?}: {found:?}");
+        assert!(samples.advice.is_empty(), "{:?}", samples.advice);
+        let chain = &samples.chains[3];
+        assert_eq!(chain.log_density.len(), 1000);
+        for (p, q) in chain.log_density.iter().zip(&chain.log_approximation) {
+            assert!((p - q).abs() < 1e-4, "{p} {q}");
+        }
+        // The seed decides.
+        let again = sample("normal", &by(method, "one"));
+        assert_eq!(again.chains[0].values, samples.chains[0].values);
+        let other = sample("normal", &SampleOptions { seed: 1, ..by(method, "one") });
+        assert_ne!(other.chains[0].values, samples.chains[0].values);
+    }
+}
+
+#[test]
+fn laplace_has_correlations_and_the_nearest_independent_normals_have_not() {
+    let correlation = |samples: &Samples| {
+        let rows: Vec<&[f64]> =
+            samples.chains.iter().flat_map(|chain| chain.values.chunks(2)).collect();
+        let mean = |f: &dyn Fn(&[f64]) -> f64| {
+            rows.iter().map(|row| f(row)).sum::<f64>() / rows.len() as f64
+        };
+        let (a, b) = (mean(&|r| r[0]), mean(&|r| r[1]));
+        mean(&|r| (r[0] - a) * (r[1] - b))
+            / (mean(&|r| (r[0] - a).powi(2)) * mean(&|r| (r[1] - b).powi(2))).sqrt()
+    };
+    let laplace = sample("leaning", &by(Method::Laplace, "two"));
+    // b is 3 a and noise: the correlation is 6 / sqrt(36.25).
+    assert!((correlation(&laplace) - 0.9965).abs() < 1e-3, "{}", correlation(&laplace));
+    assert!((laplace.summaries[0].1.sd - 2.0).abs() < 0.1, "{:?}", laplace.summaries[0]);
+    assert!(laplace.advice.is_empty(), "{:?}", laplace.advice);
+    let apart = sample("leaning", &by(Method::MeanField, "two"));
+    assert!(correlation(&apart).abs() < 0.1);
+    assert!(apart.summaries[0].1.sd < 0.5, "{:?}", apart.summaries[0]);
+    let advice: Vec<&str> = apart.advice.iter().map(|m| m.code).collect();
+    assert_eq!(advice, ["approximation"]);
+}
+
+#[test]
+fn approximations_that_are_poor_are_told() {
+    let samples = sample("heavy", &by(Method::Laplace, "one"));
+    assert_eq!(samples.advice.len(), 1, "{:?}", samples.advice);
+    assert!(samples.advice[0].message.contains("Pareto k"), "{:?}", samples.advice);
+}
+
+#[test]
+fn posteriors_without_a_mode_have_no_approximation() {
+    let refused = |entry: &str, method: Method, parameters: &str| {
+        let result = program().sample(entry, &nothing(), &by(method, parameters));
+        result.err().unwrap_or_else(|| panic!("{entry} has draws")).to_string()
+    };
+    let ridge = refused("ridge", Method::Laplace, "two");
+    assert!(ridge.contains("singular, in the direction of `a`, `b`"), "{ridge}");
+    for method in [Method::Laplace, Method::MeanField] {
+        let unbounded = refused("unbounded", method, "scale");
+        assert!(unbounded.contains("is the posterior proper?"), "{unbounded}");
+        assert!(unbounded.contains("`x`"), "{unbounded}");
+        let nowhere = refused("nowhere", method, "one");
+        assert!(nowhere.contains("no chain can start"), "{nowhere}");
+    }
+}
+
+/// Samples until the flag is put down after so many draws of one chain.
+fn until(draws: usize, keep_partial: bool) -> (Result<Samples, diffeo::Error>, bool) {
+    let flag = Arc::new(AtomicBool::new(false));
+    let host = HostOptions { interrupt: Some(flag.clone()), ..HostOptions::default() };
+    let put = flag.clone();
+    let progress: diffeo::Steps = Arc::new(move |step| {
+        if step.draw == draws {
+            put.store(true, Ordering::Relaxed);
+        }
+    });
+    let options = SampleOptions {
+        chains: 2,
+        warmup: 100,
+        draws: 1_000_000,
+        keep_partial,
+        progress: Some(progress),
+        predict: Some("predicted".to_string()),
+        host,
+        ..options("one")
+    };
+    let data = Value::record([("extra", Value::Int(5))]);
+    (program().sample("normal", &data, &options), flag.load(Ordering::Relaxed))
+}
+
+#[test]
+fn draws_of_an_interrupted_run_are_kept() {
+    let (samples, flag) = until(600, true);
+    let samples = samples.expect("some draws");
+    assert!(samples.interrupted && !flag);
+    let draws = samples.draws();
+    assert!((1..=600).contains(&draws), "{draws}");
+    for chain in &samples.chains {
+        assert_eq!((chain.values.len(), chain.predictions.len()), (draws, 4 * draws));
+        assert_eq!((chain.energy.len(), chain.points.len()), (draws, draws));
+    }
+    // Of one chain there are 500.
+    assert!(samples.chains.len() * draws >= 500);
+    let (samples, _) = until(600, false);
+    assert!(samples.expect_err("interrupted").is_interrupt());
+    // In the warm-up there are none.
+    let (samples, _) = until(50, true);
+    assert!(samples.expect_err("interrupted").is_interrupt());
 }
