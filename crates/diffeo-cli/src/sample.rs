@@ -211,7 +211,7 @@ pub fn sample(args: &SampleArgs, setting: Setting) -> Result<(), Stop> {
     let mut files = Vec::new();
     if let Some(out) = &args.out {
         for chain in &samples.chains {
-            let path = numbered(out, chain.number, samples.chains.len());
+            let path = numbered(out, chain.number, args.chains);
             let written = std::fs::File::create(&path).and_then(|file| {
                 let mut out = BufWriter::new(file);
                 samples.write_csv(chain, &mut out)?;

@@ -180,7 +180,13 @@ fn check_mode(model: &Model, mode: &[f64], values: &[f64], vectors: &[f64]) -> R
     let d = values.len();
     let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let (why, help) = if !values.iter().all(|v| v.is_finite()) {
-        ("its second derivatives are not finite".to_string(), PROPER)
+        let farthest = (0..d).max_by(|a, b| mode[*a].abs().total_cmp(&mode[*b].abs()));
+        let at = farthest.unwrap_or(0);
+        let why = format!(
+            "its second derivatives are not finite, and `{}` has gone farthest, to {:.4e} before its transform",
+            model.coordinates[at], mode[at]
+        );
+        (why, PROPER)
     } else if let Some(at) = values.iter().position(|v| *v <= SINGULAR * largest) {
         // The parameters that take part in the direction.
         let mut parts: Vec<(f64, &String)> =
@@ -194,13 +200,17 @@ fn check_mode(model: &Model, mode: &[f64], values: &[f64], vectors: &[f64]) -> R
                 names.push(name);
             }
         }
+        let help = match names.len() {
+            1 => "neither a prior nor the data hold it: give it a prior, or leave it out",
+            _ => "parameters of which only a sum or a product counts have no single mode: hold one of them by a prior, or leave it out",
+        };
         let names = names.join(", ");
         match values[at] < -SINGULAR * largest {
             true => (format!("it still grows along {names}"), PROPER),
-            false => (
-                format!("its matrix of second derivatives is singular, in the direction of {names}"),
-                "parameters of which only a sum or a product counts have no single mode: hold one of them by a prior, or leave it out",
-            ),
+            false => {
+                let what = "its matrix of second derivatives is singular, in the direction of";
+                (format!("{what} {names}"), help)
+            }
         }
     } else {
         return Ok(());

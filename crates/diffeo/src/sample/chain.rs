@@ -27,7 +27,7 @@ const ATTEMPTS: usize = 100;
 
 /// Why there is no density at a point.
 #[derive(Debug)]
-enum Nowhere {
+pub(super) enum Nowhere {
     /// For a reason that another point may not have.
     Here(String),
     /// The run has ended.
@@ -290,7 +290,7 @@ fn lost(model: &Model, number: usize, (point, value): &(Vec<f64>, f64), why: &st
         message.notes.push(format!("the log density is {value:.4e} where the parameters are {at}"));
     }
     message.notes.push(format!("the sampler says: {why}"));
-    message.help = Some("is the posterior proper? A density that grows without bound, as that of a scale towards 0, has none: give the parameter a prior".to_string());
+    message.help = Some("is the posterior proper? A parameter that neither a prior nor the data hold goes to infinity, and so does a density without bound, as that of a scale towards 0: give it a prior".to_string());
     Error::one(message)
 }
 
@@ -399,15 +399,23 @@ fn no_start(
     error
 }
 
+/// A number with four digits behind the point, where that is short.
+fn short(x: f64) -> String {
+    match x.abs() {
+        0.0 | 1e-3..1e6 => format!("{x:.4}"),
+        _ => format!("{x:.4e}"),
+    }
+}
+
 /// A value on one line, shortened.
 pub(super) fn shown(value: &Value<'_>) -> String {
     let reals = |xs: &[f64]| {
-        let some: Vec<String> = xs.iter().take(4).map(|x| format!("{x:.4}")).collect();
+        let some: Vec<String> = xs.iter().take(4).map(|x| short(*x)).collect();
         let more = if xs.len() > 4 { ", …" } else { "" };
         format!("[{}{more}]", some.join(", "))
     };
     match value {
-        Value::Real(x) => format!("{x:.4}"),
+        Value::Real(x) => short(*x),
         Value::Reals(xs) => reals(&xs.data),
         Value::Record(fields) => {
             let fields: Vec<String> =
@@ -462,6 +470,10 @@ pub(super) fn values(
 ) -> Result<(), Error> {
     let count = chain.log_density.len();
     for i in 0..count {
+        // Short calls are over before anybody looks.
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(super::interrupted());
+        }
         let point = &chain.points[i * model.dimension..(i + 1) * model.dimension];
         let point = Value::Reals(Array::vector(point));
         let found = model.constrain.evaluate_until(&point, Some(interrupt.clone()))?;

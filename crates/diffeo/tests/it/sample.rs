@@ -29,10 +29,9 @@ def pair({x}: {x: Real}) = (x, x)
 def two = {a = bayes.Free, b = bayes.Free}
 def leaning({a, b}: {a: Real, b: Real}) -> Real = stats.normal_logpdf(a, 1.0, 2.0) + stats.normal_logpdf(b, 3.0 * a, 0.5)
 def ridge({a, b}: {a: Real, b: Real}) -> Real = -sq(a + b - 1.0)
-def saddle({a, b}: {a: Real, b: Real}) -> Real = sq(a) * exp(-1e-3 * sq(a)) - sq(b)
 def scale = {x = bayes.Positive}
 def unbounded({x}: {x: Real}) -> Real = -2.0 * log(x)
-def heavy({x}: {x: Real}) -> Real = stats.cauchy_logpdf(x, 0.0, 1.0)
+def heavy({x}: {x: Real}) -> Real = logsumexp([stats.normal_logpdf(x, 0.0, 0.1), stats.normal_logpdf(x, 0.0, 3.0)])
 def not_record(x: Real) -> Real = x
 def vector({x}: {x: [n]Real}) -> Real = -norm_sq(x)
 def three = {x = bayes.Array(3, bayes.Free)}
