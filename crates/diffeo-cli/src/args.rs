@@ -481,7 +481,7 @@ are, with those of the warm-up left out; a second one ends the program.
 
 --method laplace and --method meanfield draw from a normal distribution of the parameters before their
 transforms: with the mode and the curvature there, or the nearest one without correlations. They take much
-less time, where they are near: a warning says that they are not.";
+less time; a warning says where they are not near.";
 
 /// `diffeo sample`
 #[derive(Args, Debug)]
