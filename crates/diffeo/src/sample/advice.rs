@@ -44,7 +44,7 @@ pub(super) fn of_approximation(method: Method, found: &Approximation) -> Vec<Mes
         all.push(warning(
             "not-converged",
             "the search for the approximation ended before it had converged".to_string(),
-            "scale parameters and predictors to about 1, or begin elsewhere (`--seed`, `--init`); `--method nuts` draws from the posterior itself",
+            "is the posterior proper? If it is, scale parameters and predictors to about 1, or begin elsewhere (`--seed`, `--init`); `--method nuts` draws from the posterior itself",
         ));
     }
     // A nan: there are few draws, or some have no density.

@@ -443,10 +443,14 @@ fn posteriors_without_a_mode_have_no_approximation() {
     };
     let ridge = refused("ridge", Method::Laplace, "two");
     assert!(ridge.contains("singular, in the direction of `a`, `b`"), "{ridge}");
+    let unbounded = refused("unbounded", Method::Laplace, "scale");
+    assert!(unbounded.contains("is the posterior proper?"), "{unbounded}");
+    assert!(unbounded.contains("`x`"), "{unbounded}");
+    // The nearest normal distribution widens until numbers end.
+    let wide = sample("unbounded", &by(Method::MeanField, "scale"));
+    let advice: Vec<&str> = wide.advice.iter().map(|m| m.code).collect();
+    assert_eq!(advice, ["not-converged", "approximation"]);
     for method in [Method::Laplace, Method::MeanField] {
-        let unbounded = refused("unbounded", method, "scale");
-        assert!(unbounded.contains("is the posterior proper?"), "{unbounded}");
-        assert!(unbounded.contains("`x`"), "{unbounded}");
         let nowhere = refused("nowhere", method, "one");
         assert!(nowhere.contains("no chain can start"), "{nowhere}");
     }
