@@ -10,6 +10,6 @@ cargo build --release -p diffeo-cli -p diffeo-bench
 target="${CARGO_TARGET_DIR:-target}/release"
 rows=$(mktemp --suffix .json)
 trap 'rm -f "$rows"' EXIT
-"$target/diffeo-bench" --budget "${BUDGET:-0.2}" --engines llvm,jit --results bench/RESULTS.md --json "$rows" \
+"$target/diffeo-bench" --budget "${BUDGET:-0.1}" --engines llvm,jit --results bench/RESULTS.md --json "$rows" \
   ${1:+--gradbench "$1"} || echo "some runs failed: they stand at the end of bench/RESULTS.md"
 "$target/diffeo" run bench/programs/results.deo --arg rows="$rows" --plot bench/results.svg

@@ -56,10 +56,12 @@ def ba(lib, cameras, points, weights, observations, features):
     camera = cameras[observations[:, 0]]
     p = points[observations[:, 1]] - camera[:, 3:6]
     rotation = camera[:, 0:3]
-    angle = np.sqrt(np.sum(rotation * rotation, axis=1, keepdims=True))
-    still = angle == 0
-    axis = rotation / np.where(still, 1.0, angle)
-    cosine, sine = np.cos(angle), np.where(still, 1.0, np.sin(angle))
+    # Of a camera that is not turned, no derivative takes the square root of 0.
+    angle_sq = np.sum(rotation * rotation, axis=1, keepdims=True)
+    still = angle_sq == 0
+    angle = np.sqrt(np.where(still, 1.0, angle_sq))
+    axis = rotation / angle
+    cosine, sine = np.where(still, 1.0, np.cos(angle)), np.where(still, 1.0, np.sin(angle))
     along = np.sum(axis * p, axis=1, keepdims=True) * (1 - cosine)
     p = cosine * p + sine * np.cross(axis, p) + along * axis
     image = p[:, 0:2] / p[:, 2:3]

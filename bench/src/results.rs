@@ -98,15 +98,19 @@ fn missing() -> String {
 pub fn page(all: &[Measured], versions: &[String]) -> String {
     let mut out = String::from(
         "# GradBench's tasks: values and derivatives\n\n\
-         Made by `bench/results.sh`; [README.md](README.md) says how it is measured. Everything runs on one thread, on the \
-         same data. A derivative is what GradBench asks for: the gradient, of `ba` and `ht` the Jacobian, of `kmeans` the \
-         step of Newton's method, of `particle` and `saddle` the whole descent with derivatives in derivatives. Results \
-         are equal to the first runner's within 1e-9, of values and of derivatives.\n\n",
+         Made by `bench/results.sh`; [README.md](README.md) says how it is measured. Everything runs on one thread, on the\n\
+         same data. A derivative is what GradBench asks for: the gradient, of `ba` and `ht` the Jacobian, of `kmeans` the\n\
+         step of Newton's method, of `particle` and `saddle` the whole descent with derivatives in derivatives. Values and\n\
+         derivatives of all are equal within 1e-9. *GradBench C++* is its tool `manual`, with derivatives by hand (that of\n\
+         `ode` is a formula for the result, without the steps).\n\n",
     );
     for version in versions {
         let _ = writeln!(out, "- {version}");
     }
-    out.push_str("\n## Derivatives\n\nThe last column: how many times as long as `llvm` the fastest other one takes.\n\n");
+    out.push_str(
+        "\n![Times of derivatives beside those of llvm](results.svg)\n\n## Derivatives\n\n\
+         The last column: how many times as long as `llvm` the fastest other one takes.\n\n",
+    );
     let head: Vec<String> =
         ENGINES.iter().map(|e| format!("`{e}`")).chain(OTHERS.map(label)).collect();
     let _ = writeln!(out, "| task | {} | fastest other |", head.join(" | "));
@@ -126,7 +130,7 @@ pub fn page(all: &[Measured], versions: &[String]) -> String {
     }
     out.push_str(
         "\n## Values beside derivatives\n\n\
-         *compile* is of the derivative, from the text to what can be called: of CasADi with the C compiler on the code that \
+         *compile* is of the derivative, from the text to what can be called: of CasADi with the C compiler on the code that\n\
          it generates. *memory* is by how much the first call of the derivative lets the process grow at most.\n",
     );
     for m in all {
@@ -183,5 +187,5 @@ pub fn machine() -> String {
     let vectors =
         ["avx512f", "avx2", "avx"].into_iter().find(|f| flags.split(' ').any(|g| g == *f));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("processor: {model}, {} of vectors, {cores} cores", vectors.unwrap_or("no kind known"))
+    format!("processor: {model} with {}, {cores} cores", vectors.unwrap_or("no vectors known"))
 }

@@ -101,7 +101,7 @@ impl Suite {
             Ok(program) => {
                 let argument = (kernel.argument)(case);
                 for engine in &self.engines {
-                    take(engine.name(), program.prepare(&**engine, &argument));
+                    take(engine.name(), program.prepare(&**engine, &argument, true));
                 }
             }
             Err(error) => failures.push(("Diffeo".into(), error)),
@@ -174,7 +174,7 @@ impl Suite {
         let mut runner = match (style, &self.compiler, engine) {
             (Some(style), Some(compiler), _) => compiler.prepare(kernel, case, style)?,
             (_, _, Some(engine)) => {
-                Program::load(kernel)?.prepare(&**engine, &(kernel.argument)(case))?
+                Program::load(kernel)?.prepare(&**engine, &(kernel.argument)(case), false)?
             }
             _ => Native::prepare(kernel, case).ok_or_else(|| format!("there is no {runner}"))?,
         };
