@@ -7,7 +7,18 @@ when the function is compiled.
 
 import math
 
-STATIC = {"ht": ["parents"]}
+STATIC = {"ht": ["parents"], "ht_jacobian": ["parents"]}
+# What NumPy does not do.
+DERIVATIVES = [
+    "gmm_gradient",
+    "ba_jacobian",
+    "ht_jacobian",
+    "lstm_gradient",
+    "llsq_gradient",
+    "lse_gradient",
+    "kmeans_dir",
+    "ode_gradient",
+]
 
 
 def log_sum_exp(np, x, axis):
@@ -45,10 +56,12 @@ def ba(lib, cameras, points, weights, observations, features):
     camera = cameras[observations[:, 0]]
     p = points[observations[:, 1]] - camera[:, 3:6]
     rotation = camera[:, 0:3]
-    angle = np.sqrt(np.sum(rotation * rotation, axis=1, keepdims=True))
-    still = angle == 0
-    axis = rotation / np.where(still, 1.0, angle)
-    cosine, sine = np.cos(angle), np.where(still, 1.0, np.sin(angle))
+    # Of a camera that is not turned, no derivative takes the square root of 0.
+    angle_sq = np.sum(rotation * rotation, axis=1, keepdims=True)
+    still = angle_sq == 0
+    angle = np.sqrt(np.where(still, 1.0, angle_sq))
+    axis = rotation / angle
+    cosine, sine = np.where(still, 1.0, np.cos(angle)), np.where(still, 1.0, np.sin(angle))
     along = np.sum(axis * p, axis=1, keepdims=True) * (1 - cosine)
     p = cosine * p + sine * np.cross(axis, p) + along * axis
     image = p[:, 0:2] / p[:, 2:3]
@@ -200,3 +213,75 @@ def mixture(lib, x, alpha, mu, r):
 
 def sort(lib, x):
     return lib.np.sort(x)
+
+
+# Derivatives, in JAX
+
+
+def gradient(lib, function, order, **arguments):
+    """The gradient by the arguments of these names, one after the other; of the others nothing is differentiated."""
+
+    def of(parameters):
+        return function(lib, **{**arguments, **parameters})
+
+    found = lib.jax.grad(of)({name: arguments[name] for name in order})
+    return lib.np.concatenate([lib.np.reshape(found[name], -1) for name in order])
+
+
+def gmm_gradient(lib, **arguments):
+    return gradient(lib, gmm, ["alpha", "l", "mu", "q"], **arguments)
+
+
+def ba_jacobian(lib, cameras, points, weights, observations, features):
+    jax, np = lib.jax, lib.np
+
+    def error(v, feature):
+        one = lib.numpy.zeros((1, 2), dtype=int)
+        return ba(lib, v[None, 0:11], v[None, 11:14], v[14:15], one, feature[None])[0:2]
+
+    of = np.concatenate([cameras[observations[:, 0]], points[observations[:, 1]], weights[:, None]], axis=1)
+    blocks = jax.vmap(jax.jacrev(error))(of, features)
+    return np.concatenate([np.reshape(blocks, -1), jax.vmap(jax.grad(lambda w: 1 - w * w))(weights)])
+
+
+def ht_jacobian(lib, theta, us, points, **data):
+    jax, np = lib.jax, lib.np
+    by_theta = jax.jacfwd(lambda theta: ht(lib, theta=theta, us=us, points=points, **data))(theta)
+    if us.shape[0] == 0:
+        return by_theta
+    # Each point has a u and a v of its own, so one direction serves all.
+    by_us = [
+        jax.jvp(
+            lambda us: ht(lib, theta=theta, us=us, points=points, **data),
+            (us,),
+            (np.zeros_like(us).at[:, i].set(1.0),),
+        )[1]
+        for i in range(2)
+    ]
+    return np.concatenate([np.stack(by_us, axis=1), by_theta], axis=1)
+
+
+def lstm_gradient(lib, **arguments):
+    found = lib.jax.grad(lambda p: lstm(lib, **{**arguments, **p}))(
+        {name: arguments[name] for name in ["weights", "biases", "extra"]}
+    )
+    layers = lib.np.stack([found["weights"], found["biases"]], axis=1)
+    return lib.np.concatenate([lib.np.reshape(layers, -1), lib.np.reshape(found["extra"], -1)])
+
+
+def llsq_gradient(lib, x, n):
+    return lib.jax.grad(lambda x: llsq(lib, x, n))(x)
+
+
+def lse_gradient(lib, x):
+    return lib.jax.grad(lambda x: lse(lib, x))(x)
+
+
+def kmeans_dir(lib, points, centroids):
+    slope = lib.jax.grad(lambda c: kmeans(lib, points, c))
+    by, diagonal = lib.jax.jvp(slope, (centroids,), (lib.np.ones_like(centroids),))
+    return by / diagonal
+
+
+def ode_gradient(lib, x, s):
+    return lib.jax.grad(lambda x: ode(lib, x, s)[-1])(x)

@@ -1,4 +1,4 @@
-"""Measures one case of a kernel in NumPy or JAX: run.py FOLDER KERNEL LIBRARY BUDGET
+"""Measures one case of a kernel in NumPy, JAX or CasADi: run.py FOLDER KERNEL LIBRARY BUDGET
 
 The folder holds `case.json` (for each array its name, shape and type) and the arrays as NAME.bin. The result goes to
 `result.bin`, the times in seconds to standard output as JSON.
@@ -101,11 +101,16 @@ def with_peak(call):
     return result, max(status("VmHWM") - before, 0)
 
 
+def missing():
+    """There is no such kernel."""
+    print(json.dumps({"missing": True}))
+    sys.exit()
+
+
 def main(folder, kernel, library, budget):
     function = getattr(kernels, kernel, None)
-    if function is None:
-        print(json.dumps({"missing": True}))
-        return
+    if function is None or (library == "numpy" and kernel in kernels.DERIVATIVES):
+        missing()
     folder, budget = Path(folder), float(budget)
     static, arguments = {}, {}
     for array in json.loads((folder / "case.json").read_text()):
@@ -117,11 +122,19 @@ def main(folder, kernel, library, budget):
             static[name] = tuple(data.tolist())
         else:
             arguments[name] = data if shape else numpy.float64(data)
-    lib = {"numpy": NumPy, "jax": Jax}[library]()
+    if library == "casadi":
+        import casadi_kernels
 
-    start = time.perf_counter()
-    call = lib.compiled(partial(function, lib), static, arguments)
-    compile_time = time.perf_counter() - start if lib.compiles else 0
+        start = time.perf_counter()
+        call = casadi_kernels.compiled(kernel, static, arguments)
+        if call is None:
+            missing()
+        compile_time = time.perf_counter() - start
+    else:
+        lib = {"numpy": NumPy, "jax": Jax}[library]()
+        start = time.perf_counter()
+        call = lib.compiled(partial(function, lib), static, arguments)
+        compile_time = time.perf_counter() - start if lib.compiles else 0
 
     start = time.perf_counter()
     result, peak = with_peak(call)

@@ -51,6 +51,10 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("c")
 }
 
+fn source(kernel: &Kernel, style: Style) -> PathBuf {
+    sources().join(style.folder()).join(format!("{}.c", kernel.name))
+}
+
 impl Compiler {
     /// The compiler, if there is one.
     ///
@@ -109,6 +113,11 @@ impl Compiler {
         }
     }
 
+    /// Whether a kernel is written in C.
+    pub fn has(kernel: &Kernel, style: Style) -> bool {
+        source(kernel, style).is_file()
+    }
+
     /// A kernel compiled and loaded for a case of it.
     ///
     /// # Errors
@@ -120,7 +129,7 @@ impl Compiler {
         style: Style,
     ) -> Result<Runner<'a>, String> {
         let name = kernel.name;
-        let source = sources().join(style.folder()).join(format!("{name}.c"));
+        let source = source(kernel, style);
         // One object for each case: a file that is loaded is not written again.
         let label: String = case.label.chars().filter(char::is_ascii_alphanumeric).collect();
         let object = self.objects.path().join(format!("{name}_{label}_{}.so", style.folder()));

@@ -3,14 +3,18 @@
 /// A value with nothing borrowed.
 pub type Value = diffeo::Value<'static>;
 
-/// A program in each of the languages, by its name: `programs/NAME.deo`, `c/plain/NAME.c`, `c/good/NAME.c` and
-/// perhaps a function in `python/kernels.py`.
+/// A program in each of the languages: in Diffeo a function of a program; by its name perhaps `c/plain/NAME.c`,
+/// `c/good/NAME.c` and functions in `python/`.
 pub struct Kernel {
     /// Its name.
     pub name: &'static str,
-    /// The argument of the program's `main` from the arrays of a case.
+    /// The program, from the root of the repository.
+    pub program: &'static str,
+    /// The function of it.
+    pub entry: &'static str,
+    /// The argument of the function from the arrays of a case.
     pub argument: fn(&Case) -> Value,
-    /// The fields of the argument that are parameters, not data: what gradients are by.
+    /// The fields of the argument that are parameters, not data: what gradients are by. None for derivatives.
     pub parameters: &'static [&'static str],
     /// The same in Rust, where the standard library of Rust is a measure, too.
     pub rust: Option<fn(&Case) -> Vec<f64>>,

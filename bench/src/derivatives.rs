@@ -42,7 +42,7 @@ fn costs(
     let mut names = Vec::new();
     for (name, program) in programs {
         names.push(name);
-        let mut runner = program.prepare(engine, argument)?;
+        let mut runner = program.prepare(engine, argument, true)?;
         let start = Instant::now();
         runner.prepared.call()?;
         first.push(start.elapsed());

@@ -4,10 +4,11 @@ use clap::Parser;
 use diffeo_bench::c::Compiler;
 use diffeo_bench::case::{Case, Kernel};
 use diffeo_bench::derivatives::{self, Costs};
+use diffeo_bench::gradbench::Checkout;
 use diffeo_bench::python::Library;
 use diffeo_bench::suite::{Row, Suite};
-use diffeo_bench::{engines, kernels, report};
-use std::path::PathBuf;
+use diffeo_bench::{engines, kernels, report, results};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -44,6 +45,12 @@ struct Args {
     /// What derivatives take beside their functions: orders 1 to 10, and the gradients of kernels.
     #[arg(long)]
     derivatives: bool,
+    /// Measure the tasks of GradBench, values and derivatives, and write this page about them.
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// A checkout of GradBench whose tool `manual` is compiled: for `--results`.
+    #[arg(long, value_name = "DIR")]
+    gradbench: Option<PathBuf>,
     /// Print the peak of memory of one runner: kernel, label, runner.
     #[arg(long, num_args = 3, hide = true)]
     peak: Option<Vec<String>>,
@@ -66,13 +73,15 @@ fn suite(args: &Args) -> Result<Suite, String> {
     }
     let budget = Duration::try_from_secs_f64(args.budget).map_err(|e| format!("--budget: {e}"))?;
     let compiler = if args.no_c { Err("not asked for".into()) } else { Compiler::find() };
-    let mut libraries = Vec::new();
+    let (mut libraries, mut gradbench) = (Vec::new(), None);
     if args.peak.is_none() {
         match &compiler {
             Ok(compiler) => println!("C: {}", compiler.version),
             Err(error) => println!("C: {error}"),
         }
-        for name in ["numpy", "jax"] {
+        let names: &[&'static str] =
+            if args.results.is_some() { &["jax", "casadi"] } else { &["numpy", "jax"] };
+        for name in names {
             match Library::find(name) {
                 _ if args.no_python => {}
                 Some(library) => {
@@ -82,14 +91,21 @@ fn suite(args: &Args) -> Result<Suite, String> {
                 None => println!("{name}: not installed, left out (bench/requirements.txt)"),
             }
         }
+        if let Some(folder) = &args.gradbench {
+            gradbench = Checkout::find(folder);
+            if gradbench.is_none() {
+                return Err(format!("{}: no compiled tools/manual there", folder.display()));
+            }
+        }
     }
     let (quick, peaks) = (args.quick, !args.no_memory);
-    Ok(Suite { compiler: compiler.ok(), engines, libraries, budget, quick, peaks })
+    Ok(Suite { compiler: compiler.ok(), engines, libraries, gradbench, budget, quick, peaks })
 }
 
 /// The case of a kernel by their names.
 fn find(kernel: &str, label: &str, quick: bool) -> Option<(Kernel, Case)> {
-    let kernel = kernels::ALL.into_iter().find(|k| k.name == kernel)?;
+    let mut all = kernels::ALL.into_iter().chain(kernels::nested::ALL);
+    let kernel = all.find(|k| k.name == kernel)?;
     let case = (kernel.cases)(quick).into_iter().find(|c| c.label == label)?;
     Some((kernel, case))
 }
@@ -111,7 +127,7 @@ fn derivatives(args: &Args, suite: &Suite) -> Result<ExitCode, String> {
     for engine in suite.engines.iter().filter(|_| wanted("orders")) {
         take("orders", derivatives::orders(&**engine, args.quick, suite.budget));
     }
-    for kernel in kernels::ALL {
+    for kernel in kernels::ALL.into_iter().filter(|kernel| !kernel.parameters.is_empty()) {
         for case in (kernel.cases)(args.quick) {
             let name = format!("{} {}", kernel.name, case.label);
             for engine in suite.engines.iter().filter(|_| wanted(&name)) {
@@ -122,6 +138,29 @@ fn derivatives(args: &Args, suite: &Suite) -> Result<ExitCode, String> {
     }
     write(args, &all)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Measures GradBench's tasks and writes the page about them.
+fn results(args: &Args, mut suite: Suite, path: &Path) -> Result<ExitCode, String> {
+    let all = results::measure(&mut suite, args.filter.as_deref(), |name| println!("{name}"));
+    if all.is_empty() {
+        return Err("no task has the filter's text in its name".into());
+    }
+    let mut versions = vec![results::machine()];
+    versions.extend(suite.compiler.iter().map(|compiler| format!("C: {}", compiler.version)));
+    let llvm = diffeo_codegen::llvm::library().ok().map(|l| l.version.map(|n| n.to_string()));
+    versions.extend(llvm.map(|version| format!("LLVM {}", version.join("."))));
+    let python = |library: &Library| format!("{} {}", library.name, library.version);
+    versions.extend(suite.libraries.iter().map(python));
+    let page = results::page(&all, &versions);
+    std::fs::write(path, page).map_err(|e| format!("{}: {e}", path.display()))?;
+    let records: Vec<serde_json::Value> = all.iter().flat_map(|m| m.json()).collect();
+    write(args, &records)?;
+    let errors: Vec<String> = all.iter().flat_map(|m| m.errors()).collect();
+    for error in &errors {
+        eprintln!("\nerror: {error}");
+    }
+    Ok(if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Writes what was measured, if that was asked for.
@@ -146,6 +185,9 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     }
     if args.derivatives {
         return derivatives(args, &suite);
+    }
+    if let Some(path) = &args.results {
+        return results(args, suite, path);
     }
     println!("\n{}", report::head());
     let (mut records, mut errors) = (Vec::new(), Vec::new());

@@ -5,7 +5,7 @@ use crate::suite::{Measurement, Row};
 use serde_json::{json, Value as Json};
 
 /// A time in the unit that suits it.
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{} ms", digits(s * 1e3)),
@@ -14,7 +14,7 @@ fn time(seconds: f64) -> String {
 }
 
 /// Three digits that count.
-fn digits(x: f64) -> String {
+pub fn digits(x: f64) -> String {
     let after = if x >= 100.0 {
         0
     } else if x >= 10.0 {
@@ -25,7 +25,8 @@ fn digits(x: f64) -> String {
     format!("{x:.after$}")
 }
 
-fn bytes(n: u64) -> String {
+/// Memory in the unit that suits it.
+pub fn bytes(n: u64) -> String {
     match n as f64 {
         b if b >= 1e6 => format!("{} MB", digits(b / 1e6)),
         b => format!("{:.0} kB", b / 1e3),

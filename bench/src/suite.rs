@@ -4,6 +4,7 @@ use crate::c::{Compiler, Style};
 use crate::case::{Case, Kernel};
 use crate::compare::compare;
 use crate::engines::{Engine, Program};
+use crate::gradbench::Checkout;
 use crate::measure::{interleaved, Times};
 use crate::memory;
 use crate::python::Library;
@@ -18,6 +19,8 @@ pub struct Suite {
     pub engines: Vec<Box<dyn Engine>>,
     /// The libraries of Python.
     pub libraries: Vec<Library>,
+    /// A checkout of GradBench with its tool in C++.
+    pub gradbench: Option<Checkout>,
     /// How long each is measured for each case.
     pub budget: Duration,
     /// Whether the data are small.
@@ -86,7 +89,7 @@ impl Suite {
                 Err(error) => failures.push((name.to_string(), error)),
             }
         };
-        for style in Style::ALL {
+        for style in Style::ALL.into_iter().filter(|style| Compiler::has(kernel, *style)) {
             if let Some(compiler) = &self.compiler {
                 take(style.name(), compiler.prepare(kernel, case, style));
             }
@@ -98,7 +101,7 @@ impl Suite {
             Ok(program) => {
                 let argument = (kernel.argument)(case);
                 for engine in &self.engines {
-                    take(engine.name(), program.prepare(&**engine, &argument));
+                    take(engine.name(), program.prepare(&**engine, &argument, true));
                 }
             }
             Err(error) => failures.push(("Diffeo".into(), error)),
@@ -144,6 +147,19 @@ impl Suite {
                 Err(error) => rows.push(row(library.name, Err(error))),
             }
         }
+        if let Some(checkout) = &self.gradbench {
+            let measured = match checkout.measure(kernel, case, self.budget) {
+                Ok(None) => None,
+                Ok(Some(m)) => {
+                    let equal = right.as_ref().map_or(Ok(()), |right| compare(right, &m.result));
+                    let times = m.times;
+                    let (compile, peak, allocations) = (Duration::ZERO, None, None);
+                    Some(equal.map(|()| Measurement { times, compile, peak, allocations }))
+                }
+                Err(error) => Some(Err(error)),
+            };
+            rows.extend(measured.map(|outcome| row("GradBench C++", outcome)));
+        }
         rows.extend(failures.into_iter().map(|(name, error)| row(&name, Err(error))));
         rows
     }
@@ -158,7 +174,7 @@ impl Suite {
         let mut runner = match (style, &self.compiler, engine) {
             (Some(style), Some(compiler), _) => compiler.prepare(kernel, case, style)?,
             (_, _, Some(engine)) => {
-                Program::load(kernel)?.prepare(&**engine, &(kernel.argument)(case))?
+                Program::load(kernel)?.prepare(&**engine, &(kernel.argument)(case), false)?
             }
             _ => Native::prepare(kernel, case).ok_or_else(|| format!("there is no {runner}"))?,
         };

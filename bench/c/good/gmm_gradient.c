@@ -31,13 +31,13 @@ static void products(int64_t d, const double *restrict factor, const double *res
   }
 }
 
-/* sizes: n, d, k; args: alpha, mu, q, l, x, gamma, m; the result: of alpha, mu, q, l */
+/* sizes: n, d, k; args: alpha, mu, q, l, x, gamma, m; the result: of alpha, l, mu, q */
 void bench(const int64_t *sizes, const void *const *args, double *out) {
   int64_t n = sizes[0], d = sizes[1], k = sizes[2], t = d * (d - 1) / 2, size = d * (d + 1) / 2;
   const double *alpha = args[0], *mu = args[1], *q = args[2], *l = args[3], *x = args[4];
   double gamma = *(const double *)args[5];
   int64_t m = *(const int64_t *)args[6];
-  double *alpha_bar = out, *mu_bar = alpha_bar + k, *q_bar = mu_bar + k * d, *l_bar = q_bar + k * d;
+  double *alpha_bar = out, *l_bar = alpha_bar + k, *mu_bar = l_bar + k * t, *q_bar = mu_bar + k * d;
   double *factors = malloc(k * size * sizeof(double)), *factors_bar = calloc(k * size, sizeof(double));
   double *weight = malloc(k * sizeof(double)), *weight_bar = calloc(k, sizeof(double));
   lanes *block = aligned_alloc(64, d * sizeof *block), *term = aligned_alloc(64, k * sizeof *term);

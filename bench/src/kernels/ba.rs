@@ -2,16 +2,24 @@
 
 use crate::case::Value;
 use crate::case::{Array, Case, Kernel};
+use crate::kernels::small::derivative;
 use crate::random::Random;
 
 /// The errors of the observations.
 pub const BA: Kernel = Kernel {
     name: "ba",
+    program: "examples/gradbench/ba.deo",
+    entry: "objective",
     argument,
-    parameters: &["cameras", "points", "weights"],
+    parameters: &["cams", "x", "w"],
     rust: None,
     cases,
 };
+
+derivative! {
+    /// What is not 0 in the Jacobian.
+    JACOBIAN "ba_jacobian" BA "derivatives", |case: &Case| 31 * case.reals("weights").len()
+}
 
 fn cases(quick: bool) -> Vec<Case> {
     if quick {
@@ -56,29 +64,7 @@ fn case(label: &str, n: usize, m: usize, p: usize) -> Case {
     Case { label: label.into(), sizes: vec![p as i64], arrays, results: 3 * p }
 }
 
-/// A record of two or three Reals.
-fn vector(components: &[f64]) -> Value {
-    Value::record(["x", "y", "z"].into_iter().zip(components.iter().map(|x| Value::Real(*x))))
-}
-
 fn argument(case: &Case) -> Value {
-    let camera = |c: &[f64]| {
-        Value::record([
-            ("rotation", vector(&c[0..3])),
-            ("centre", vector(&c[3..6])),
-            ("focal", c[6].into()),
-            ("principal", vector(&c[7..9])),
-            ("radial", Value::Tuple(vec![c[9].into(), c[10].into()])),
-        ])
-    };
-    let observation = |(o, f): (&[i64], &[f64])| {
-        Value::record([("camera", o[0].into()), ("point", o[1].into()), ("feature", vector(f))])
-    };
-    let observations = case.ints("observations").chunks(2).zip(case.reals("features").chunks(2));
-    Value::record([
-        ("cameras", Value::Array(case.reals("cameras").chunks(11).map(camera).collect())),
-        ("points", Value::Array(case.reals("points").chunks(3).map(vector).collect())),
-        ("weights", case.array("weights").value()),
-        ("observations", Value::Array(observations.map(observation).collect())),
-    ])
+    let names = ["cams", "x", "w", "obs", "feats"];
+    Value::record(names.into_iter().zip(case.arrays.iter().map(Array::value)))
 }

@@ -7,17 +7,19 @@ use crate::random::Random;
 const FITTED: [&str; 4] = ["alpha", "mu", "q", "l"];
 
 /// The log posterior.
-pub const GMM: Kernel =
-    Kernel { name: "gmm", argument: Case::record, parameters: &FITTED, rust: None, cases };
-
-/// Its gradient.
-pub const GRADIENT: Kernel = Kernel {
-    name: "gmm_gradient",
+pub const GMM: Kernel = Kernel {
+    name: "gmm",
+    program: "examples/gradbench/gmm.deo",
+    entry: "objective",
     argument: Case::record,
     parameters: &FITTED,
     rust: None,
-    cases: gradients,
+    cases,
 };
+
+/// Its gradient.
+pub const GRADIENT: Kernel =
+    Kernel { name: "gmm_gradient", entry: "jacobian", cases: gradients, ..GMM };
 
 fn gradients(quick: bool) -> Vec<Case> {
     let mut cases = cases(quick);

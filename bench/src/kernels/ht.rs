@@ -1,12 +1,28 @@
 //! Hand tracking.
 
 use crate::case::Value;
-use crate::case::{Array, Case, Data, Kernel};
+use crate::case::{Array, Case, Kernel};
+use crate::kernels::small::derivative;
 use crate::random::Random;
 
 /// The distances of the measured points.
-pub const HT: Kernel =
-    Kernel { name: "ht", argument, parameters: &["theta", "us"], rust: None, cases };
+pub const HT: Kernel = Kernel {
+    name: "ht",
+    program: "examples/gradbench/ht.deo",
+    entry: "objective",
+    argument,
+    parameters: &["theta", "us"],
+    rust: None,
+    cases,
+};
+
+derivative! {
+    /// Their Jacobian.
+    JACOBIAN "ht_jacobian" HT "jacobian", |case: &Case| {
+        let columns = if case.reals("us").is_empty() { 26 } else { 28 };
+        case.reals("points").len() * columns
+    }
+}
 
 const BONES: usize = 22;
 
@@ -96,46 +112,21 @@ fn case(label: &str, n: usize, vertices: usize, triangles: usize, on_triangles: 
 }
 
 fn argument(case: &Case) -> Value {
-    let matrices = |name: &'static str| {
-        let matrix =
-            |m: &[f64]| Array { name, shape: vec![4, 4], data: Data::Reals(m.to_vec()) }.value();
-        case.reals(name).chunks(16).map(matrix).collect::<Vec<Value>>()
-    };
-    let bones = case
-        .ints("parents")
-        .iter()
-        .zip(matrices("base_relatives"))
-        .zip(matrices("inverse_base_absolutes"));
-    let bones = bones.map(|((parent, relative), inverse)| {
-        Value::record([
-            ("parent", (*parent).into()),
-            ("base_relative", relative),
-            ("inverse_base_absolute", inverse),
-        ])
-    });
-    let model = Value::record([
-        ("bones", Value::Array(bones.collect())),
-        ("positions", case.array("positions").value()),
-        ("weights", case.array("weights").value()),
-        (
-            "triangles",
-            Value::Array(
-                case.ints("triangles")
-                    .chunks(3)
-                    .map(|t| Value::Tuple(t.iter().map(|v| Value::Int(*v)).collect()))
-                    .collect(),
-            ),
-        ),
-        ("mirrored", (case.ints("mirrored")[0] != 0).into()),
-    ]);
-    let point =
-        |p: &[f64]| Value::record([("x", p[0].into()), ("y", p[1].into()), ("z", p[2].into())]);
-    let us = case.reals("us").chunks(2).map(|u| Value::Tuple(vec![u[0].into(), u[1].into()]));
-    Value::record([
-        ("theta", case.array("theta").value()),
-        ("us", Value::Array(us.collect())),
-        ("model", model),
+    let model = [
+        ("parents", "parents"),
+        ("base_relatives", "base_relatives"),
+        ("inverse_base_absolutes", "inverse_base_absolutes"),
+        ("base_positions", "positions"),
+        ("weights", "weights"),
+        ("triangles", "triangles"),
+    ];
+    let model = model.into_iter().map(|(field, name)| (field, case.array(name).value()));
+    let mirrored: Value = (case.ints("mirrored")[0] != 0).into();
+    let data = Value::record([
+        ("model", Value::record(model.chain([("is_mirrored", mirrored)]))),
         ("correspondences", case.array("correspondences").value()),
-        ("points", Value::Array(case.reals("points").chunks(3).map(point).collect())),
-    ])
+        ("points", case.array("points").value()),
+    ]);
+    let (theta, us) = (case.array("theta").value(), case.array("us").value());
+    Value::record([("theta", theta), ("us", us), ("data", data)])
 }

@@ -2,11 +2,26 @@
 
 use crate::case::Value;
 use crate::case::{Array, Case, Kernel};
+use crate::kernels::small::derivative;
 use crate::random::Random;
 
 /// The loss on a text.
-pub const LSTM: Kernel =
-    Kernel { name: "lstm", argument, parameters: &["layers", "extra"], rust: None, cases };
+pub const LSTM: Kernel = Kernel {
+    name: "lstm",
+    program: "examples/gradbench/lstm.deo",
+    entry: "objective",
+    argument,
+    parameters: &["main_params", "extra_params"],
+    rust: None,
+    cases,
+};
+
+derivative! {
+    /// Its gradient.
+    GRADIENT "lstm_gradient" LSTM "jacobian", |case: &Case| {
+        ["weights", "biases", "extra"].iter().map(|name| case.reals(name).len()).sum()
+    }
+}
 
 fn cases(quick: bool) -> Vec<Case> {
     if quick {
@@ -30,23 +45,18 @@ fn case(label: &str, l: usize, c: usize, b: usize) -> Case {
     Case { label: label.into(), sizes, arrays, results: 1 }
 }
 
+/// Weights and biases, and hidden states and cells, in turn: a row of each for each layer.
 fn argument(case: &Case) -> Value {
-    let b = case.sizes[2] as usize;
-    let rows = |names: &[&'static str], data: &[f64]| {
-        Value::record(names.iter().copied().zip(data.chunks(b).map(|row| row.to_vec().into())))
+    let (l, b) = (case.sizes[0] as usize, case.sizes[2] as usize);
+    let in_turn = |first: &str, second: &str, width: usize| {
+        let rows = case.reals(first).chunks(width).zip(case.reals(second).chunks(width));
+        let data: Vec<f64> = rows.flat_map(|(a, b)| [a, b].concat()).collect();
+        Array::reals("", &[2 * l, width], data).value()
     };
-    let gates = |data: &[f64]| rows(&["forget", "ingate", "outgate", "change"], data);
-    let layers = case.reals("weights").chunks(4 * b).zip(case.reals("biases").chunks(4 * b));
-    let layers = layers
-        .map(|(weight, bias)| Value::record([("weight", gates(weight)), ("bias", gates(bias))]));
-    let states = case.reals("hidden").chunks(b).zip(case.reals("cell").chunks(b));
-    let states = states.map(|(hidden, cell)| {
-        Value::record([("hidden", hidden.to_vec().into()), ("cell", cell.to_vec().into())])
-    });
     Value::record([
-        ("layers", Value::Array(layers.collect())),
-        ("extra", rows(&["in_weight", "out_weight", "out_bias"], case.reals("extra"))),
-        ("states", Value::Array(states.collect())),
+        ("main_params", in_turn("weights", "biases", 4 * b)),
+        ("extra_params", case.array("extra").value()),
+        ("state", in_turn("hidden", "cell", b)),
         ("sequence", case.array("sequence").value()),
     ])
 }

@@ -5,10 +5,12 @@ use crate::random::Random;
 
 /// A kernel whose argument is the record of its arrays, with one case.
 macro_rules! kernel {
-    ($(#[$doc:meta])* $const:ident $name:literal $parameters:expr, $case:expr) => {
+    ($(#[$doc:meta])* $const:ident $name:literal $program:literal $entry:literal $parameters:expr, $case:expr) => {
         $(#[$doc])*
         pub const $const: Kernel = Kernel {
             name: $name,
+            program: $program,
+            entry: $entry,
             argument: Case::record,
             parameters: &$parameters,
             rust: None,
@@ -17,9 +19,28 @@ macro_rules! kernel {
     };
 }
 
+/// A derivative of a kernel by its parameters, with the same data and so many results.
+macro_rules! derivative {
+    ($(#[$doc:meta])* $const:ident $name:literal $of:ident $entry:literal, $results:expr) => {
+        $(#[$doc])*
+        pub const $const: Kernel = Kernel {
+            name: $name,
+            entry: $entry,
+            parameters: &[],
+            cases: |quick| {
+                let mut cases = ($of.cases)(quick);
+                cases.iter_mut().for_each(|case| case.results = $results(&*case));
+                cases
+            },
+            ..$of
+        };
+    };
+}
+pub(super) use derivative;
+
 kernel! {
     /// Least squares.
-    LLSQ "llsq" ["x"], |quick| {
+    LLSQ "llsq" "examples/gradbench/llsq.deo" "primal" ["x"], |quick| {
         let (n, m) = if quick { (70, 9) } else { (16_392, 128) };
         let arrays = vec![
             Array::reals("x", &[m], Random::new(5).between(0.0, 1.0, m)),
@@ -29,27 +50,45 @@ kernel! {
     }
 }
 
+derivative! {
+    /// Its gradient.
+    LLSQ_GRADIENT "llsq_gradient" LLSQ "gradient", |case: &Case| case.reals("x").len()
+}
+
 kernel! {
     /// The logarithm of a sum of exponentials.
-    LSE "lse" ["x"], |quick| {
+    LSE "lse" "examples/gradbench/lse.deo" "primal" ["x"], |quick| {
         let n = if quick { 1_003 } else { 1_000_000 };
         let arrays = vec![Array::reals("x", &[n], Random::new(6).between(-100.0, 100.0, n))];
         Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
     }
 }
 
+derivative! {
+    /// Its gradient.
+    LSE_GRADIENT "lse_gradient" LSE "gradient", |case: &Case| case.reals("x").len()
+}
+
 kernel! {
     /// The determinant by minors.
-    DET "det" ["a"], |quick| {
+    DET "det" "examples/gradbench/det.deo" "primal" ["A"], |quick| {
         let n = if quick { 5 } else { 9 };
-        let arrays = vec![Array::reals("a", &[n, n], Random::new(7).between(0.0, 1.0, n * n))];
+        let arrays = vec![
+            Array::reals("A", &[n * n], Random::new(7).between(0.0, 1.0, n * n)),
+            Array::ints("ell", &[], vec![n as i64]),
+        ];
         Case { label: format!("n={n}"), sizes: vec![n as i64], arrays, results: 1 }
     }
 }
 
+derivative! {
+    /// Its gradient.
+    DET_GRADIENT "det_gradient" DET "gradient", |case: &Case| case.reals("A").len()
+}
+
 kernel! {
     /// The cost of a clustering.
-    KMEANS "kmeans" ["centroids"], |quick| {
+    KMEANS "kmeans" "examples/gradbench/kmeans.deo" "cost" ["centroids"], |quick| {
         let (n, k, d) = if quick { (50, 11, 3) } else { (10_000, 100, 16) };
         let points = Random::new(8).between(0.0, 1.0, n * d);
         let centroids = points[(n - k) * d..].to_vec();
@@ -60,9 +99,14 @@ kernel! {
     }
 }
 
+derivative! {
+    /// The step of Newton's method.
+    KMEANS_DIR "kmeans_dir" KMEANS "dir", |case: &Case| case.reals("centroids").len()
+}
+
 kernel! {
     /// Differential equations.
-    ODE "ode" ["x"], |quick| {
+    ODE "ode" "examples/gradbench/ode.deo" "primal" ["x"], |quick| {
         let (n, s) = if quick { (600, 3) } else { (10_000, 100) };
         let arrays = vec![
             Array::reals("x", &[n], Random::new(9).between(0.0, 1.0, n)),
@@ -72,9 +116,14 @@ kernel! {
     }
 }
 
+derivative! {
+    /// The gradient of the last component.
+    ODE_GRADIENT "ode_gradient" ODE "gradient", |case: &Case| case.reals("x").len()
+}
+
 kernel! {
     /// The inner product.
-    DOT "dot" ["x", "y"], |quick| {
+    DOT "dot" "bench/programs/dot.deo" "main" ["x", "y"], |quick| {
         let n = if quick { 1_003 } else { 1_000_000 };
         let mut random = Random::new(10);
         let arrays = vec![
@@ -87,7 +136,7 @@ kernel! {
 
 kernel! {
     /// A matrix times a vector.
-    MATVEC "matvec" ["a", "x"], |quick| {
+    MATVEC "matvec" "bench/programs/matvec.deo" "main" ["a", "x"], |quick| {
         let n = if quick { 7 } else { 64 };
         let mut random = Random::new(11);
         let arrays = vec![
@@ -100,7 +149,7 @@ kernel! {
 
 kernel! {
     /// A mixture of Gaussians with independent coordinates.
-    MIXTURE "mixture" ["alpha", "mu", "r"], |quick| {
+    MIXTURE "mixture" "bench/programs/mixture.deo" "main" ["alpha", "mu", "r"], |quick| {
         let (n, d, k) = if quick { (35, 4, 3) } else { (2_000, 32, 50) };
         let mut random = Random::new(12);
         let arrays = vec![
@@ -116,7 +165,7 @@ kernel! {
 
 kernel! {
     /// Calls.
-    FIB "fib" ["n"], |quick| {
+    FIB "fib" "bench/programs/fib.deo" "main" ["n"], |quick| {
         let n = if quick { 15 } else { 35 };
         let arrays = vec![Array::ints("n", &[], vec![n])];
         Case { label: format!("n={n}"), sizes: Vec::new(), arrays, results: 1 }
@@ -126,6 +175,8 @@ kernel! {
 /// Sorting.
 pub const SORT: Kernel = Kernel {
     name: "sort",
+    program: "bench/programs/sort.deo",
+    entry: "main",
     argument: Case::record,
     parameters: &["x"],
     rust: Some(stable_sort),

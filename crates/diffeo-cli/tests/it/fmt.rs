@@ -145,7 +145,7 @@ fn programs(folder: &Path, found: &mut Vec<String>) {
 fn the_library_and_the_examples_are_formatted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["std", "examples"] {
+    for folder in ["std", "examples", "bench/programs"] {
         programs(&root.join(folder), &mut files);
     }
     assert!(files.len() >= 15, "{files:?}");

@@ -7,6 +7,7 @@ mod data;
 mod engines;
 mod examples;
 mod fmt;
+mod gradient_page;
 mod gradients;
 mod kept;
 mod limits;

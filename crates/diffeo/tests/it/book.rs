@@ -6,8 +6,8 @@
 //! or stopped: the `text` block after it must be contained in the first error's `error[code]: message`. A
 //! block `sh` between the two is the command line: its `--arg`, `--kinks` and `--json` count, and files are
 //! looked for from the root of the repository. A block `sh` with `diffeo eval`, followed by `text`, is an
-//! expression and its value. Blocks in other languages, or in none, are not run here. The tutorial is run by the tests of
-//! `diffeo-cli`, as a session of a shell.
+//! expression and its value. Blocks in other languages, or in none, are not run here. The tests of `diffeo-cli` run the
+//! tutorial, as a session of a shell, and `diffeo show`.
 //!
 //! In doc comments of the standard library, a line `> e` is an expression and the next line its value.
 
@@ -271,7 +271,9 @@ fn the_programs_of_the_book_do_what_it_says() {
         let mut i = 0;
         while i < blocks.len() {
             let block = &blocks[i];
-            let has_command = info(i + 1) == "sh" && info(i + 2) == "text";
+            let shows =
+                |i: usize| blocks.get(i).is_some_and(|b: &Block| b.text.starts_with("diffeo show"));
+            let has_command = info(i + 1) == "sh" && info(i + 2) == "text" && !shows(i + 1);
             let result = match block.info.as_str() {
                 "diffeo" | "diffeo error" => {
                     let how =
@@ -280,6 +282,10 @@ fn the_programs_of_the_book_do_what_it_says() {
                     let expected = (info(i + 1) == "text").then(|| blocks[i + 1].text.as_str());
                     i += usize::from(expected.is_some());
                     judge(&program(&block.text, &how), block.info != "diffeo", expected)
+                }
+                "sh" if shows(i) => {
+                    i += 2;
+                    continue;
                 }
                 "sh" if info(i + 1) == "text" => {
                     i += 1;

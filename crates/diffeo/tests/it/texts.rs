@@ -52,7 +52,7 @@ fn texts_of_all_programs() {
             lines(&mut out, &case.name, &entry);
         }
     }
-    for folder in ["bench/programs", "examples"] {
+    for folder in ["bench/programs", "examples", "examples/gradbench"] {
         let entries = std::fs::read_dir(root().join(folder)).expect("a folder of programs");
         let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|path| path.extension().is_some_and(|e| e == "deo"));
