@@ -15,7 +15,7 @@
 //! - accumulators and stacks are passed by reference, never stored in boxes or arrays, and not given as the
 //!   result of a branch or a loop unless they came in as its parameter at the same position.
 //!
-//! Effects are what can stop the program ([`Op::can_fail`]) and what prints; they happen in the order of the
+//! Effects ([`ops::Effect`]) are what can stop the program and what prints; they happen in the order of the
 //! statements, and no pass drops, repeats or reorders them unless it has proved that they do not happen.
 
 use diffeo_base::deep;
@@ -483,7 +483,8 @@ pub enum Op {
     },
     /// The accumulator with other sizes, as many elements: a view.
     AccReshape(Atom, Vec<Atom>),
-    /// `Acc → Array(Real)` (a Real, of rank 0): what has been added up, copied.
+    /// `Acc → Array(Real)` (a Real, of rank 0): what has been added up: a copy, or the memory of the accumulator itself
+    /// if nothing else refers to it.
     AccGet(Atom),
     /// A new, empty stack of tuples of these types.
     StackNew(Box<[Elem]>),

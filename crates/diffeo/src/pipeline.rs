@@ -1,4 +1,5 @@
-//! The way of a program from Core to code: every list of passes on one page.
+//! The way of a program from Core to code. The lists of passes are `opt::PASSES`, `opt::early` (before derivatives,
+//! within `lower`) and `low::opt::PASSES`.
 //!
 //! ```text
 //! Core ──lower──▶ Flat ──opt::PASSES──▶ Flat ──▶ the evaluator of Flat

@@ -7,7 +7,7 @@
 //!   an accumulator, which it uses up); and for each array of Reals among the parameters that vary, in order, an
 //!   accumulator, to which it adds. It gives the adjoints of the other parameters that vary, in order: of Reals, boxes,
 //!   and arrays of boxes. The adjoint of a box is a shadow of it. The adjoint of an array of boxes is a bag
-//!   ([`super::bag`]), and so is that of an array of Reals for which the caller has no accumulator. The adjoint of an
+//!   ([`super::sparse_adjoint`]), and so is that of an array of Reals for which the caller has no accumulator. The adjoint of an
 //!   accumulator among the parameters is an accumulator: first of its contents at the end, then of its contents at the
 //!   beginning.
 //!

@@ -7,14 +7,14 @@ use super::{Atom, Check, Op, Stop, Ty};
 /// What is known of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its word in the text of Flat.
+    /// Its word in the text of Flat, or what stands before the point; `print.rs` has the exceptions.
     pub word: &'static str,
     /// What it works on.
     pub group: Group,
     /// Its effect, without those of regions, functions and constants.
     pub effect: Effect,
-    /// What it costs to compute it speculatively, in additions; `None` where a check or branch guards it, or where it
-    /// costs memory.
+    /// What it costs to compute it speculatively, in additions; `None` where a check or branch guards it, where it costs
+    /// memory, or where `speculative_cost` of `opt/effects.rs` looks at the operands.
     pub cost: Option<u32>,
     /// Whether its results are the only references to new blocks of memory.
     pub fresh: bool,
@@ -71,13 +71,14 @@ pub enum Operand {
     Int,
     /// A truth value.
     Bool,
-    /// A text, which is read.
+    /// A text, which is borrowed.
     Text,
-    /// A value of a type that [`typing`](crate::typing) checks, which is read.
+    /// A value of a type that [`typing`](crate::typing) checks. It is borrowed; accumulators and stacks may be changed
+    /// through it. What functions borrow, the lowering to Low infers.
     Read,
-    /// The same; it is changed in place if nothing else refers to it, else copied.
+    /// The same; it is consumed: changed in place if nothing else refers to it, else copied.
     Change,
-    /// The same; a reference to it goes over to the operation.
+    /// The same; it is consumed.
     Keep,
 }
 
@@ -215,8 +216,8 @@ macro_rules! listed {
     ($name:ident: $operand:ident) => { $name };
 }
 
-/// What a function named in a row needs: `plain` rows are read back from word and operands; `other` rows have more
-/// to them, which `print.rs` and `parse/ops.rs` know.
+/// Makes [`row`], [`named_operands`], [`operands_mut`] and [`read`] of the rows. `plain` rows are word and operands;
+/// `other` rows have attributes, or regions, which `print.rs` and `parse/ops.rs` know.
 macro_rules! operations {
     (
         plain { $([$($name:ident: $operand:ident),*] $plain:tt = $row:expr;)* }

@@ -51,7 +51,8 @@ fn the_page_shows_what_is_printed() {
         let done = folder.run(&args);
         assert_eq!((done.status, &*done.err), (0, ""), "{command}");
         let printed = definitions(&done.out);
-        let found = definitions(expected).iter().map(|wanted| {
+        let wanted = definitions(expected);
+        let found = wanted.iter().map(|wanted| {
             let same = printed.iter().find(|definition| head(definition) == head(wanted));
             same.unwrap_or_else(|| panic!("`{command}` prints no `{}`", head(wanted))).clone()
         });

@@ -67,7 +67,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use sym::Sym;
 
-/// Why a program has no Flat.
+/// Why a program, or this run of it, is left to the evaluator.
 #[derive(Clone, Debug)]
 pub enum Unsupported {
     /// It takes a derivative there that is not compiled; why, in words, if that is known.

@@ -1,7 +1,7 @@
 //! The adjoints of boxes: shadows that are built up as the backward part runs.
 //!
 //! The adjoint of a box has the type of its tangents ([`crate::ad::shadow`]), except that arrays in it are bags
-//! ([`crate::ad::bag`]). A read of a field adds a shadow in which everything else is zero. Two shadows are added
+//! ([`crate::ad::sparse_adjoint`]). A read of a field adds a shadow in which everything else is zero. Two shadows are added
 //! variant by variant, down to where one of them is zero. So each addition uses up a shadow that a read has made, and
 //! all of them together take no longer than the reads, however often a box is read and wherever else it is contained.
 

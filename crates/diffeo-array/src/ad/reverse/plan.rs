@@ -7,7 +7,7 @@
 //! Versions that grow are at the front of the last one.
 //!
 //! For an array that comes out of a box, and for one that a branch or a loop chooses among others, it is not known here
-//! whose accumulator it would share. Its adjoint is a sparse one, a *bag* ([`crate::ad::bag`]), and so is that of what
+//! whose accumulator it would share. Its adjoint is a sparse one, a *bag* ([`crate::ad::sparse_adjoint`]), and so is that of what
 //! a view, an update or another choice makes of it: a new accumulator of its size would take longer than the program
 //! did.
 //!

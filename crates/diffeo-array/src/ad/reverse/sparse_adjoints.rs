@@ -1,4 +1,4 @@
-//! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::bag`]).
+//! The backward parts of operations on arrays whose adjoints are bags ([`crate::ad::sparse_adjoint`]).
 
 use super::boxes::{with_fields, Bar};
 use super::scope::free;
