@@ -12,13 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// At least so many cases run in machine code.
-const LEAST: usize = 1000;
+const LEAST: usize = 500;
 
 #[test]
 fn the_corpus_gives_what_it_says() {
     let mut failures = Vec::new();
     let mut compiled = 0;
-    for case in corpus() {
+    // All cases run on Cranelift's code and on LLVM's by themselves: every second one will do.
+    let all = std::env::var_os("DIFFEO_ALL").is_some();
+    for (_, case) in corpus().into_iter().enumerate().filter(|(i, _)| all || i % 2 == 0) {
         let kinks = case.kinks.unwrap_or(Kinks::Ignore);
         let (session, _, outcome) = run_on(&case.text, kinks, Engine::Auto);
         match &outcome.unsupported {

@@ -159,8 +159,13 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
     text.or(panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
 }
 
-/// Runs programs, so many at a time, on every engine.
-fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) -> Report {
+/// Runs a batch of programs on every engine that takes it.
+fn together(
+    batch: usize,
+    sources: &[Source],
+    bounds: Bounds,
+    see: &mut dyn FnMut(&Module),
+) -> Report {
     let mut report = Report::default();
     let mut programs = Vec::new();
     for source in sources {
@@ -181,7 +186,7 @@ fn together(sources: &[Source], bounds: Bounds, see: &mut dyn FnMut(&Module)) ->
             }
         }
     }
-    for target in targets() {
+    for target in targets().filter(|target| target.takes(batch)) {
         let ran = catch_unwind(AssertUnwindSafe(|| (target.run)(&programs)));
         let ran = match ran {
             Ok(ran) => ran,
@@ -239,7 +244,7 @@ pub fn agree(
         if batch >= batches || full() {
             break;
         }
-        let report = together(&make(batch), bounds, &mut |module| see(module));
+        let report = together(batch, &make(batch), bounds, &mut |module| see(module));
         if let Ok(mut all) = all.lock() {
             for (label, count) in report.labels {
                 *all.labels.entry(label).or_insert(0) += count;

@@ -25,27 +25,45 @@ pub struct Target {
     pub name: &'static str,
     /// Why it is not there.
     pub missing: fn() -> Option<String>,
+    /// It takes one in so many batches of programs. Those with another share have the same Low as `jit` or `llvm`.
+    share: usize,
     /// Runs programs.
     pub run: fn(&[Program]) -> Vec<Ran>,
 }
 
+impl Target {
+    /// Whether it takes a batch; it takes all if `DIFFEO_ALL` or `DIFFEO_CASE` is set or `DIFFEO_TARGET` names it.
+    pub fn takes(&self, batch: usize) -> bool {
+        let all = ["DIFFEO_ALL", "DIFFEO_CASE", "DIFFEO_TARGET"].map(std::env::var_os);
+        all.iter().any(Option::is_some) || batch % self.share == 0
+    }
+}
+
 /// The engines that the evaluator is compared with.
 pub const TARGETS: [Target; 5] = [
-    Target { name: "flat", missing: || None, run: |programs| programs.iter().map(flat).collect() },
+    Target {
+        name: "flat",
+        missing: || None,
+        share: 1,
+        run: |programs| programs.iter().map(flat).collect(),
+    },
     Target {
         name: "jit",
         missing: || None,
+        share: 1,
         run: |programs| each(programs, Backend::Jit, compile_by_cranelift),
     },
     Target {
         name: "llvm",
         missing: || llvm::library().err().map(|missing| missing.to_string()),
+        share: 1,
         run: |programs| each(programs, Backend::Llvm, compile_by_llvm),
     },
-    Target { name: "c", missing: no_c_compiler, run: run_c },
+    Target { name: "c", missing: no_c_compiler, share: 3, run: run_c },
     Target {
         name: "threads",
         missing: || None,
+        share: 2,
         run: |programs| programs.iter().map(threads).collect(),
     },
 ];
