@@ -160,7 +160,7 @@ impl Frame {
     ///
     /// # Safety
     /// The list is XLA's.
-    unsafe fn buffers<'f>(list: &'f List) -> Vec<&'f Buffer> {
+    unsafe fn buffers(list: &List) -> Vec<&Buffer> {
         // SAFETY: there are as many items, all of them buffers.
         (0..list.size as usize)
             .map(|i| unsafe { &*(*list.items.add(i)).cast::<Buffer>() })
@@ -297,10 +297,13 @@ fn given<'b>(
     })
 }
 
+/// How elements are written as each of two types of XLA.
+type Writers<T> = [(c_int, fn(&mut [u8], T)); 2];
+
 /// Writes a value into a row of the next buffers. Gives what does not fit.
-fn take<'b>(
+fn take(
     value: &Value<'_>,
-    buffers: &mut dyn Iterator<Item = &'b Buffer>,
+    buffers: &mut dyn Iterator<Item = &Buffer>,
     batch: usize,
     row: usize,
 ) -> Result<(), String> {
@@ -310,7 +313,7 @@ fn take<'b>(
         (batch, row): (usize, usize),
         elements: &[T],
         sizes: &[usize],
-        kinds: [(c_int, fn(&mut [u8], T)); 2],
+        kinds: Writers<T>,
     ) -> Result<(), String> {
         let expected: Vec<usize> = buffer.sizes()[batch..].iter().map(|n| *n as usize).collect();
         if expected != sizes {
@@ -340,15 +343,15 @@ fn take<'b>(
         Err("the result is of another kind of numbers".to_string())
     }
     let at = (batch, row);
-    let reals: [(c_int, fn(&mut [u8], f64)); 2] = [
+    let reals: Writers<f64> = [
         (F64, |to, x| to.copy_from_slice(&x.to_ne_bytes())),
         (F32, |to, x| to.copy_from_slice(&(x as f32).to_ne_bytes())),
     ];
-    let ints: [(c_int, fn(&mut [u8], i64)); 2] = [
+    let ints: Writers<i64> = [
         (S64, |to, n| to.copy_from_slice(&n.to_ne_bytes())),
         (S32, |to, n| to.copy_from_slice(&(n as i32).to_ne_bytes())),
     ];
-    let bools: [(c_int, fn(&mut [u8], bool)); 2] =
+    let bools: Writers<bool> =
         [(PRED, |to, b| to[0] = u8::from(b)), (PRED, |to, b| to[0] = u8::from(b))];
     let few = || "there are more results than promised".to_string();
     match value {

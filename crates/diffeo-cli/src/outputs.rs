@@ -109,7 +109,7 @@ pub fn spare(program: &Path, targets: &[&Target]) -> Result<(), Box<Diagnostic>>
         Target::File(path) => absolute(path) == absolute(program),
         Target::Standard => false,
     };
-    match targets.iter().any(|target| is_program(target)) {
+    match targets.iter().any(is_program) {
         true => {
             let message = format!("what is written would take the place of {}", program.display());
             Err(Box::new(usage(message).help("this is the program: name another file")))

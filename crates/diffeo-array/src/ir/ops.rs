@@ -250,7 +250,8 @@ macro_rules! operations {
         }
 
         /// The plain operation with this word and these operands; else, if there is such a word, what it takes.
-        pub(crate) fn read(word: &str, atoms: &[Atom]) -> Result<Op, Option<String>> {
+#[allow(clippy::redundant_at_rest_pattern)]
+                pub(crate) fn read(word: &str, atoms: &[Atom]) -> Result<Op, Option<String>> {
             $(if word == const { $row.word } {
                 return match atoms {
                     [$(listed!($name: $operand)),*] => {

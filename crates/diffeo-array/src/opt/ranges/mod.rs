@@ -389,10 +389,8 @@ impl Ranges<'_> {
             Op::Compare(comparison, Scalar::Real, a, b) => {
                 self.facts.set_says(v, Says::Reals(*comparison, a.clone(), b.clone()));
             }
-            Op::Round(rounding, x) => {
-                if self.facts.real_interval(x).is_some_and(reals::has_int) {
-                    *op = Op::RoundFits(*rounding, x.clone());
-                }
+            Op::Round(rounding, x) if self.facts.real_interval(x).is_some_and(reals::has_int) => {
+                *op = Op::RoundFits(*rounding, x.clone());
             }
             Op::ToReal(_) | Op::Real(..) => {
                 if let Op::Real(RealOp::Abs, xs) = op {

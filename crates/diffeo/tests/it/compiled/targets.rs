@@ -35,7 +35,7 @@ impl Target {
     /// Whether it takes a batch; it takes all if `DIFFEO_ALL` or `DIFFEO_CASE` is set or `DIFFEO_TARGET` names it.
     pub fn takes(&self, batch: usize) -> bool {
         let all = ["DIFFEO_ALL", "DIFFEO_CASE", "DIFFEO_TARGET"].map(std::env::var_os);
-        all.iter().any(Option::is_some) || batch % self.share == 0
+        all.iter().any(Option::is_some) || batch.is_multiple_of(self.share)
     }
 }
 
