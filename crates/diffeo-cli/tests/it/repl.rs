@@ -203,6 +203,8 @@ fn a_terminal_session_has_colours_unless_there_are_to_be_none() {
         p.exp_string("> ").expect("the prompt");
         p.send_line("let x = Just(2.5) in \"text\"").expect("it is taken");
         let shown = p.exp_string("\r\n").expect("the line");
+        // Before the prompt the terminal takes Ctrl-D for itself.
+        p.exp_string("> ").expect("the next prompt");
         p.send_control('d').expect("it is taken");
         p.exp_eof().expect("it ends");
         shown
@@ -273,6 +275,7 @@ fn a_terminal_session_edits_completes_and_is_interrupted() {
     }
     typed(&mut p, "\n");
     p.exp_string("\"2.2\"").expect("the remembered line");
+    p.exp_string("> ").expect("the prompt");
     p.send_control('d').expect("it is taken");
     p.exp_eof().expect("it ends");
 }

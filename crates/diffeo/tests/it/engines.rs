@@ -66,7 +66,7 @@ fn what_is_refused_is_in_the_corpus() {
     }
 }
 
-/// The engines share the cases between them, unless `DIFFEO_ALL` is set: each takes every fourth one. Those of the
+/// The engines share the cases between them, unless `DIFFEO_ALL` is set: each takes every eighth one. Those of the
 /// derivatives' folder are for all.
 fn takes(engine: Engine, case: &Case, number: usize) -> bool {
     let own = match engine {
@@ -77,7 +77,7 @@ fn takes(engine: Engine, case: &Case, number: usize) -> bool {
     };
     std::env::var_os("DIFFEO_ALL").is_some()
         || case.file.components().any(|part| part.as_os_str() == "derivatives")
-        || number % 4 == own
+        || number % 8 == own
 }
 
 /// The value of `main`, and messages, of every case.
