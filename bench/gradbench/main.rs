@@ -48,7 +48,7 @@ impl Code {
 }
 
 fn run(args: Args) -> Result<(), String> {
-    // What was compiled before would make compiling look fast.
+    // No cache of compiled programs, so that compile times are those of a first run.
     std::env::set_var("DIFFEO_CACHE", "");
     std::env::set_var("RAYON_NUM_THREADS", args.threads.to_string());
     let programs = args

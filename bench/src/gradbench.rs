@@ -14,7 +14,7 @@ pub struct Checkout {
     folder: PathBuf,
 }
 
-/// What was measured.
+/// Times and result of a run.
 pub struct Measured {
     /// The times of a call.
     pub times: Times,

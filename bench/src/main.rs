@@ -173,7 +173,7 @@ fn write(args: &Args, records: &[serde_json::Value]) -> Result<(), String> {
 fn run(args: &Args) -> Result<ExitCode, String> {
     // Read by rayon when it first runs something.
     std::env::set_var("RAYON_NUM_THREADS", args.threads.to_string());
-    // What was compiled before would make compiling look fast.
+    // No cache of compiled programs, so that compile times are those of a first run.
     std::env::set_var("DIFFEO_CACHE", "");
     let suite = suite(args)?;
     if let Some([kernel, label, runner]) = args.peak.as_deref() {

@@ -16,7 +16,7 @@ pub struct Library {
     pub version: String,
 }
 
-/// What was measured.
+/// Times and result of a run.
 pub struct Measured {
     /// The times of a call.
     pub times: Times,

@@ -7,7 +7,7 @@ use crate::suite::{Measurement, Row, Suite};
 use serde_json::{json, Value as Json};
 use std::fmt::Write;
 
-/// What was measured of one case of a task.
+/// Measurements of a task on one case: rows for the value and for the derivative.
 pub struct Measured {
     task: &'static str,
     case: String,
@@ -60,7 +60,7 @@ impl Measured {
         Some(Self::find(&self.derivative, runner)?.times.median())
     }
 
-    /// What is wrong with runs.
+    /// Error messages of the runs that failed.
     pub fn errors(&self) -> impl Iterator<Item = String> + '_ {
         self.value.iter().chain(&self.derivative).filter_map(|row| {
             let error = row.outcome.as_ref().err()?;

@@ -17,7 +17,7 @@ pub const BA: Kernel = Kernel {
 };
 
 derivative! {
-    /// What is not 0 in the Jacobian.
+    /// The entries of the Jacobian that are not structurally zero.
     JACOBIAN "ba_jacobian" BA "derivatives", |case: &Case| 31 * case.reals("weights").len()
 }
 

@@ -19,7 +19,7 @@ macro_rules! kernel {
     };
 }
 
-/// A derivative of a kernel by its parameters, with the same data and so many results.
+/// A kernel for the derivative of another one: same program and data, another entry point and number of results.
 macro_rules! derivative {
     ($(#[$doc:meta])* $const:ident $name:literal $of:ident $entry:literal, $results:expr) => {
         $(#[$doc])*

@@ -180,6 +180,28 @@ impl Shell {
         cpu: Cpu,
     ) -> Result<Value, Stop> {
         self.phase("evaluate", format!("evaluating `{}`", entry.name));
+        let run = self.attempt(entry, arg, how, cpu);
+        self.account.steps.extend(run.times);
+        self.account.engine = Some(run.engine);
+        self.account.looked = how.kinks != Kinks::Ignore;
+        self.account.reason = run.unsupported.map(|why| why.reason(self.session.sources()));
+        self.account.note = run.note;
+        self.took(run.operations, run.warnings, how.kinks);
+        if let Err(error) = &run.result {
+            self.report(std::slice::from_ref(error));
+            self.tell();
+        }
+        run.result.map_err(|_| Stop::Refused)
+    }
+
+    /// Runs an entry point within the limits; an error is left to the caller.
+    pub fn attempt(
+        &mut self,
+        entry: &Entry,
+        arg: Option<Value>,
+        how: &Evaluation,
+        cpu: Cpu,
+    ) -> diffeo::Run {
         let (mut options, line) = self.options(how.kinks);
         let engine = diffeo::Engine::from(how.engine);
         if engine.is_compiled() && self.session.not_compiled(entry).is_none() {
@@ -195,17 +217,7 @@ impl Shell {
         let how_to = How { engine, cpu, counted, keep: !counted, unfold: how.unfold };
         let run = self.session.run_on(entry, arg, options, how_to);
         line.clear();
-        self.account.steps.extend(run.times);
-        self.account.engine = Some(run.engine);
-        self.account.looked = how.kinks != Kinks::Ignore;
-        self.account.reason = run.unsupported.map(|why| why.reason(self.session.sources()));
-        self.account.note = run.note;
-        self.took(run.operations, run.warnings, how.kinks);
-        if let Err(error) = &run.result {
-            self.report(std::slice::from_ref(error));
-            self.tell();
-        }
-        run.result.map_err(|_| Stop::Refused)
+        run
     }
 
     /// Writes what a run warned of, and keeps it for the account.

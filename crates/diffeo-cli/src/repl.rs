@@ -15,7 +15,7 @@ use crate::watch::{self, Asks};
 use crate::{plot, print, Stop};
 use constants::Constants;
 use diffeo::plot::show;
-use diffeo::{Cpu, Entry, How, ModuleId};
+use diffeo::{Cpu, Entry, ModuleId};
 use diffeo_base::{Diagnostic, FileId, Span};
 use diffeo_calculus::value::Value;
 use std::io::{self, BufRead, IsTerminal};
@@ -260,22 +260,15 @@ impl Repl {
 
     /// Runs an entry point on the constants of the session.
     fn evaluate(&mut self, entry: Entry) -> Result<(Entry, Value), Stop> {
-        let Evaluation { kinks, engine, unfold, .. } = self.how;
+        let how = Evaluation { ..self.how };
         let (cpu, shell) = (self.cpu, &mut self.shell);
         let entry = self.constants.put(entry, &mut |constant| {
             watch::doing(format!("evaluating `{}`", constant.name), Asks::Always);
-            let (mut options, line) = shell.options(kinks);
-            if kinks == crate::args::Kinks::Ignore {
-                options.kinks = diffeo::Kinks::Ignore;
-            }
-            let how = How { engine: engine.into(), cpu, counted: false, keep: true, unfold };
-            let run = shell.session.run_on(constant, None, options, how);
-            line.clear();
+            let run = shell.attempt(constant, None, &how, cpu);
             let value = run.result.ok()?;
-            shell.took(run.operations, run.warnings, kinks);
+            shell.took(run.operations, run.warnings, how.kinks);
             Some(value)
         });
-        let how = Evaluation { json: self.how.json, kinks, engine, unfold };
         let value = self.shell.evaluate(&entry, None, &how, self.cpu)?;
         Ok((entry, value))
     }

@@ -4,7 +4,7 @@
 
 use super::{Atom, Check, Op, Stop, Ty};
 
-/// What is known of an operation.
+/// A row of the table: static properties of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its word in the text of Flat, or what stands before the point; `print.rs` has the exceptions.
@@ -324,7 +324,7 @@ operations! {
         [acc: Read, indices: Ints] { Op::AccView(acc, indices) } = Row::accumulator("acc_view");
         [acc: Read, lo: Int, hi: Int] { Op::AccSlice { acc, lo, hi } } = Row::accumulator("acc_slice");
         [acc: Read, sizes: Ints] { Op::AccReshape(acc, sizes) } = Row::accumulator("acc_reshape");
-        // What has been added up becomes the array.
+        // Consumes the accumulator, whose memory becomes that of the array.
         [acc: Change] { Op::AccGet(acc) } = Row::accumulator("acc_get").effect(Effect::STATE).fresh();
 
         [stack: Read, components: KeepAll] { Op::Push(stack, components) }

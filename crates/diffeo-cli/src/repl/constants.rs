@@ -75,7 +75,7 @@ impl Constants {
         Entry { program: Rc::new(program), ..entry }
     }
 
-    /// Forgets what was defined since this session, whose later files will be others.
+    /// Drops the values of definitions whose files an input that was refused has taken back.
     pub fn go_back(&mut self, session: &Session) {
         self.0.retain(|(span, _), _| session.sources().has(span.file));
     }

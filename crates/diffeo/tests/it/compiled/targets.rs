@@ -25,7 +25,7 @@ pub struct Target {
     pub name: &'static str,
     /// Why it is not there.
     pub missing: fn() -> Option<String>,
-    /// It takes one in so many batches of programs. Those with another share have the same Low as `jit` or `llvm`.
+    /// Takes one batch of programs in `share`: C and threads translate the same Low as `jit` and `llvm` do.
     share: usize,
     /// Runs programs.
     pub run: fn(&[Program]) -> Vec<Ran>,
