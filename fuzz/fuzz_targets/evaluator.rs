@@ -7,17 +7,16 @@
 mod fuzzing;
 
 use arbitrary::Unstructured;
-use cap::Cap;
 use diffeo::{Kinks, Limits, MemoryLimit, Options};
+use diffeo_memory::in_use;
 use fuzzing::derivatives::derivatives;
 use fuzzing::generate::{differentiable, program, Choices};
 use fuzzing::probe;
 use libfuzzer_sys::fuzz_target;
-use std::alloc::System;
 use std::time::Duration;
 
 #[global_allocator]
-static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+static MEMORY: diffeo_memory::Counting = diffeo_memory::Counting;
 
 /// Shows a generated program that is to be looked at.
 fn look(text: &str) {
@@ -39,7 +38,6 @@ impl Choices for Bytes<'_> {
 }
 
 fn options(kinks: Kinks) -> Options {
-    let in_use = || MEMORY.allocated();
     let memory = MemoryLimit { bytes: in_use() + BYTES, in_use };
     probe::options(kinks, &Limits { memory: Some(memory), ..Limits::default() }, TIME)
 }

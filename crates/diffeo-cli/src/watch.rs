@@ -8,12 +8,11 @@
 //! slows the evaluator down.
 
 use crate::render::Messages;
-use cap::Cap;
 use diffeo::leftovers;
 use diffeo::{Diagnostic, Exceeded, Limits, MemoryLimit, SourceMap, Span};
+use diffeo_memory::Counting;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level, SigId};
-use std::alloc::System;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::thread;
@@ -21,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Counts the memory in use.
 #[global_allocator]
-static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+static MEMORY: Counting = Counting;
 
 /// The most memory in use that was seen.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -122,7 +121,7 @@ pub fn doing(what: String, asks: Asks) {
 }
 
 fn in_use() -> usize {
-    let bytes = MEMORY.allocated();
+    let bytes = diffeo_memory::in_use();
     PEAK.fetch_max(bytes, Ordering::Relaxed);
     bytes
 }

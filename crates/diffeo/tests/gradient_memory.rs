@@ -7,15 +7,14 @@ mod kinds;
 #[path = "it/support/mod.rs"]
 mod support;
 
-use cap::Cap;
 use costs::{counted, Costs};
 use diffeo::{Limits, MemoryLimit};
+use diffeo_memory::Counting;
 use kinds::kinds;
-use std::alloc::System;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[global_allocator]
-static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+static MEMORY: Counting = Counting;
 
 /// The most memory that was in use when the evaluator of Flat asked.
 static MOST: AtomicUsize = AtomicUsize::new(0);
@@ -24,7 +23,7 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 const FEW: f64 = 100_000.0;
 
 fn in_use() -> usize {
-    let now = MEMORY.allocated();
+    let now = diffeo_memory::in_use();
     MOST.fetch_max(now, Ordering::Relaxed);
     now
 }
@@ -33,7 +32,7 @@ fn in_use() -> usize {
 fn taken(text: &[String; 3]) -> (Costs, f64) {
     let memory = MemoryLimit { bytes: usize::MAX, in_use };
     let limits = Limits { memory: Some(memory), ..Limits::default() };
-    let before = MEMORY.allocated();
+    let before = diffeo_memory::in_use();
     MOST.store(before, Ordering::Relaxed);
     let costs = counted(text, &limits);
     (costs, (MOST.load(Ordering::Relaxed) - before) as f64)

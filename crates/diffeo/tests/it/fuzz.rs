@@ -5,13 +5,13 @@
 //! If the process dies, `FUZZ_SHOW=1` and `-- --nocapture` show the programs as they come.
 
 use crate::support;
-use crate::MEMORY;
 
 use crate::fuzzing::derivatives::{derivatives, Agreement};
 use crate::fuzzing::generate::{differentiable, program, Choices, Random};
 use crate::fuzzing::mutate::mutate;
 use crate::fuzzing::probe::{self, Outcome};
 use diffeo::{Kinks, Limits, MemoryLimit, Options};
+use diffeo_memory::in_use;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -24,7 +24,6 @@ const BYTES: usize = 400 << 20;
 const HANG: Duration = Duration::from_secs(20);
 
 fn options(kinks: Kinks) -> Options {
-    let in_use = || MEMORY.allocated();
     let memory = MemoryLimit { bytes: in_use() + BYTES, in_use };
     probe::options(kinks, &Limits { memory: Some(memory), ..Limits::default() }, TIME)
 }

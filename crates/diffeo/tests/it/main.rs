@@ -21,9 +21,8 @@ mod show;
 mod support;
 mod texts;
 
-use cap::Cap;
-use std::alloc::System;
+use diffeo_memory::Counting;
 
 /// Counts the memory in use, for the bounds of generated programs.
 #[global_allocator]
-static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+static MEMORY: Counting = Counting;

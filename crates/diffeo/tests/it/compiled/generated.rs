@@ -7,9 +7,9 @@ use crate::compiled::corpus::ITERATES;
 use crate::fuzzing::generate::{for_derivatives, for_engines, for_variants, Choices, Random};
 use crate::fuzzing::mutate::mutate;
 use crate::support::{corpus, Case};
-use crate::MEMORY;
 use diffeo::{Limits, MemoryLimit};
 use diffeo_array::ir::{Block, Module, Op};
+use diffeo_memory::in_use;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -37,7 +37,6 @@ const HANG: Duration = Duration::from_secs(20);
 const BYTES: usize = 400 << 20;
 
 fn limits(time: Duration) -> Limits {
-    let in_use = || MEMORY.allocated();
     let memory = MemoryLimit { bytes: in_use() + BYTES, in_use };
     Limits { memory: Some(memory), ..Limits::after(time) }
 }

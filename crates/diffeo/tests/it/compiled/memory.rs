@@ -2,13 +2,13 @@
 
 use crate::compiled::agree::{check, on, prepared, within, Bounds, ALL, UNBOUNDED};
 use crate::compiled::targets::targets;
-use crate::MEMORY;
 use diffeo::pipeline::{self, Backend};
 use diffeo::{Cpu, Limits, MemoryLimit};
 use diffeo_array::value::Value as Flat;
 use diffeo_calculus::value::Value;
 use diffeo_codegen::cranelift;
 use diffeo_codegen::engine::{Instance, RunOptions};
+use diffeo_memory::in_use;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -225,7 +225,6 @@ fn recursion_may_be_a_million_deep() {
 
 /// Stops an engine at so many bytes more than are in use.
 fn memory() -> Limits {
-    let in_use = || MEMORY.allocated();
     Limits {
         memory: Some(MemoryLimit { bytes: in_use() + (100 << 20), in_use }),
         ..Limits::default()
