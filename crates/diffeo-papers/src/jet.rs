@@ -11,11 +11,10 @@
 
 pub mod canonical;
 pub mod faa_di_bruno;
-mod partials;
+pub mod partials;
 mod rule;
-#[cfg(test)]
-mod tests;
 
+pub use rule::gauss_legendre;
 pub(crate) use rule::with_derivative;
 
 use super::{homomorphism, numbers, partial, System, Workspace};

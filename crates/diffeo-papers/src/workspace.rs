@@ -131,7 +131,7 @@ impl Workspace {
     }
 
     /// A variable of its own.
-    pub(crate) fn binder(&mut self, name: &str, ty: Ty) -> Binder {
+    pub fn binder(&mut self, name: &str, ty: Ty) -> Binder {
         self.next += 1;
         let binder = Binder { var: Var { name: Name::new(name), id: self.next - 1 }, ty };
         if let Some(binders) = &mut self.binders {
@@ -204,7 +204,7 @@ impl Workspace {
 
     /// The definition that `key` stands for: made by `make` when it is first wanted, and known under its
     /// name while it is made, so that it may be recursive.
-    pub(crate) fn made(
+    pub fn made(
         &mut self,
         key: &str,
         ty: Ty,

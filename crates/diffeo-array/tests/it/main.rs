@@ -10,4 +10,6 @@ mod opt;
 mod opt_loops;
 mod opt_random;
 mod reverse;
+mod tail;
 mod text;
+mod value;

@@ -16,10 +16,10 @@ use diffeo_calculus::ty::Ty;
 use std::collections::{HashMap, HashSet};
 
 /// A node of a [`Graph`].
-pub(crate) type Id = usize;
+pub type Id = usize;
 
 /// By which of two operands, and how often.
-pub(crate) type Beta = [u32; 2];
+pub type Beta = [u32; 2];
 
 /// A number that is computed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -40,7 +40,7 @@ enum Node {
 
 /// Numbers that are computed, each one once.
 #[derive(Debug, Default)]
-pub(crate) struct Graph {
+pub struct Graph {
     nodes: Vec<Node>,
     known: HashMap<Node, Id>,
     given: Vec<Term>,
@@ -53,7 +53,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// One where this is the derivative of what does not vary.
-    pub(crate) fn with_zero(zero: Term) -> Graph {
+    pub fn with_zero(zero: Term) -> Graph {
         Graph { zero: Some(zero), ..Graph::default() }
     }
 
@@ -68,18 +68,18 @@ impl Graph {
     }
 
     /// A constant.
-    pub(crate) fn number(&mut self, x: f64) -> Id {
+    pub fn number(&mut self, x: f64) -> Id {
         self.node(Node::Number(x.to_bits()))
     }
 
     /// A term from outside.
-    pub(crate) fn given(&mut self, term: Term) -> Id {
+    pub fn given(&mut self, term: Term) -> Id {
         self.given.push(term);
         self.node(Node::Given(self.given.len() - 1))
     }
 
     /// `op` of these operands, by which [`Graph::derivative`] differentiates.
-    pub(crate) fn differentiable(&mut self, op: RealOp, operands: &[Id]) -> Id {
+    pub fn differentiable(&mut self, op: RealOp, operands: &[Id]) -> Id {
         self.operands = [operands[0], operands.get(1).copied().unwrap_or(usize::MAX)];
         self.node(Node::Operation(op, operands.to_vec()))
     }
@@ -92,7 +92,7 @@ impl Graph {
     }
 
     /// Whether the node is constantly 0.
-    pub(crate) fn is_zero(&self, id: Id) -> bool {
+    pub fn is_zero(&self, id: Id) -> bool {
         self.literal(id) == Some(0.0)
     }
 
@@ -110,7 +110,8 @@ impl Graph {
 
     // Operations, without adding 0 and multiplying by 0 and ±1
 
-    pub(crate) fn add(&mut self, a: Id, b: Id) -> Id {
+    /// `a + b`.
+    pub fn add(&mut self, a: Id, b: Id) -> Id {
         match (self.literal(a), self.literal(b)) {
             (Some(x), Some(y)) => self.number(x + y),
             (Some(0.0), _) => b,
@@ -157,7 +158,8 @@ impl Graph {
         }
     }
 
-    pub(crate) fn multiply(&mut self, a: Id, b: Id) -> Id {
+    /// `a · b`.
+    pub fn multiply(&mut self, a: Id, b: Id) -> Id {
         match (self.literal(a), self.literal(b)) {
             (Some(x), Some(y)) => self.number(x * y),
             (Some(x), None) => self.scale(x, b),
@@ -237,7 +239,7 @@ impl Graph {
     // Derivatives
 
     /// `∂_β` of the node by the operands given to [`Graph::differentiable`].
-    pub(crate) fn derivative(&mut self, id: Id, beta: Beta) -> Id {
+    pub fn derivative(&mut self, id: Id, beta: Beta) -> Id {
         if beta == [0, 0] {
             return id;
         }
@@ -391,7 +393,7 @@ impl Graph {
     }
 
     /// The nodes as terms, after the bindings that they share. `name` makes a variable.
-    pub(crate) fn terms(
+    pub fn terms(
         &self,
         name: &mut dyn FnMut() -> Binder,
         roots: &[Id],

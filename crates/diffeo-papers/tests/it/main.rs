@@ -3,7 +3,9 @@
 mod coverage;
 mod delta;
 mod dual;
+mod faa_di_bruno;
 mod jet;
+mod partials;
 #[path = "../../../diffeo-calculus/tests/it/support/mod.rs"]
 mod support;
 mod theorems;

@@ -1,7 +1,5 @@
 //! `∂_β op` of every operation, as terms, against the evaluator's jets of the identity.
 
-use super::partials::Graph;
-use crate::Workspace;
 use diffeo_calculus::array::Array;
 use diffeo_calculus::build::*;
 use diffeo_calculus::eval::derivative::multi_indices;
@@ -11,6 +9,9 @@ use diffeo_calculus::prim::{DiffOp, RealOp};
 use diffeo_calculus::term::{GlobalId, Kind, Program, Term};
 use diffeo_calculus::ty::Ty;
 use diffeo_calculus::value::Value;
+use diffeo_papers::jet::gauss_legendre;
+use diffeo_papers::jet::partials::Graph;
+use diffeo_papers::Workspace;
 
 /// `f : (Real, Real) -> Real`, the operation, and `(Real, Real) -> []Real`, its derivatives up to this order.
 fn definitions(op: RealOp, order: u32) -> (std::rc::Rc<Program>, GlobalId, GlobalId) {
@@ -155,5 +156,17 @@ fn their_size_is_moderate() {
             _ => [450, 5500],
         };
         assert!(sizes[0] <= most[0] && sizes[1] <= most[1], "{op:?}: {sizes:?}");
+    }
+}
+
+#[test]
+fn polynomials_of_degree_below_2n_are_integrated() {
+    for n in 1..=8 {
+        let rule = gauss_legendre(n);
+        for degree in 0..2 * n {
+            let sum: f64 = rule.iter().map(|(z, w)| w * z.powi(degree as i32)).sum();
+            let exact = 1.0 / (f64::from(degree) + 1.0);
+            assert!((sum - exact).abs() < 1e-14, "{n} nodes, degree {degree}: {sum}");
+        }
     }
 }
