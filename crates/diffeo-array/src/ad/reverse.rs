@@ -310,13 +310,11 @@ fn declare_types(module: &mut Module, id: FunctionId, params: &[Ty], results: Ve
     function.results = results;
 }
 
-/// A type of boxes for residuals, whose fields are not known yet; the second alternative has none.
+/// A type of boxes for residuals, whose fields are not known yet.
 fn box_type(module: &mut Module, name: &Name) -> BoxId {
-    let variants = ["Kept", "Nothing"];
-    let variants = variants.map(|name| Variant { name: name.into(), fields: Vec::new() });
-    module
-        .boxes
-        .push(BoxType { name: Name::from(format!("{name} residuals")), variants: variants.into() });
+    let kept = Variant { name: "Kept".into(), fields: Vec::new() };
+    let name = Name::from(format!("{name} residuals"));
+    module.boxes.push(BoxType { name, variants: vec![kept] });
     BoxId(module.boxes.len() as u32 - 1)
 }
 

@@ -14,7 +14,7 @@ use crate::ir::{
     Atom, Block, Carried, Elem, Function, FunctionId, Module, Op, Reduction, Scalar, SiteId, Stmt,
     Ty, Var, VarInfo,
 };
-use diffeo_calculus::prim::{Comparison, IntOp};
+use diffeo_calculus::prim::{Comparison, IntOp, Rounding};
 
 /// Makes arrays of the numbers of whose largest or smallest a function looks for; and slices of one array of those that
 /// a loop makes shorter.
@@ -211,7 +211,7 @@ pub(super) fn chosen(
     site: SiteId,
 ) -> (Vec<Stmt>, Atom) {
     added(vars, site, |b| {
-        let (index, param) = (b.var(Ty::Int, Some("i".into())), b.var(Ty::Int, Some("at".into())));
+        let index = b.var(Ty::Int, Some("i".into()));
         b.open();
         let x = b.one(module, Op::Get(array, vec![Atom::Var(index)]));
         let same = Op::Compare(Comparison::Eq, Scalar::Real, x.clone(), number.clone());
@@ -220,12 +220,16 @@ pub(super) fn chosen(
         let nans = b.one(module, Op::IsNan(number));
         let nans = b.one(module, Op::And(nan, nans));
         let same = b.one(module, Op::Or(same, nans));
-        let none = Op::Compare(Comparison::Lt, Scalar::Int, Atom::Var(param), Atom::Int(0));
-        let none = b.one(module, none);
-        let first = b.one(module, Op::And(same, none));
-        let next = b.one(module, Op::Select(first, Atom::Var(index), Atom::Var(param)));
-        let body = b.close(vec![next]);
-        let carried = vec![Carried { param, init: Atom::Int(-1) }];
-        b.one(module, Op::For { count, index, carried, body })
+        // Indices are below 2^53, so that they are Reals, of which there are reductions.
+        let at = b.one(module, Op::ToReal(Atom::Var(index)));
+        let none = Atom::Real(f64::INFINITY);
+        let at = b.one(module, Op::Select(same, at, none.clone()));
+        let body = b.close(vec![at]);
+        let least = Op::Reduce { count, index, how: vec![Reduction::Min], body };
+        let least = b.one(module, least);
+        let missing = Op::Compare(Comparison::Eq, Scalar::Real, least.clone(), none);
+        let missing = b.one(module, missing);
+        let at = b.one(module, Op::Select(missing, Atom::Real(-1.0), least));
+        b.one(module, Op::RoundFits(Rounding::Trunc, at))
     })
 }

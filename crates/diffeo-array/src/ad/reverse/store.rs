@@ -1,5 +1,5 @@
-//! Residuals of loops: an array for each number, of higher rank for arrays whose size is the same in all steps, and an
-//! array of boxes for everything else.
+//! Residuals of loops: an array for each number and each box, of higher rank for arrays whose size is the same in all
+//! steps, and an array of boxes for everything else.
 
 use super::scope::Scope;
 use super::{box_type, Reverser};
@@ -9,7 +9,7 @@ use diffeo_calculus::prim::IntOp;
 /// What each step of a loop keeps.
 pub(super) struct Store {
     /// Elements of arrays, or rows of this length: variables of the forward and the backward part.
-    numbers: Vec<(Var, Var, Elem, Option<Atom>)>,
+    elements: Vec<(Var, Var, Elem, Option<Atom>)>,
     /// Fields of a box.
     others: Option<(BoxId, Vec<(Var, Var)>)>,
     /// The arrays, in the forward part.
@@ -19,26 +19,25 @@ pub(super) struct Store {
 impl<'s> Reverser<'_, 's> {
     /// What a region that was closed keeps, of a loop with so many steps, if that is known before.
     pub fn store(&mut self, scope: &Scope<'_>, count: Option<&Atom>) -> Store {
-        let (mut numbers, mut others) = (Vec::new(), Vec::new());
+        let (mut elements, mut others) = (Vec::new(), Vec::new());
         for (v, var) in &scope.stored {
             match self.vars[v.0 as usize].ty {
-                Ty::Real => numbers.push((*v, *var, Elem::Real, None)),
-                Ty::Int => numbers.push((*v, *var, Elem::Int, None)),
-                Ty::Bool => numbers.push((*v, *var, Elem::Bool, None)),
+                Ty::Real => elements.push((*v, *var, Elem::Real, None)),
+                Ty::Int => elements.push((*v, *var, Elem::Int, None)),
+                Ty::Bool => elements.push((*v, *var, Elem::Bool, None)),
+                Ty::Box(id) => elements.push((*v, *var, Elem::Box(id), None)),
                 Ty::Array(elem @ (Elem::Real | Elem::Int | Elem::Bool), 1) => {
                     match self.same_length(scope, *v).filter(|_| count.is_some()) {
-                        Some(length) => numbers.push((*v, *var, elem, Some(length))),
+                        Some(length) => elements.push((*v, *var, elem, Some(length))),
                         None => others.push((*v, *var)),
                     }
                 }
-                Ty::Text | Ty::Array(..) | Ty::Box(_) | Ty::Acc(_) | Ty::Stack(_) => {
-                    others.push((*v, *var));
-                }
+                Ty::Text | Ty::Array(..) | Ty::Acc(_) | Ty::Stack(_) => others.push((*v, *var)),
             }
         }
         let home = self.scopes.len() - 1;
         let mut arrays: Vec<Var> = Vec::new();
-        for (v, _, elem, length) in &numbers {
+        for (v, _, elem, length) in &elements {
             let rank = 1 + u8::from(length.is_some());
             let name =
                 self.vars[v.0 as usize].name.as_ref().map(|name| format!("{name}_kept").into());
@@ -55,7 +54,7 @@ impl<'s> Reverser<'_, 's> {
             arrays.push(self.forward_var(Ty::Array(Elem::Box(id), 1), Some("kept".into()), home));
             (id, others)
         });
-        Store { numbers, others, arrays }
+        Store { elements, others, arrays }
     }
 
     /// The length of an array of a region that was closed, if it is the same in all steps.
@@ -74,7 +73,7 @@ impl<'s> Reverser<'_, 's> {
     /// Statements at the end of a step of the forward part, and what the step keeps.
     pub fn step_keeps(&mut self, store: &Store, site: SiteId) -> (Vec<Stmt>, Vec<Atom>) {
         let home = self.scopes.len();
-        let mut values: Vec<Atom> = store.numbers.iter().map(|(v, ..)| Atom::Var(*v)).collect();
+        let mut values: Vec<Atom> = store.elements.iter().map(|(v, ..)| Atom::Var(*v)).collect();
         let mut stmts = Vec::new();
         if let Some((id, others)) = &store.others {
             let object = self.forward_var(Ty::Box(*id), None, home);
@@ -88,15 +87,15 @@ impl<'s> Reverser<'_, 's> {
     /// The types of the elements of the arrays, and the lengths of rows.
     fn elements(store: &Store) -> Vec<(Elem, Option<Atom>)> {
         let others = store.others.iter().map(|(id, _)| (Elem::Box(*id), None));
-        let numbers = store.numbers.iter().map(|(_, _, elem, length)| (*elem, length.clone()));
-        numbers.chain(others).collect()
+        let elements = store.elements.iter().map(|(_, _, elem, length)| (*elem, length.clone()));
+        elements.chain(others).collect()
     }
 
     /// Statements of the backward part that read what the step at an index has kept.
     pub fn unpack(&mut self, store: &Store, index: &Atom, site: SiteId) -> Vec<Stmt> {
         let mut stmts = Vec::new();
         let mut arrays = store.arrays.iter();
-        for ((_, var, ..), array) in store.numbers.iter().zip(arrays.by_ref()) {
+        for ((_, var, ..), array) in store.elements.iter().zip(arrays.by_ref()) {
             let array = self.primal(&Atom::Var(*array));
             let op = Op::Get(array, vec![index.clone()]);
             stmts.push(Stmt { results: vec![*var], op, site });
@@ -145,16 +144,8 @@ impl<'s> Reverser<'_, 's> {
                 self.carry_rows((ty, empty), (index, value), body, &mut carried, site);
                 continue;
             }
-            let nothing = match elem {
-                // Each place is filled before it is read.
-                Elem::Real | Elem::Int | Elem::Bool | Elem::Text => Atom::Unused(elem.ty()),
-                Elem::Box(id) => {
-                    let object = self.forward_var(Ty::Box(id), None, home);
-                    let op = Op::New(id, 1, Vec::new());
-                    before.push(Stmt { results: vec![object], op, site });
-                    Atom::Var(object)
-                }
-            };
+            // Each place is filled before it is read.
+            let nothing = Atom::Unused(elem.ty());
             let (empty, at) =
                 (self.forward_var(ty.clone(), None, home), self.forward_var(Ty::Int, None, home));
             let mut rows = Block { stmts: Vec::new(), results: vec![nothing] };
